@@ -1,0 +1,1 @@
+"""Probabilistic classification from mergeable statistics."""

@@ -1,0 +1,60 @@
+"""Everything this library raises or warns of on purpose.
+
+::
+
+    SufficeError (ValueError)
+    ├── InvalidInputError        rows that cannot be used: shapes, NaN, weights, labels
+    ├── InvalidParameterError    a setting outside its domain
+    ├── UnknownLabelError        a label that names no class
+    ├── TooFewClassesError       fewer than two classes with any weight
+    ├── FeatureMismatchError     other features, or another order, than before
+    ├── MissingStatisticsError   a model needs sums that were not collected
+    ├── ForgetError              rows taken out that were never put in
+    └── FileFormatError          a file that is not ours, or not whole
+    SufficeWarning (UserWarning)
+    └── DegenerateDataWarning    directions without variance: usable, but said
+"""
+
+
+class SufficeError(ValueError):
+    """Base class; a ``ValueError``, so that scikit-learn's tools catch it unchanged."""
+
+
+class InvalidInputError(SufficeError):
+    """Rows that cannot be used."""
+
+
+class InvalidParameterError(SufficeError):
+    """A setting outside its domain."""
+
+
+class UnknownLabelError(SufficeError):
+    """A label that names no class."""
+
+
+class TooFewClassesError(SufficeError):
+    """Fewer than two classes have any weight."""
+
+
+class FeatureMismatchError(SufficeError):
+    """Other features, or another order of them, than before."""
+
+
+class MissingStatisticsError(SufficeError):
+    """A model needs sums that were not collected."""
+
+
+class ForgetError(SufficeError):
+    """Rows taken out that were never put in."""
+
+
+class FileFormatError(SufficeError):
+    """A file that is not ours, or not whole."""
+
+
+class SufficeWarning(UserWarning):
+    """Base class of warnings: valid input, surprising result."""
+
+
+class DegenerateDataWarning(SufficeWarning):
+    """Some class has no variance in some direction."""

@@ -1,0 +1,157 @@
+"""How moments combine: alignment of classes, Chan's merge, and its inverse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import FeatureMismatchError, ForgetError
+from suffice.moments.collect import ratio, two_sum
+from suffice.moments.labels import union
+
+if TYPE_CHECKING:
+    from suffice.moments.fourth import FourthMoments
+    from suffice.moments.moments import Moments
+    from suffice.typing import Codes, Floats, Labels
+
+
+def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
+    """Return a + b, or a − b for ``sign`` −1, of aligned moments."""
+    # where a has seen nothing, start from the mean of b, so that no digit of it is lost
+    unseen = (a.weights == 0)[:, None]
+    high, low = np.where(unseen, b.means, a.means), np.where(unseen, b.means_low, a.means_low)
+    # w = w_a ± w_b,  δ = μ_b − μ_a,  μ = μ_a ± (w_b/w) δ,  S = S_a ± S_b ± (w_a w_b/w) δ δᵀ
+    weights = a.weights + sign * b.weights
+    delta = np.where((b.weights > 0)[:, None], (b.means - high) + (b.means_low - low), 0.0)
+    share = sign * ratio(b.weights, weights)
+    means, means_low = two_sum(high, low + share[:, None] * delta)
+    scatter = a.scatter.plus(b.scatter, sign).shifted(a.weights * share, delta)
+    return replace(
+        a,
+        counts=a.counts + b.counts if sign > 0 else a.counts - b.counts,
+        feature_names=a.feature_names or b.feature_names,
+        weights=weights,
+        means=means,
+        means_low=means_low,
+        scatter=scatter,
+        fourth=_merged_fourth(a, b, sign, share[:, None] * delta, delta),
+    )
+
+
+def _merged_fourth(
+    a: Moments, b: Moments, sign: float, moved: Floats, delta: Floats
+) -> FourthMoments | None:
+    if a.fourth is None or b.fourth is None:
+        return None
+    still = np.zeros_like(delta)
+    of_a = a.fourth.recentred(a.weights, still, a.scatters, -moved)
+    of_b = b.fourth.recentred(b.weights, still, b.scatters, delta - moved)
+    return of_a.plus(of_b, sign)
+
+
+def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Return both over the union of their classes, after checking that features agree."""
+    if not a.n_classes and not a.n_features:
+        a = _blank_like(b)
+    if not b.n_classes and not b.n_features:
+        b = _blank_like(a)
+    _check_features(a, b)
+    if a.classes is b.classes or np.array_equal(a.classes, b.classes):
+        return a, b
+    classes = union(a.classes, b.classes)
+    return _placed(a, classes), _placed(b, classes)
+
+
+def _blank_like(other: Moments) -> Moments:
+    """Return the sums of no rows, in the storage of ``other``."""
+    zero = other.weights * 0.0
+    fourth = None if other.fourth is None else other.fourth.scaled(0.0)
+    return replace(
+        other,
+        counts=other.counts * 0,
+        weights=zero,
+        means=other.means * 0.0,
+        means_low=other.means * 0.0,
+        scatter=other.scatter.scaled(0.0),
+        fourth=fourth,
+    )
+
+
+def _placed(m: Moments, classes: Labels) -> Moments:
+    codes = np.searchsorted(classes, m.classes)
+
+    def spread(values: Any) -> Any:
+        out = np.zeros((len(classes), *values.shape[1:]), values.dtype)
+        out[codes] = values
+        return out
+
+    return replace(
+        m,
+        classes=classes,
+        counts=spread(m.counts),
+        weights=spread(m.weights),
+        means=spread(m.means),
+        means_low=spread(m.means_low),
+        scatter=m.scatter.placed(codes, len(classes)),
+        fourth=None if m.fourth is None else m.fourth.placed(codes, len(classes)),
+    )
+
+
+def _check_features(a: Moments, b: Moments) -> None:
+    if a.n_features != b.n_features:
+        msg = f"cannot merge moments of {a.n_features} and {b.n_features} features"
+        raise FeatureMismatchError(msg)
+    if a.feature_names is None or b.feature_names is None or a.feature_names == b.feature_names:
+        return
+    pairs = zip(a.feature_names, b.feature_names, strict=True)
+    at, (left, right) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
+    cure = (
+        "select the columns in the same order on both sides"
+        if set(a.feature_names) == set(b.feature_names)
+        else "collect the same columns on both sides"
+    )
+    msg = f"feature {at} is {left!r} on one side and {right!r} on the other: {cure}"
+    raise FeatureMismatchError(msg)
+
+
+def check_contained(total: Moments, part: Moments) -> None:
+    short = np.flatnonzero(part.counts > total.counts)
+    if len(short):
+        k = short[0]
+        msg = (
+            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: "
+            f"only {total.counts[k]} were ever added"
+        )
+        raise ForgetError(msg)
+    slack = 1e-8 * (total.scatter.pooled_diagonal() + part.scatter.pooled_diagonal())
+    excess = part.scatter.pooled_diagonal() - total.scatter.pooled_diagonal()
+    lighter = part.weights > total.weights * (1 + 1e-8)
+    if np.any(excess > slack) or lighter.any():
+        msg = (
+            "cannot forget these rows: they vary more, or weigh more, than all rows ever added"
+        )
+        raise ForgetError(msg)
+
+
+def without_gone(m: Moments) -> Moments:
+    """Return the moments with classes that have no row left set to exact zeros."""
+    gone = m.counts == 0
+    if not gone.any():
+        return m
+    return _placed(_taken(m, np.flatnonzero(~gone)), m.classes)
+
+
+def _taken(m: Moments, codes: Codes) -> Moments:
+    """Return the moments of some classes only."""
+    return replace(
+        m,
+        classes=m.classes[codes],
+        counts=m.counts[codes],
+        weights=m.weights[codes],
+        means=m.means[codes],
+        means_low=m.means_low[codes],
+        scatter=m.scatter.taken(codes),
+        fourth=None if m.fourth is None else m.fourth.taken(codes),
+    )

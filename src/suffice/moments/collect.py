@@ -1,0 +1,260 @@
+"""From rows to sums: small inputs by plain NumPy, large ones by compiled chunks in threads."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from suffice.moments.fourth import FourthMoments
+from suffice.moments.scatter import (
+    DiagonalScatter,
+    PerClassScatter,
+    PooledScatter,
+    Scatter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suffice.moments.rows import Matrix
+    from suffice.typing import Codes, Floats
+
+Storage = Literal["per-class", "pooled", "diagonal"]
+
+_SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
+_CHUNK_ROWS = 65_536
+_AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """What one pass over some rows leaves: the label-free content of ``Moments``."""
+
+    weights: Floats  # (K,)
+    means: Floats  # high part (K, d)
+    means_low: Floats  # low part (K, d)
+    scatter: Scatter
+    fourth: FourthMoments | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A matrix, the code of each row's class, and optional weights."""
+
+    x: Matrix  # (n, d)
+    codes: Codes  # (n,)
+    weight: Floats | None  # (n,)
+    n_classes: int
+
+
+def affordable_storage(n_classes: int, n_features: int) -> Storage:
+    """Return ``"per-class"`` unless K d² numbers would be too many."""
+    few = n_classes * n_features**2 <= _AFFORDABLE
+    return "per-class" if few else "pooled"
+
+
+def collect(
+    rows: Rows, storage: Storage, *, fourth: bool, n_threads: int | None
+) -> Iterator[Sums]:
+    """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
+    n, d = rows.x.shape
+    if n * d <= _SMALL:
+        yield _plain(rows, storage, fourth=fourth)
+        return
+    yield from _compiled(rows, storage, fourth=fourth, n_threads=n_threads)
+
+
+def _plain(rows: Rows, storage: Storage, *, fourth: bool) -> Sums:
+    """Sum by sorting rows by class: two passes, about the class mean."""
+    order = np.argsort(rows.codes, kind="stable")
+    codes = rows.codes[order]
+    x = rows.x[order].astype(np.float64, copy=False)
+    w = np.ones(len(x)) if rows.weight is None else rows.weight[order]
+    if not w.all():
+        x, codes, w = x[w > 0], codes[w > 0], w[w > 0]
+    present, starts = np.unique(codes, return_index=True)
+    weights = np.bincount(codes, w, rows.n_classes)
+    shape = (rows.n_classes, x.shape[1])
+    shifts, offsets = np.zeros(shape), np.zeros(shape)
+    if len(x):
+        shifts[present] = x[starts]
+        z = x - shifts[codes]
+        offsets[present] = _means(z, w, starts, weights[present])
+        z -= offsets[codes]
+        rest = np.zeros(shape)
+        rest[present] = _means(z, w, starts, weights[present])
+        z -= rest[codes]
+        offsets += rest
+    else:
+        z = x
+    means, low = two_sum(shifts, offsets)
+    segments = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(z)], strict=True)]
+    scatter = _centred_scatter(z, w, present, segments, storage, rows.n_classes)
+    quartic = _centred_fourth(z, w, present, segments, rows.n_classes) if fourth else None
+    return Sums(weights, means, low, scatter, quartic)
+
+
+def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
+    sums: Floats = np.add.reduceat(w[:, None] * z, starts, axis=0)
+    return sums / weights[:, None]
+
+
+def _centred_scatter(
+    z: Floats,
+    w: Floats,
+    present: Codes,
+    segments: list[slice],
+    storage: Storage,
+    n_classes: int,
+) -> Scatter:
+    d = z.shape[1]
+    wz = w[:, None] * z
+    if storage == "pooled":
+        return PooledScatter(wz.T @ z)
+    if storage == "diagonal":
+        squares = np.zeros((n_classes, d))
+        for k, rows in zip(present, segments, strict=True):
+            squares[k] = np.einsum("ij,ij->j", wz[rows], z[rows])
+        return DiagonalScatter(squares)
+    matrices = np.zeros((n_classes, d, d))
+    for k, rows in zip(present, segments, strict=True):
+        matrices[k] = wz[rows].T @ z[rows]
+    return PerClassScatter(_symmetric(matrices))
+
+
+def _centred_fourth(
+    z: Floats, w: Floats, present: Codes, segments: list[slice], n_classes: int
+) -> FourthMoments:
+    d = z.shape[1]
+    thirds, fourths = np.zeros((n_classes, d, d)), np.zeros((n_classes, d, d))
+    squares = z**2
+    for k, rows in zip(present, segments, strict=True):
+        weighted = w[rows, None] * squares[rows]
+        thirds[k], fourths[k] = weighted.T @ z[rows], weighted.T @ squares[rows]
+    return FourthMoments(thirds, fourths)
+
+
+def _compiled(
+    rows: Rows, storage: Storage, *, fourth: bool, n_threads: int | None
+) -> Iterator[Sums]:
+    n = len(rows.x)
+    per_chunk = max(_CHUNK_ROWS, 512 * rows.n_classes)
+    n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
+    edges = np.linspace(0, n, n_chunks + 1).astype(np.intp)
+    x = rows.x if rows.x.flags.c_contiguous or rows.x.flags.f_contiguous else _strided(rows.x)
+
+    def one(i: int) -> Sums:
+        part = Rows(x, rows.codes, rows.weight, rows.n_classes)
+        return _chunk(part, int(edges[i]), int(edges[i + 1]), storage, fourth=fourth)
+
+    threads = min(n_threads or os.cpu_count() or 1, n_chunks)
+    if threads == 1:
+        yield from map(one, range(n_chunks))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(one, range(n_chunks))
+
+
+def _strided(x: Matrix) -> Matrix:
+    """Return a view that the kernels can read: any strides, but aligned and native."""
+    return np.require(x, requirements="A").astype(x.dtype.newbyteorder("="), copy=False)
+
+
+def _chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+    from suffice.moments import kernels
+
+    n_classes, d = rows.n_classes, rows.x.shape[1]
+    padded = -(-d // 4) * 4
+    w = np.zeros(0) if rows.weight is None else rows.weight
+    by_column = not rows.x.flags.c_contiguous and abs(rows.x.strides[0]) < abs(
+        rows.x.strides[1]
+    )
+    weights, shifts, sums = (
+        np.zeros(n_classes),
+        np.zeros((n_classes, d)),
+        np.zeros((n_classes, d)),
+    )
+    if storage == "pooled":
+        gram = np.zeros((padded, padded))
+        kernels.pooled_chunk(
+            rows.x, rows.codes, w, lo, hi, by_column, weights, shifts, sums, gram
+        )
+        raw: Scatter = PooledScatter(_symmetric(gram[:d, :d]))
+    elif storage == "diagonal" and not by_column:
+        squares = np.zeros((n_classes, d))
+        kernels.diagonal_chunk(rows.x, rows.codes, w, lo, hi, weights, shifts, sums, squares)
+        raw = DiagonalScatter(squares)
+    else:
+        return _class_chunk(rows, lo, hi, storage, fourth=fourth)
+    return _recentred(weights, shifts, sums, raw, None)
+
+
+def _class_chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+    from suffice.moments import kernels
+
+    n_classes, d = rows.n_classes, rows.x.shape[1]
+    padded = -(-d // 4) * 4
+    by_column = abs(rows.x.strides[0]) < abs(rows.x.strides[1])
+
+    def matrices(*, wanted: bool) -> Floats:
+        return np.zeros((n_classes if wanted else 0, padded, padded))
+
+    full = storage == "per-class"
+    weights, shifts, sums = (
+        np.zeros(n_classes),
+        np.zeros((n_classes, d)),
+        np.zeros((n_classes, d)),
+    )
+    squares = np.zeros((0 if full else n_classes, d))
+    grams, thirds, fourths = (
+        matrices(wanted=full),
+        matrices(wanted=fourth),
+        matrices(wanted=fourth),
+    )
+    kernels.class_chunk(
+        rows.x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight,
+        lo, hi, max(4096, 128 * n_classes), by_column,
+        weights, shifts, sums, squares, grams, thirds, fourths,
+    )  # fmt: skip
+    if not full:
+        return _recentred(weights, shifts, sums, DiagonalScatter(squares), None)
+    raw = PerClassScatter(_symmetric(grams[:, :d, :d]))
+    quartic = (
+        FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d])) if fourth else None
+    )
+    return _recentred(weights, shifts, sums, raw, quartic)
+
+
+def _recentred(
+    weights: Floats, shifts: Floats, sums: Floats, raw: Scatter, quartic: FourthMoments | None
+) -> Sums:
+    """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
+    offsets = ratio(sums, weights[:, None])
+    means, low = two_sum(np.where(weights[:, None] > 0, shifts, 0.0), offsets)
+    if quartic is not None:
+        quartic = quartic.recentred(weights, sums, raw.per_class(), -offsets)
+    return Sums(weights, means, low, raw.shifted(-weights, offsets), quartic)
+
+
+def _symmetric(lower: Floats) -> Floats:
+    """Return the matrices whose lower triangles are given."""
+    low = np.tril(lower)
+    whole: Floats = low + np.swapaxes(np.tril(low, -1), -1, -2)
+    return whole
+
+
+def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a + b rounded, and what rounding lost (Knuth 1969)."""
+    high = a + b
+    part = high - a
+    return high, (a - (high - part)) + (b - part)
+
+
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """Return top / bottom, and 0 where nothing was seen."""
+    shape = np.broadcast_shapes(np.shape(top), np.shape(bottom))
+    return np.divide(top, bottom, out=np.zeros(shape), where=bottom != 0)

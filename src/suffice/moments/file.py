@@ -1,0 +1,110 @@
+"""Moments to and from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice import archive
+from suffice.errors import FileFormatError
+from suffice.moments.fourth import FourthMoments
+from suffice.moments.moments import Moments
+from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+KIND = "moments"
+_SCATTERS: Mapping[str, Any] = {
+    kind.storage: kind for kind in (PerClassScatter, PooledScatter, DiagonalScatter)
+}
+
+
+def save_moments(moments: Moments, path: str | Path) -> None:
+    """Write moments to ``path``, atomically."""
+    archive.write(path, KIND, header_of(moments), arrays_of(moments))
+
+
+def header_of(m: Moments) -> dict[str, Any]:
+    """Return what a person wants to read about moments."""
+    return {
+        "storage": m.storage,
+        "n_classes": m.n_classes,
+        "n_features": m.n_features,
+        "n_rows": int(m.counts.sum()),
+        "feature_names": m.feature_names,
+        "fourth": m.fourth is not None,
+    }
+
+
+def arrays_of(m: Moments) -> dict[str, Any]:
+    """Return the arrays that, with the header, are the moments."""
+    storages = {
+        "per-class": lambda: m.scatter.per_class(),
+        "pooled": lambda: m.scatter.pooled(),
+        "diagonal": lambda: m.scatter.diagonals(),
+    }
+    arrays = {
+        "classes": m.classes,
+        "counts": m.counts,
+        "weights": m.weights,
+        "means": m.means,
+        "means_low": m.means_low,
+        "scatter": storages[m.storage](),
+    }
+    if m.fourth is not None:
+        arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
+    return arrays
+
+
+def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    """Return the moments of an archive, after checking every shape and number."""
+    try:
+        _check(header, arrays)
+        names = header["feature_names"]
+        return Moments(
+            arrays["classes"],
+            None if names is None else tuple(names),
+            arrays["counts"],
+            arrays["weights"],
+            arrays["means"],
+            arrays["means_low"],
+            _SCATTERS[header["storage"]](arrays["scatter"]),
+            FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
+        )
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        msg = f"the moments lack or mistype the field {error}: write the file again"
+        raise FileFormatError(msg) from error
+
+
+def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    k, d = header["n_classes"], header["n_features"]
+    shapes = {
+        "classes": (k,),
+        "counts": (k,),
+        "weights": (k,),
+        "means": (k, d),
+        "means_low": (k, d),
+        "scatter": {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[
+            header["storage"]
+        ],
+    }
+    if header["fourth"]:
+        shapes |= {"thirds": (k, d, d), "fourths": (k, d, d)}
+    for field, shape in shapes.items():
+        kinds = {"classes": "iubfU", "counts": "i"}.get(field, "f")
+        if arrays[field].shape != shape or arrays[field].dtype.kind not in kinds:
+            msg = f"field {field!r} has shape {arrays[field].shape}, expected {shape}"
+            raise FileFormatError(msg)
+        if kinds == "f" and not np.isfinite(arrays[field]).all():
+            msg = f"field {field!r} holds numbers that are not finite"
+            raise FileFormatError(msg)
+    if np.any(arrays["weights"] < 0) or np.any(arrays["counts"] < 0):
+        msg = "field 'weights' or 'counts' is negative"
+        raise FileFormatError(msg)
+    names = header["feature_names"]
+    if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
+        msg = f"field 'feature_names' must hold {d} names"
+        raise FileFormatError(msg)

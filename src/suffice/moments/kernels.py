@@ -1,0 +1,303 @@
+"""Compiled accumulation: one pass over a chunk of rows, without copying it.
+
+The rows of a chunk are visited class by class inside blocks of ``block`` rows. Up to ``LANES``
+rows of one class are gathered, minus a shift near the class mean, into a transposed float64
+tile (feature, lane); a 4 × 4 register-blocked product of the tile with itself is then added to
+the class's scatter. One thread sums a chunk from its first row to its last, so the result does
+not depend on how many threads there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+LANES = 256
+STRIDE = LANES + 8  # not a power of two: columns of the tile fall into different cache sets
+
+_FAST = {"contract", "reassoc", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def add_gram(left: Any, right: Any, lanes: int, whole: bool, gram: Any) -> None:
+    """Add Σ_r left[i, r] right[j, r] to gram[i, j]: all of it, or the lower blocks only."""
+    for i in range(0, len(gram), 4):
+        for j in range(0, len(gram) if whole else i + 4, 4):
+            c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0
+            c20 = c21 = c22 = c23 = c30 = c31 = c32 = c33 = 0.0
+            for r in range(lanes):
+                x0, x1, x2, x3 = left[i, r], left[i + 1, r], left[i + 2, r], left[i + 3, r]
+                y0, y1, y2, y3 = right[j, r], right[j + 1, r], right[j + 2, r], right[j + 3, r]
+                c00 += x0 * y0
+                c01 += x0 * y1
+                c02 += x0 * y2
+                c03 += x0 * y3
+                c10 += x1 * y0
+                c11 += x1 * y1
+                c12 += x1 * y2
+                c13 += x1 * y3
+                c20 += x2 * y0
+                c21 += x2 * y1
+                c22 += x2 * y2
+                c23 += x2 * y3
+                c30 += x3 * y0
+                c31 += x3 * y1
+                c32 += x3 * y2
+                c33 += x3 * y3
+            gram[i, j] += c00
+            gram[i, j + 1] += c01
+            gram[i, j + 2] += c02
+            gram[i, j + 3] += c03
+            gram[i + 1, j] += c10
+            gram[i + 1, j + 1] += c11
+            gram[i + 1, j + 2] += c12
+            gram[i + 1, j + 3] += c13
+            gram[i + 2, j] += c20
+            gram[i + 2, j + 1] += c21
+            gram[i + 2, j + 2] += c22
+            gram[i + 2, j + 3] += c23
+            gram[i + 3, j] += c30
+            gram[i + 3, j + 1] += c31
+            gram[i + 3, j + 2] += c32
+            gram[i + 3, j + 3] += c33
+
+
+@njit(nogil=True, cache=True)
+def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
+    """Counting sort: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
+    starts[:] = 0
+    for r in range(lo, hi):
+        starts[codes[r] + 1] += 1
+    for k in range(len(starts) - 1):
+        starts[k + 1] += starts[k]
+    for r in range(lo, hi):
+        k = codes[r]
+        order[starts[k]] = r
+        starts[k] += 1
+    for k in range(len(starts) - 1, 0, -1):
+        starts[k] = starts[k - 1]
+    starts[0] = 0
+
+
+@njit(nogil=True, cache=True)
+def gather(x: Any, rows: Any, shift: Any, tile: Any) -> int:
+    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
+    n, d = len(rows), x.shape[1]
+    quads = n - n % 4
+    for p in range(0, quads, 4):
+        r0, r1, r2, r3 = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
+        for j in range(d):
+            tile[j, p] = x[r0, j] - shift[j]
+            tile[j, p + 1] = x[r1, j] - shift[j]
+            tile[j, p + 2] = x[r2, j] - shift[j]
+            tile[j, p + 3] = x[r3, j] - shift[j]
+    lanes = (n + 7) // 8 * 8
+    for j in range(d):
+        for p in range(quads, n):
+            tile[j, p] = x[rows[p], j] - shift[j]
+        tile[j, n:lanes] = 0.0
+    return lanes
+
+
+@njit(nogil=True, cache=True)
+def gather_columns(x: Any, rows: Any, shift: Any, tile: Any) -> int:
+    """Do the same for a matrix whose columns are contiguous."""
+    n = len(rows)
+    lanes = (n + 7) // 8 * 8
+    for j in range(x.shape[1]):
+        for p in range(n):
+            tile[j, p] = x[rows[p], j] - shift[j]
+        tile[j, n:lanes] = 0.0
+    return lanes
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def add_sums(left: Any, lanes: int, sums: Any) -> None:
+    """Add Σ_r left[j, r] to sums[j]."""
+    for j in range(len(sums)):
+        total = 0.0
+        for r in range(lanes):
+            total += left[j, r]
+        sums[j] += total
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def add_squares(left: Any, right: Any, lanes: int, squares: Any) -> None:
+    """Add Σ_r left[j, r] right[j, r] to squares[j]."""
+    for j in range(len(squares)):
+        total = 0.0
+        for r in range(lanes):
+            total += left[j, r] * right[j, r]
+        squares[j] += total
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def weigh(tile: Any, w: Any, rows: Any, lanes: int, out: Any) -> float:
+    """Write w_r z_r to ``out``; return Σ_r w_r."""
+    n, total = len(rows), 0.0
+    row_weights = np.zeros(lanes)
+    for r in range(n):
+        row_weights[r] = w[rows[r]]
+        total += row_weights[r]
+    for j in range(len(tile)):
+        for r in range(lanes):
+            out[j, r] = tile[j, r] * row_weights[r]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def class_chunk(
+    x: Any,
+    codes: Any,
+    w: Any,
+    lo: int,
+    hi: int,
+    block: int,
+    by_column: bool,
+    weights: Any,
+    shifts: Any,
+    sums: Any,
+    squares: Any,
+    grams: Any,
+    thirds: Any,
+    fourths: Any,
+) -> None:
+    """Sum rows lo … hi−1 about a shift per class.
+
+    ``w`` is empty where every weight is one. Of ``squares`` (K, d), ``grams`` (K, D, D),
+    ``thirds`` and ``fourths`` (K, D, D; D = d rounded up to a multiple of 4), the empty ones
+    are not collected.
+    """
+    n_classes, d = shifts.shape
+    padded = (d + 3) // 4 * 4
+    tile = np.zeros((padded, STRIDE))
+    weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
+    tile2 = np.zeros((padded if len(fourths) else 0, STRIDE))
+    weighted2 = np.zeros((padded if len(fourths) else 0, STRIDE))
+    order = np.empty(block, np.intp)
+    starts = np.empty(n_classes + 1, np.intp)
+    seen = np.zeros(n_classes, np.bool_)
+    for b in range(lo, hi, block):
+        sort_block(codes, b, min(b + block, hi), order, starts)
+        for k in range(n_classes):
+            for s in range(starts[k], starts[k + 1], LANES):
+                rows = order[s : min(s + LANES, starts[k + 1])]
+                if not seen[k]:
+                    seen[k] = True
+                    _start(x, rows, by_column, tile, shifts[k])
+                if by_column:
+                    lanes = gather_columns(x, rows, shifts[k], tile)
+                else:
+                    lanes = gather(x, rows, shifts[k], tile)
+                if len(w):
+                    weights[k] += weigh(tile, w, rows, lanes, weighted)
+                else:
+                    weights[k] += len(rows)
+                add_sums(weighted, lanes, sums[k])
+                if len(squares):
+                    add_squares(weighted, tile, lanes, squares[k])
+                if len(grams):
+                    add_gram(weighted, tile, lanes, False, grams[k])
+                if len(fourths):
+                    for j in range(padded):
+                        for r in range(lanes):
+                            tile2[j, r] = tile[j, r] * tile[j, r]
+                            weighted2[j, r] = weighted[j, r] * tile[j, r]
+                    add_gram(weighted2, tile, lanes, True, thirds[k])
+                    add_gram(weighted2, tile2, lanes, False, fourths[k])
+
+
+@njit(nogil=True, cache=True)
+def _start(x: Any, rows: Any, by_column: bool, tile: Any, shift: Any) -> None:
+    """Set the shift of a class to the mean of its first rows."""
+    d = len(shift)
+    for j in range(d):
+        shift[j] = x[rows[0], j]
+    if by_column:
+        lanes = gather_columns(x, rows, shift, tile)
+    else:
+        lanes = gather(x, rows, shift, tile)
+    means = np.zeros(d)
+    add_sums(tile, lanes, means)
+    for j in range(d):
+        shift[j] += means[j] / len(rows)
+
+
+@njit(nogil=True, cache=True)
+def pooled_chunk(
+    x: Any,
+    codes: Any,
+    w: Any,
+    lo: int,
+    hi: int,
+    by_column: bool,
+    weights: Any,
+    shifts: Any,
+    sums: Any,
+    gram: Any,
+) -> None:
+    """Sum rows lo … hi−1 about a shift per class, all products into one matrix."""
+    n_classes, d = shifts.shape
+    padded = len(gram)
+    tile = np.zeros((padded, STRIDE))
+    weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
+    origin = np.zeros(d)
+    seen = np.zeros(n_classes, np.bool_)
+    rows = np.empty(LANES, np.intp)
+    for b in range(lo, hi, LANES):
+        n = min(LANES, hi - b)
+        for r in range(n):
+            rows[r] = b + r
+            k = codes[b + r]
+            if not seen[k]:
+                seen[k] = True
+                for j in range(d):
+                    shifts[k, j] = x[b + r, j]
+        if by_column:
+            lanes = gather_columns(x, rows[:n], origin, tile)
+        else:
+            lanes = gather(x, rows[:n], origin, tile)
+        for r in range(n):
+            k = codes[b + r]
+            for j in range(d):
+                tile[j, r] -= shifts[k, j]
+        if len(w):
+            weigh(tile, w, rows[:n], lanes, weighted)
+        for r in range(n):
+            k = codes[b + r]
+            weights[k] += w[b + r] if len(w) else 1.0
+            for j in range(d):
+                sums[k, j] += weighted[j, r]
+        add_gram(weighted, tile, lanes, False, gram)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def diagonal_chunk(
+    x: Any,
+    codes: Any,
+    w: Any,
+    lo: int,
+    hi: int,
+    weights: Any,
+    shifts: Any,
+    sums: Any,
+    squares: Any,
+) -> None:
+    """Sum z and z² of rows lo … hi−1 about a shift per class, row by row."""
+    n_classes, d = shifts.shape
+    seen = np.zeros(n_classes, np.bool_)
+    for r in range(lo, hi):
+        k = codes[r]
+        if not seen[k]:
+            seen[k] = True
+            for j in range(d):
+                shifts[k, j] = x[r, j]
+        u = w[r] if len(w) else 1.0
+        weights[k] += u
+        for j in range(d):
+            z = x[r, j] - shifts[k, j]
+            uz = u * z
+            sums[k, j] += uz
+            squares[k, j] += uz * z

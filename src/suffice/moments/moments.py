@@ -1,0 +1,284 @@
+"""The sums of each class, as a commutative monoid under ``+`` that ``-`` undoes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
+from suffice.moments.algebra import aligned, check_contained, merged, without_gone
+from suffice.moments.collect import Rows, affordable_storage, collect
+from suffice.moments.labels import as_labels, encode, union
+from suffice.moments.rows import as_matrix, as_weights, refuse_unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from suffice.moments.collect import Storage, Sums
+    from suffice.moments.fourth import FourthMoments
+    from suffice.moments.rows import Matrix
+    from suffice.moments.scatter import Scatter
+    from suffice.typing import Codes, Floats, Labels
+
+STORAGES = ("auto", "per-class", "pooled", "diagonal")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    r"""Weight, mean and centred scatter of each of K classes in d features.
+
+    .. math::  S_k = \sum_{i : y_i = k} w_i (x_i - \mu_k)(x_i - \mu_k)^\top
+
+    ``a + b`` describes the rows of both, whatever the order or grouping; ``total - part``
+    describes the rows of ``total`` without those of ``part``; ``Moments.empty()`` changes
+    nothing. Scatter is kept about each class's own mean, and means in two parts (high and low),
+    because sums about the origin lose every digit once the mean is large.
+
+    References
+    ----------
+    Chan, Golub & LeVeque (1983), *The American Statistician* 37(3), 242–247.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.array([[0.0], [2.0], [5.0]]), np.array(["a", "a", "b"])
+    >>> m = Moments.of(x, y)
+    >>> m.classes.tolist(), m.means.ravel().tolist(), m.scatters.ravel().tolist()
+    (['a', 'b'], [1.0, 5.0], [2.0, 0.0])
+    >>> (m + m - m).weights.tolist()
+    [2.0, 1.0]
+    """
+
+    classes: Labels  # sorted labels  (K,)
+    feature_names: tuple[str, ...] | None
+    counts: Codes  # rows of positive weight  (K,)
+    weights: Floats  # Σ w  (K,)
+    means: Floats  # μ, high part  (K, d)
+    means_low: Floats  # μ, low part  (K, d)
+    scatter: Scatter  # S, in one of three storages
+    fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        storage: str = "auto",
+        fourth: bool | None = None,
+        classes: Any = None,
+        n_threads: int | None = None,
+    ) -> Moments:
+        """Return the sums of rows ``X`` with labels ``y``, in one pass.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            NumPy array of any memory order and number type, or a pandas, polars or pyarrow
+            table, whose column names are kept.
+        y : array (n,)
+            Labels: integers, floats that are whole numbers, booleans or text.
+        sample_weight : array (n,), optional
+            Weights; a row of weight zero counts as absent.
+        storage : {"auto", "per-class", "pooled", "diagonal"}
+            What scatter to keep. ``"auto"`` keeps a matrix per class where K d² numbers are
+            affordable and one pooled matrix otherwise.
+        fourth : bool, optional
+            Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default where
+            a matrix per class is affordable.
+        classes : array, optional
+            Labels known beforehand; those without rows get weight zero.
+        n_threads : int, optional
+            Threads; the result is the same, bit for bit, for any number.
+        """
+        x, names = as_matrix(X)
+        labels, codes = encode(as_labels(y))
+        if len(codes) != len(x):
+            msg = f"X has {len(x)} rows but y has {len(codes)} labels"
+            raise InvalidInputError(msg)
+        if classes is not None:
+            known = union(np.unique(as_labels(classes)), labels)
+            labels, codes = known, np.searchsorted(known, labels)[codes]
+        w = as_weights(sample_weight, len(x))
+        rows = Rows(x, codes, w, len(labels))
+        kept, with_fourth = _plan(storage, fourth, len(labels), x.shape[1])
+        parts = collect(rows, kept, fourth=with_fourth, n_threads=n_threads)
+        blank = np.zeros(len(labels), np.intp)
+        total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
+        counts = np.bincount(codes if w is None else codes[w > 0], minlength=len(labels))
+        return _checked(replace(total, counts=counts), x)
+
+    @classmethod
+    def empty(
+        cls, classes: Sequence[Any] = (), n_features: int = 0, *, storage: str = "per-class"
+    ) -> Moments:
+        """Return the sums of no rows: the identity of ``+``."""
+        nothing = np.zeros((0, n_features))
+        labels = np.unique(as_labels(classes)) if len(classes) else np.zeros(0, np.int64)
+        return cls.of(nothing, labels[:0], storage=storage, fourth=False, classes=labels)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.classes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return int(self.means.shape[1])
+
+    @property
+    def storage(self) -> str:
+        """Which scatter is kept: ``"per-class"``, ``"pooled"`` or ``"diagonal"``."""
+        return self.scatter.storage
+
+    @property
+    def scatters(self) -> Floats:
+        """S_k of each class, shape (K, d, d)."""
+        return self.scatter.per_class()
+
+    @property
+    def pooled_scatter(self) -> Floats:
+        """Σ_k S_k, shape (d, d)."""
+        return self.scatter.pooled()
+
+    @property
+    def diagonals(self) -> Floats:
+        """Sums of squares about the class means, shape (K, d)."""
+        return self.scatter.diagonals()
+
+    @property
+    def total_weight(self) -> float:
+        """Σ_k w_k."""
+        return float(self.weights.sum())
+
+    @property
+    def grand_mean(self) -> Floats:
+        """Mean of all rows, shape (d,)."""
+        if not self.total_weight:
+            return np.zeros(self.n_features)
+        pivot = self.means[np.argmax(self.weights)]
+        share = self.weights / self.total_weight
+        mean: Floats = pivot + share @ ((self.means - pivot) + self.means_low)
+        return mean
+
+    @property
+    def centred_means(self) -> Floats:
+        """μ_k minus the grand mean, low parts included, shape (K, d); zero for absent classes."""
+        centred = (self.means - self.grand_mean) + self.means_low
+        return np.where(self.weights[:, None] > 0, centred, 0.0)
+
+    @property
+    def between_scatter(self) -> Floats:
+        """Σ_k w_k (μ_k − μ)(μ_k − μ)ᵀ, shape (d, d)."""
+        centred = self.centred_means
+        between: Floats = (self.weights[:, None] * centred).T @ centred
+        return between
+
+    def required_fourth(self) -> FourthMoments:
+        """Return the fourth moments, or say that they were not collected."""
+        if self.fourth is None:
+            msg = (
+                "shrinkage='ledoit-wolf' needs fourth moments, and these moments have none: "
+                "collect them with fourth=True, or use shrinkage='oas'"
+            )
+            raise MissingStatisticsError(msg)
+        return self.fourth
+
+    def select(self, columns: Sequence[int] | Codes) -> Moments:
+        """Return the sums of some features only, by position."""
+        index = np.asarray(columns, np.intp)
+        names = self.feature_names
+        return replace(
+            self,
+            feature_names=None if names is None else tuple(names[i] for i in index),
+            means=self.means[:, index],
+            means_low=self.means_low[:, index],
+            scatter=self.scatter.select(index),
+            fourth=None if self.fourth is None else self.fourth.select(index),
+        )
+
+    def discounted(self, factor: float) -> Moments:
+        """Return the same sums with every weight multiplied by ``factor`` in (0, 1]."""
+        if not 0 < factor <= 1:
+            msg = f"factor must lie in (0, 1], got {factor}"
+            raise InvalidParameterError(msg)
+        fourth = None if self.fourth is None else self.fourth.scaled(factor)
+        return replace(
+            self,
+            weights=self.weights * factor,
+            scatter=self.scatter.scaled(factor),
+            fourth=fourth,
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return merged(*aligned(self, other))
+
+    def __radd__(self, other: Any) -> Moments:
+        """Let ``sum(parts)`` work, which starts from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __sub__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        total, part = aligned(self, other)
+        check_contained(total, part)
+        return without_gone(merged(total, part, -1.0))
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
+        from suffice.moments.file import save_moments
+
+        save_moments(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"Moments({self.n_classes} classes × {self.n_features} features, "
+            f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
+            f"{self.storage} scatter)"
+        )
+
+
+def _plan(
+    storage: str, fourth: bool | None, n_classes: int, n_features: int
+) -> tuple[Storage, bool]:
+    """Return the storage to fill and whether fourth moments go with it."""
+    if storage not in STORAGES:
+        msg = f"storage must be one of {', '.join(map(repr, STORAGES))}, got {storage!r}"
+        raise InvalidParameterError(msg)
+    affordable = affordable_storage(n_classes, n_features)
+    kept: Any = affordable if storage == "auto" else storage
+    if fourth and kept != "per-class":
+        msg = f"fourth=True needs storage='per-class', got {kept!r}"
+        raise InvalidParameterError(msg)
+    return kept, fourth if fourth is not None else kept == affordable == "per-class"
+
+
+def _wrapped(
+    classes: Labels, names: tuple[str, ...] | None, counts: Codes, sums: Sums
+) -> Moments:
+    return Moments(
+        classes,
+        names,
+        counts,
+        sums.weights,
+        sums.means,
+        sums.means_low,
+        sums.scatter,
+        sums.fourth,
+    )
+
+
+def _checked(moments: Moments, x: Matrix) -> Moments:
+    """Return the moments unless a NaN, an infinity or an overflow has reached them."""
+    sums = (moments.means, moments.scatter.pooled_diagonal())
+    if not all(np.isfinite(part).all() for part in sums):
+        refuse_unusable(x, moments.feature_names)
+    return moments

@@ -1,0 +1,120 @@
+"""Arrays and frames as a numeric matrix with names, and the checks on rows and weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from suffice.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from suffice.typing import Floats
+
+Matrix = Any  # (n, d) float64, float32 or integers, in any memory order
+
+
+def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
+    """Return the rows as a numeric array, not copied if they are one, and the column names."""
+    names = _column_names(x)
+    matrix = x if isinstance(x, np.ndarray) else _to_numpy(x)
+    if matrix.ndim != 2:
+        msg = (
+            f"X must have two dimensions (rows, features), found shape {matrix.shape}: "
+            "use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+        )
+        raise InvalidInputError(msg)
+    if matrix.dtype.kind == "b":
+        matrix = matrix.view(np.uint8)
+    if (
+        matrix.dtype.kind not in "fiu"
+        or matrix.dtype.itemsize > 8
+        or matrix.dtype == np.float16
+    ):
+        matrix = _as_floats(matrix, names)
+    return matrix, names
+
+
+def as_weights(weight: Any, n_rows: int) -> Floats | None:
+    """Return row weights (n,), checked, or None where every row counts once."""
+    if weight is None:
+        return None
+    w = np.ascontiguousarray(weight, np.float64)
+    if w.ndim == 0:
+        w = np.full(n_rows, float(w))
+    if w.shape != (n_rows,):
+        msg = f"sample_weight has shape {w.shape}, but there are {n_rows} rows"
+        raise InvalidInputError(msg)
+    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
+    if len(bad):
+        msg = (
+            f"sample_weight of row {bad[0]} is {w[bad[0]]}: "
+            "weights must be finite and not negative"
+        )
+        raise InvalidInputError(msg)
+    return w
+
+
+def refuse_unusable(x: Matrix, names: tuple[str, ...] | None) -> NoReturn:
+    """Raise the error that names the first NaN or infinity, or the column whose squares overflow."""
+    for lo in range(0, len(x), 4096):
+        block = x[lo : lo + 4096]
+        bad = np.argwhere(~np.isfinite(block))
+        if len(bad):
+            row, column = bad[0]
+            what = "NaN" if np.isnan(block[row, column]) else "infinity"
+            msg = (
+                f"Input X contains {what}: row {lo + row}, column {column_name(names, column)}; "
+                "drop or impute such rows first"
+            )
+            raise InvalidInputError(msg)
+    column = int(np.argmax(np.abs(x).max(0)))
+    msg = (
+        f"Input X contains infinity after squaring: column {column_name(names, column)} reaches "
+        f"{np.abs(x[:, column]).max():.3g}; rescale it"
+    )
+    raise InvalidInputError(msg)
+
+
+def column_name(names: tuple[str, ...] | None, column: int) -> str:
+    """Return how messages call a column."""
+    return f"{column}" if names is None else f"{names[column]!r}"
+
+
+def _column_names(x: Any) -> tuple[str, ...] | None:
+    names = getattr(x, "column_names", None)
+    if names is None:
+        names = getattr(x, "columns", None)
+    if names is None or callable(names):
+        return None
+    names = list(names)
+    return tuple(names) if all(isinstance(name, str) for name in names) else None
+
+
+def _to_numpy(x: Any) -> Matrix:
+    if hasattr(x, "column_names") and hasattr(x, "column"):  # a pyarrow table
+        return np.stack([np.asarray(column) for column in x.columns], axis=1)
+    return np.asarray(x.to_numpy() if hasattr(x, "to_numpy") else x)
+
+
+def _as_floats(matrix: Matrix, names: tuple[str, ...] | None) -> Matrix:
+    if matrix.dtype.kind == "c":
+        msg = "Complex data not supported: X must be real"
+        raise InvalidInputError(msg)
+    try:
+        return matrix.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        column = next(j for j in range(matrix.shape[1]) if not _is_numeric(matrix[:, j]))
+        msg = (
+            f"column {column_name(names, column)} is not numeric ({error}): "
+            "drop it or encode it as numbers"
+        )
+        raise InvalidInputError(msg) from error
+
+
+def _is_numeric(column: Any) -> bool:
+    try:
+        column.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True

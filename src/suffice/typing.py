@@ -1,0 +1,10 @@
+"""Array aliases; shapes are written next to each field."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.intp]
+Labels: TypeAlias = npt.NDArray[Any]
