@@ -10,6 +10,7 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.edda.families import family
 from suffice.estimation.edda.task import Task, symmetric
+from suffice.linalg import unit_scale
 
 if TYPE_CHECKING:
     from suffice.typing import Floats
@@ -91,7 +92,7 @@ def edda_covariances(
     chosen = family(code)
     n, w = _checked(weights, scatters, tol, max_iter)
     total, d = float(n.sum()), w.shape[-1]
-    s = _scales(w, total) if standardise else np.ones(d)
+    s = unit_scale(np.diagonal(w.sum(0)) / total) if standardise else np.ones(d)
     parts = chosen.fit(Task(code, n, tol, max_iter), w / np.outer(s, s))
     # Σ_k = S λ_k C_k S
     covariances = np.exp(parts.log_volumes)[:, None, None] * parts.forms * np.outer(s, s)
@@ -117,12 +118,6 @@ def bic(log_likelihood: float, n_parameters: int, n_rows: float) -> float:
     -219.56
     """
     return float(2 * log_likelihood - n_parameters * np.log(n_rows))
-
-
-def _scales(w: Floats, total: float) -> Floats:
-    """Return the pooled standard deviations, one where there is no spread."""
-    variances = np.diagonal(w.sum(0)) / total
-    return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def _checked(

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suffice.linalg import rank_tolerance
+
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
 
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
-NO_DIRECTION = 64 * float(np.finfo(float).eps)  # times d: an eigenvalue of a correlation matrix
 
 
 def roots(w: Floats) -> tuple[Floats, Codes]:
     """Return F (K, d, d) with W_k = F_kᵀ F_k, and the ranks (K,)."""
-    d = w.shape[-1]
     s = _scales(w)
     unit = np.where(s > 0, s, np.inf)
     # W = S R S,  R = Q Λ Qᵀ,  F = Λ^½ Qᵀ S
     values, q = np.linalg.eigh(w / (unit[:, :, None] * unit[:, None, :]))
-    values = np.where(values > d * NO_DIRECTION, values, 0.0)
+    values = np.where(values > rank_tolerance(w.shape[-1]), values, 0.0)
     f = np.sqrt(values)[:, :, None] * np.swapaxes(q, 1, 2) * s[:, None, :]
     return f, np.count_nonzero(values, axis=1)
 
