@@ -1,0 +1,202 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+
+from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
+from suffice.model.geometry import Hyperplane, Quadric
+
+numbers = st.floats(-10, 10).map(lambda v: round(v, 2))
+
+
+def quadrics(d):
+    return st.builds(
+        lambda A, b, c, m: Quadric(A + A.T, b, c, anchor=m),
+        arrays(np.float64, (d, d), elements=numbers),
+        arrays(np.float64, d, elements=numbers),
+        numbers,
+        arrays(np.float64, d, elements=numbers),
+    )
+
+
+def terms(q, *points):
+    u = sum(np.abs(x - q.anchor) for x in points)
+    return np.einsum("ij,ij->i", u @ np.abs(q.A), u) + u @ np.abs(q.b) + abs(q.c)
+
+
+@settings(deadline=None)
+@given(quadrics(3), arrays(np.float64, (4, 3), elements=numbers))
+def test_the_gradient_is_the_derivative(q, x):
+    h = 1e-3 * np.eye(3)
+    slope = [(q.evaluate(x + step) - q.evaluate(x - step)) / 2e-3 for step in h]
+    np.testing.assert_allclose(q.gradient(x), np.transpose(slope), atol=1e-7)
+
+
+@settings(deadline=None, max_examples=200)
+@given(quadrics(2) | quadrics(3) | quadrics(1), st.integers(0, 10**6))
+def test_projections_are_on_the_quadric_and_no_point_of_it_is_nearer(q, seed):
+    rng = np.random.default_rng(seed)
+    d = q.n_features
+    x = np.vstack([rng.normal(size=(6, d)) * 10, q.anchor])
+    distance = q.signed_distance(x)
+    assert np.all(np.sign(distance) == np.sign(q.evaluate(x)))
+    if not np.all(np.isfinite(distance)):
+        assert q.kind == "empty"
+        return
+    p = q.project(x)
+    assert np.all(np.abs(q.evaluate(p)) <= 1e-11 * terms(q, p, x))
+    np.testing.assert_allclose(np.linalg.norm(p - x, axis=1), np.abs(distance), rtol=1e-8)
+    # inside the ball up to the quadric nothing changes side
+    step = rng.normal(size=(50, 1, d))
+    step *= (1 - 1e-7) * rng.random((50, 1, 1)) / np.linalg.norm(step, axis=2, keepdims=True)
+    ball = x + step * np.abs(distance)[:, None]
+    y = q.evaluate(ball.reshape(-1, d)).reshape(50, -1)
+    assert np.all(y * np.sign(distance) >= -1e-11 * terms(q, p, x))
+
+
+def test_the_distance_agrees_with_a_constrained_minimiser():
+    q = Quadric([[1.0, 0.4], [0.4, -0.7]], [0.3, -1.0], -0.5)
+    for x in np.random.default_rng(3).normal(size=(5, 2)):
+        found = min(
+            minimize(
+                lambda z, x=x: np.sum((z - x) ** 2),
+                start,
+                constraints={"type": "eq", "fun": lambda z: q.evaluate(z)[0]},
+                options={"ftol": 1e-14},
+            ).fun
+            for start in np.vstack([x, np.random.default_rng(0).normal(size=(6, 2)) * 2])
+        )
+        assert abs(q.signed_distance(x)[0]) == pytest.approx(np.sqrt(found), rel=1e-5)
+
+
+def test_on_an_axis_of_symmetry_one_of_the_nearest_points_is_found():
+    ellipse = Quadric(np.diag([1.0, 4.0]), [0.0, 0.0], -4.0)  # half axes 2 and 1
+    assert ellipse.signed_distance([0.0, 0.0])[0] == pytest.approx(-1.0)
+    assert np.abs(ellipse.project([0.0, 0.0])) == pytest.approx(np.array([[0.0, 1.0]]))
+    # the centre of curvature of the vertex (2, 0) is at 3/2: nearer in, other points are nearer
+    assert ellipse.signed_distance([1.6, 0.0])[0] == pytest.approx(-0.4)
+    assert ellipse.signed_distance([1.0, 0.0])[0] == pytest.approx(-np.sqrt(2 / 3))
+    sphere = Quadric(np.eye(5), np.zeros(5), -9.0)
+    assert sphere.signed_distance(np.zeros(5))[0] == pytest.approx(-3.0)
+
+
+@settings(deadline=None)
+@given(quadrics(2), arrays(np.float64, (4, 2), elements=numbers), st.floats(1e-9, 1e9))
+def test_distance_and_kind_do_not_depend_on_the_unit(q, x, unit):
+    scaled = Quadric(q.A / unit**2, q.b / unit, q.c, anchor=q.anchor * unit)
+    expected = q.signed_distance(x)
+    if np.abs(expected[np.isfinite(expected)]).max(initial=0) < 1e6:
+        assert scaled.kind == q.kind
+        np.testing.assert_allclose(
+            scaled.signed_distance(x * unit) / unit, expected, rtol=1e-5, atol=1e-6
+        )
+
+
+def test_near_the_quadric_the_first_order_distance_is_the_distance():
+    q = Quadric(np.diag([1.0, 2.0]), [0.5, 0.0], -3.0)
+    x = q.project(np.random.default_rng(0).normal(size=(8, 2))) + 1e-6
+    np.testing.assert_allclose(q.first_order_distance(x), q.signed_distance(x), rtol=1e-4)
+    flat = Quadric(np.eye(2), [0.0, 0.0], -1.0)
+    assert flat.first_order_distance([0.0, 0.0])[0] == -np.inf
+
+
+def test_without_a_quadratic_part_it_is_a_hyperplane():
+    rng = np.random.default_rng(1)
+    w, m, x = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(7, 3))
+    plane, quadric = Hyperplane(w, 0.4, anchor=m), Quadric(np.zeros((3, 3)), w, 0.4, anchor=m)
+    assert quadric.distance_of_origin == pytest.approx(plane.distance_of_origin)
+    for verb in ("evaluate", "gradient", "signed_distance", "project", "side"):
+        np.testing.assert_allclose(getattr(quadric, verb)(x), getattr(plane, verb)(x))
+    assert quadric.equation() == plane.equation()
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "c", "kind"),
+    [
+        ([[1, 0], [0, 2]], [0, 0], -1, "ellipse"),
+        ([[-1, 0], [0, -2]], [0, 0], 1, "ellipse"),
+        ([[1, 0], [0, 2]], [0, 0], 1, "empty"),
+        ([[1, 0], [0, 2]], [0, 0], 0, "point"),
+        ([[0, 1], [1, 0]], [0, 0], -1, "hyperbola"),
+        ([[0, 1], [1, 0]], [0, 0], 0, "crossing lines"),
+        ([[1, 1], [1, 1]], [1, -1], 0, "parabola"),
+        ([[1, 1], [1, 1]], [0, 0], -1, "parallel lines"),
+        ([[1, 1], [1, 1]], [2, 2], 1, "double line"),
+        ([[1, 1], [1, 1]], [0, 0], 1, "empty"),
+        ([[0, 0], [0, 0]], [1, 0], 1, "line"),
+        ([[0, 0], [0, 0]], [0, 0], 1, "empty"),
+        ([[0, 0], [0, 0]], [0, 0], 0, "everything"),
+        (np.eye(3), np.zeros(3), -1, "ellipsoid"),
+        (np.diag([1, 1, -1]), np.zeros(3), -1, "hyperboloid"),
+        (np.diag([1, 1, -1]), np.zeros(3), 0, "cone"),
+        (np.diag([1, 1, 0]), [0, 0, 1], 0, "paraboloid"),
+        (np.diag([1, -1, 0]), [0, 0, 1], 0, "hyperbolic paraboloid"),
+        (np.diag([1, 1, 0]), np.zeros(3), -1, "elliptic cylinder"),
+        ([[1]], [0], -1, "two points"),
+        ([[1]], [0], 1, "empty"),
+        ([[0]], [2], 1, "point"),
+    ],
+)
+@pytest.mark.parametrize("units", [1.0, 1e9, 1e-9])
+def test_every_kind_is_called_by_its_name_in_any_unit(A, b, c, kind, units):
+    s = np.ones(len(b))
+    s[0] = units
+    assert Quadric(s[:, None] * np.asarray(A, float) * s, s * b, c).kind == kind
+
+
+def test_the_centre_is_where_the_gradient_vanishes():
+    q = Quadric([[2.0, 0.3], [0.3, -1.0]], [1.0, 2.0], 0.1, anchor=[1e8, 5.0])
+    assert q.gradient(q.centre)[0] == pytest.approx([0.0, 0.0], abs=1e-7)
+    assert Quadric(np.diag([1.0, 0.0]), [0.0, 1.0], 0.0).centre is None
+
+
+def test_roots_of_a_single_feature_are_exact_when_far_from_zero_and_when_one_is_tiny():
+    assert Quadric([[1.0]], [0.0], -0.25, anchor=[1e8]).roots().tolist() == [
+        1e8 - 0.5,
+        1e8 + 0.5,
+    ]
+    small, large = Quadric([[1.0]], [-1e9], 1.0).roots()
+    assert small == pytest.approx(1e-9, rel=1e-15)
+    assert large == pytest.approx(1e9, rel=1e-15)
+    assert Quadric([[1.0]], [2.0], 1.0).roots().tolist() == [-1.0]
+    assert Quadric([[1.0]], [0.0], 1.0).roots().tolist() == []
+    assert Quadric([[0.0]], [2.0], 1.0).roots().tolist() == [-0.5]
+
+
+def test_an_empty_quadric_is_infinitely_far_even_from_far_away():
+    nowhere = Quadric(np.eye(2), [0.0, 0.0], 1.0)
+    assert nowhere.signed_distance([[0.0, 0.0], [1e8, 1.0]]).tolist() == [np.inf, np.inf]
+    assert nowhere.curve(((-2, 2), (-2, 2))) == []
+    with pytest.raises(InvalidInputError, match="more probable everywhere"):
+        nowhere.project([0.0, 0.0])
+
+
+def test_only_the_symmetric_half_of_a_matters():
+    q = Quadric([[1.0, 2.0], [0.0, 1.0]], [0.0, 0.0], 0.0)
+    assert q.A.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_a_section_is_the_quadric_with_the_other_features_held():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(4, 4))
+    q = Quadric(A, rng.normal(size=4), 0.3, ("p", "q", "r", "s"), anchor=rng.normal(size=4))
+    at, uv = rng.normal(size=4), rng.normal(size=(6, 2))
+    x = np.tile(at, (6, 1))
+    x[:, [3, 1]] = uv
+    section = q.section(("s", "q"), at=at)
+    np.testing.assert_allclose(section.evaluate(uv), q.evaluate(x))
+    assert section.feature_names == ("s", "q")
+    x = np.zeros((6, 4))
+    x[:, [0, 1]] = uv
+    np.testing.assert_allclose(q.section().evaluate(uv), q.evaluate(x))
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(FeatureMismatchError, match=r"A has shape \(2, 2\), expected \(3, 3\)"):
+        Quadric(np.eye(2), np.zeros(3), 0.0)
+    with pytest.raises(InvalidParameterError, match="A holds nan"):
+        Quadric([[np.nan]], [0.0], 0.0)
+    with pytest.raises(FeatureMismatchError, match="at has shape"):
+        Quadric(np.eye(2), np.zeros(2), 0.0).section(at=[0.0])
