@@ -1,1 +1,55 @@
-"""Probabilistic classification from mergeable statistics."""
+"""Probabilistic classification from mergeable statistics.
+
+Collect the sums of each class once, wherever the data lives; read every Gaussian classifier out
+of them. ``import suffice as sf``, then ``sf.LDA().fit(X, y)`` or ``sf.Moments.of(X, y)``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from suffice.estimators.gaussian import GaussianClassifier
+    from suffice.estimators.presets import LDA, QDA, GaussianNB
+    from suffice.files import load
+    from suffice.model.geometry import Hyperplane, Quadric
+    from suffice.moments import Moments
+
+__version__ = "0.1.0"
+
+# public name → the module that defines it; imported when first asked for
+_HOMES = {
+    "GaussianClassifier": "suffice.estimators.gaussian",
+    "LDA": "suffice.estimators.presets",
+    "QDA": "suffice.estimators.presets",
+    "GaussianNB": "suffice.estimators.presets",
+    "Hyperplane": "suffice.model.geometry",
+    "Quadric": "suffice.model.geometry",
+    "Moments": "suffice.moments",
+    "load": "suffice.files",
+}
+
+__all__ = [
+    "LDA",
+    "QDA",
+    "GaussianClassifier",
+    "GaussianNB",
+    "Hyperplane",
+    "Moments",
+    "Quadric",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        msg = f"module 'suffice' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -92,7 +93,7 @@ def _plain(rows: Rows, storage: Storage, *, fourth: bool) -> Sums:
     else:
         z = x
     means, low = two_sum(shifts, offsets)
-    segments = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(z)], strict=True)]
+    segments = [slice(a, b) for a, b in pairwise([*starts, len(z)])]
     scatter = _centred_scatter(z, w, present, segments, storage, rows.n_classes)
     quartic = _centred_fourth(z, w, present, segments, rows.n_classes) if fourth else None
     return Sums(weights, means, low, scatter, quartic)
@@ -145,11 +146,9 @@ def _compiled(
     per_chunk = max(_CHUNK_ROWS, 512 * rows.n_classes)
     n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
     edges = np.linspace(0, n, n_chunks + 1).astype(np.intp)
-    x = rows.x if rows.x.flags.c_contiguous or rows.x.flags.f_contiguous else _strided(rows.x)
 
     def one(i: int) -> Sums:
-        part = Rows(x, rows.codes, rows.weight, rows.n_classes)
-        return _chunk(part, int(edges[i]), int(edges[i + 1]), storage, fourth=fourth)
+        return _chunk(rows, int(edges[i]), int(edges[i + 1]), storage, fourth=fourth)
 
     threads = min(n_threads or os.cpu_count() or 1, n_chunks)
     if threads == 1:
@@ -157,11 +156,6 @@ def _compiled(
         return
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(one, range(n_chunks))
-
-
-def _strided(x: Matrix) -> Matrix:
-    """Return a view that the kernels can read: any strides, but aligned and native."""
-    return np.require(x, requirements="A").astype(x.dtype.newbyteorder("="), copy=False)
 
 
 def _chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:

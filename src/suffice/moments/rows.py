@@ -32,6 +32,8 @@ def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
         or matrix.dtype == np.float16
     ):
         matrix = _as_floats(matrix, names)
+    if not (matrix.dtype.isnative and matrix.flags.aligned):
+        matrix = matrix.astype(matrix.dtype.newbyteorder("="))
     return matrix, names
 
 
@@ -51,6 +53,9 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
             f"sample_weight of row {bad[0]} is {w[bad[0]]}: "
             "weights must be finite and not negative"
         )
+        raise InvalidInputError(msg)
+    if n_rows and not w.any():
+        msg = "sample_weight is zero for every row: at least one weight must be positive"
         raise InvalidInputError(msg)
     return w
 
