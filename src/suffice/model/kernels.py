@@ -1,0 +1,239 @@
+"""Compiled inner loops of scoring: one lane per row, so that every loop vectorises.
+
+A *tile* holds a few chunks of ``LANES`` rows, transposed and measured from a common origin o:
+(chunks, features, LANES); so are all means. A *score tile* holds what they score, (chunks,
+classes, LANES). Features and classes are padded with zeros to a
+multiple of ``SIDE``, and matrices are packed in SIDE × SIDE blocks, (…, SIDE²). Lanes never mix
+and chunks are always whole (rows that are missing are zeros that nobody reads), so what a row
+scores depends neither on its place nor on the thread that scores it.
+"""
+
+import numpy as np
+from numba import njit
+
+from suffice.model.parts import SIDE
+from suffice.model.tiles import LANES
+from suffice.typing import Codes, Floats
+
+# a·b + c may be rounded once (FMA); nothing may be reordered
+compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+
+
+@compiled
+def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
+    """Set a tile to rows x − o of ``x`` (n, d), from ``first`` on."""
+    for c in range(tile.shape[0]):
+        start = first + c * LANES
+        rows, chunk = x[start : start + LANES], tile[c]
+        if rows.shape[0] < LANES:
+            chunk[:] = 0.0
+        for b in range(rows.shape[0]):
+            for j in range(rows.shape[1]):
+                chunk[j, b] = rows[b, j] - centre[j]
+
+
+@compiled
+def load_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
+    """Set a tile to rows x − o of a transposed ``x`` (d, n), from ``first`` on."""
+    for c in range(tile.shape[0]):
+        start = first + c * LANES
+        for j in range(x.shape[0]):
+            column, lanes = x[j, start : start + LANES], tile[c, j]
+            if column.shape[0] < LANES:
+                lanes[:] = 0.0
+            for b in range(column.shape[0]):
+                lanes[b] = column[b] - centre[j]
+
+
+@compiled
+def packed(w: Floats) -> Floats:
+    """Return a matrix (r, c) in blocks, (r / SIDE, c / SIDE, SIDE²)."""
+    rows, columns = w.shape
+    out = np.zeros((-(-rows // SIDE), -(-columns // SIDE), SIDE * SIDE))
+    for i in range(rows):
+        for j in range(columns):
+            out[i // SIDE, j // SIDE, i % SIDE * SIDE + j % SIDE] = w[i, j]
+    return out
+
+
+@compiled
+def packed_lower(w: Floats) -> Floats:
+    """Return the blocks on and under the diagonals of (g, d, d), row by row, (g, …, SIDE²)."""
+    n = -(-w.shape[1] // SIDE)
+    out = np.zeros((w.shape[0], n * (n + 1) // 2, SIDE * SIDE))
+    for g in range(w.shape[0]):
+        for i in range(w.shape[1]):
+            first = (i // SIDE) * (i // SIDE + 1) // 2
+            for j in range(i + 1):
+                out[g, first + j // SIDE, i % SIDE * SIDE + j % SIDE] = w[g, i, j]
+    return out
+
+
+@compiled
+def full_scores(
+    tile: Floats,
+    scores: Floats,
+    classes: Codes,
+    constants: Floats,
+    means: Floats,
+    factors: Floats,
+) -> None:
+    """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes that have each a lower triangular Wₖ."""
+    blocks = _in_blocks(tile)
+    y, z = np.empty(blocks.shape[1:]), np.empty(SIDE * LANES)
+    for c in range(blocks.shape[0]):
+        for k in range(classes.shape[0]):
+            out = scores[c, classes[k]]
+            out[:] = 0.0
+            for i in range(blocks.shape[1]):
+                _whiten_block(blocks[c], means[k], factors[k], i, y, z)
+                _add_squares(z, out)
+            _finish(constants[k], out)
+
+
+@compiled
+def tied_scores(
+    tile: Floats,
+    scores: Floats,
+    classes: Codes,
+    constants: Floats,
+    first_mean: Floats,
+    whitened_means: Floats,
+    factor: Floats,
+) -> None:
+    """Write cₖ − ½ |W (x − μ₀) − mₖ|² for classes that share W; mₖ = W (μₖ − μ₀)."""
+    blocks = _in_blocks(tile)
+    y, z = np.empty(blocks.shape[1:]), np.empty(blocks.shape[1:])
+    for c in range(blocks.shape[0]):
+        for i in range(blocks.shape[1]):
+            _whiten_block(blocks[c], first_mean, factor, i, y, z[i])
+        for k in range(classes.shape[0]):
+            out = scores[c, classes[k]]
+            _squared_difference(z, whitened_means[k], out)
+            _finish(constants[k], out)
+
+
+@compiled
+def diagonal_scores(
+    tile: Floats,
+    scores: Floats,
+    classes: Codes,
+    constants: Floats,
+    means: Floats,
+    inverse_scales: Floats,
+) -> None:
+    """Write cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σₖⱼ)²."""
+    blocks = _in_blocks(tile)
+    for c in range(blocks.shape[0]):
+        for k in range(classes.shape[0]):
+            out = scores[c, classes[k]]
+            _scaled_difference(blocks[c], means[k], inverse_scales[k], out)
+            _finish(constants[k], out)
+
+
+@compiled
+def linear_scores(tile: Floats, scores: Floats, intercepts: Floats, weights: Floats) -> None:
+    """Write wₖᵀx + bₖ for every class."""
+    blocks, out = _in_blocks(tile), _in_blocks(scores)
+    for c in range(blocks.shape[0]):
+        for i in range(weights.shape[0]):
+            z = out[c, i]
+            for a in range(SIDE):
+                z[a * LANES : (a + 1) * LANES] = intercepts[i * SIDE + a]
+            _multiply_add(weights[i], 0, weights.shape[1], blocks[c], z)
+
+
+@compiled
+def _in_blocks(tile: Floats) -> Floats:
+    """Return the tile seen as (chunks, features / SIDE, SIDE · LANES)."""
+    chunks, features, _ = tile.shape
+    return tile.reshape(chunks, features // SIDE, SIDE * LANES)
+
+
+@compiled
+def _whiten_block(x: Floats, mu: Floats, w: Floats, i: int, y: Floats, z: Floats) -> None:
+    """Set z to rows SIDE·i … of W (x − μ); block i of y becomes that of x − μ."""
+    first = i * (i + 1) // 2
+    _corner(x, mu, w, first + i, i, y, z)
+    _multiply_add(w, first, i, y, z)
+
+
+@compiled
+def _corner(x: Floats, mu: Floats, w: Floats, at: int, i: int, y: Floats, z: Floats) -> None:
+    """Set block i of y to x − μ and z to its product with the triangular block of W."""
+    m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+    w00, w10, w11 = w[at, 0], w[at, 4], w[at, 5]
+    w20, w21, w22 = w[at, 8], w[at, 9], w[at, 10]
+    w30, w31, w32, w33 = w[at, 12], w[at, 13], w[at, 14], w[at, 15]
+    for b in range(LANES):
+        y0 = x[i, b] - m0
+        y1 = x[i, LANES + b] - m1
+        y2 = x[i, 2 * LANES + b] - m2
+        y3 = x[i, 3 * LANES + b] - m3
+        z[b] = w00 * y0
+        z[LANES + b] = w10 * y0 + w11 * y1
+        z[2 * LANES + b] = w20 * y0 + w21 * y1 + w22 * y2
+        z[3 * LANES + b] = w30 * y0 + w31 * y1 + w32 * y2 + w33 * y3
+        y[i, b], y[i, LANES + b] = y0, y1
+        y[i, 2 * LANES + b], y[i, 3 * LANES + b] = y2, y3
+
+
+@compiled
+def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
+    """Add to z the products of n blocks of W, from ``first`` on, with blocks 0 … n − 1 of y."""
+    for j in range(n):
+        at = first + j
+        w00, w01, w02, w03 = w[at, 0], w[at, 1], w[at, 2], w[at, 3]
+        w10, w11, w12, w13 = w[at, 4], w[at, 5], w[at, 6], w[at, 7]
+        w20, w21, w22, w23 = w[at, 8], w[at, 9], w[at, 10], w[at, 11]
+        w30, w31, w32, w33 = w[at, 12], w[at, 13], w[at, 14], w[at, 15]
+        for b in range(LANES):
+            y0, y1 = y[j, b], y[j, LANES + b]
+            y2, y3 = y[j, 2 * LANES + b], y[j, 3 * LANES + b]
+            z0, z1 = z[b], z[LANES + b]
+            z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+            z[b] = z0 + w00 * y0 + w01 * y1 + w02 * y2 + w03 * y3
+            z[LANES + b] = z1 + w10 * y0 + w11 * y1 + w12 * y2 + w13 * y3
+            z[2 * LANES + b] = z2 + w20 * y0 + w21 * y1 + w22 * y2 + w23 * y3
+            z[3 * LANES + b] = z3 + w30 * y0 + w31 * y1 + w32 * y2 + w33 * y3
+
+
+@compiled
+def _add_squares(z: Floats, out: Floats) -> None:
+    for b in range(LANES):
+        z0, z1 = z[b], z[LANES + b]
+        z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+        out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+
+
+@compiled
+def _squared_difference(z: Floats, mu: Floats, out: Floats) -> None:
+    """Set out to |z − m|²."""
+    out[:] = 0.0
+    for i in range(z.shape[0]):
+        m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+        for b in range(LANES):
+            z0, z1 = z[i, b] - m0, z[i, LANES + b] - m1
+            z2, z3 = z[i, 2 * LANES + b] - m2, z[i, 3 * LANES + b] - m3
+            out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+
+
+@compiled
+def _scaled_difference(x: Floats, mu: Floats, inverse: Floats, out: Floats) -> None:
+    """Set out to |(x − μ) / σ|²."""
+    out[:] = 0.0
+    for i in range(x.shape[0]):
+        m0, m1, m2, m3 = mu[4 * i], mu[4 * i + 1], mu[4 * i + 2], mu[4 * i + 3]
+        s0, s1 = inverse[4 * i], inverse[4 * i + 1]
+        s2, s3 = inverse[4 * i + 2], inverse[4 * i + 3]
+        for b in range(LANES):
+            z0, z1 = (x[i, b] - m0) * s0, (x[i, LANES + b] - m1) * s1
+            z2, z3 = (x[i, 2 * LANES + b] - m2) * s2, (x[i, 3 * LANES + b] - m3) * s3
+            out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+
+
+@compiled
+def _finish(constant: float, out: Floats) -> None:
+    """Turn squared distances to scores."""
+    for b in range(LANES):
+        out[b] = constant - 0.5 * out[b]

@@ -1,0 +1,147 @@
+"""What can be read out of scores aₖ(x): posteriors, their logarithms, classes, densities.
+
+Each readout does the same thing twice: ``read`` with NumPy, for few rows; ``write`` with
+compiled loops, from a tile to the rows of an output. A row none of whose scores is finite reads
+NaN, or code −1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from suffice.typing import Codes, Floats
+
+
+class Readout(Protocol):
+    """A function of the scores of each row."""
+
+    dtype: ClassVar[type]
+    per_class: ClassVar[bool]  # (n, K) rather than (n,)
+
+    def read(self, a: Floats) -> npt.NDArray[Any]:
+        """Return the values for scores ``a`` (n, K)."""
+        ...
+
+    def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
+        """Write the values of a score tile to rows; return whether some row has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """softmax(t a)."""
+
+    temperature: float = 1.0
+    dtype: ClassVar[type] = np.float64
+    per_class: ClassVar[bool] = True
+
+    def read(self, a: Floats) -> Floats:
+        """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
+        _, d, rest = _relative(a, self.temperature)
+        p: Floats = np.exp(d) / (1 + rest)[:, None]
+        return p
+
+    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
+        """Write ``read`` of a tile."""
+        from suffice.model.softmax_kernels import write_posterior
+
+        return bool(write_posterior(tile, n_classes, self.temperature, out))
+
+
+@dataclass(frozen=True, slots=True)
+class LogPosterior:
+    """log softmax(t a)."""
+
+    temperature: float = 1.0
+    dtype: ClassVar[type] = np.float64
+    per_class: ClassVar[bool] = True
+
+    def read(self, a: Floats) -> Floats:
+        """Return log pₖ = dₖ − log1p(Σ exp d over the losers), (n, K)."""
+        _, d, rest = _relative(a, self.temperature)
+        return d - np.log1p(rest)[:, None]
+
+    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
+        """Write ``read`` of a tile."""
+        from suffice.model.softmax_kernels import write_log_posterior
+
+        return bool(write_log_posterior(tile, n_classes, self.temperature, out))
+
+
+@dataclass(frozen=True, slots=True)
+class LogDensity:
+    """log Σₖ exp aₖ: the log density of x, where a is the log joint density."""
+
+    dtype: ClassVar[type] = np.float64
+    per_class: ClassVar[bool] = False
+
+    def read(self, a: Floats) -> Floats:
+        """Return max a + log1p(Σ exp d over the losers), (n,)."""
+        top, _, rest = _relative(a, 1.0)
+        density: Floats = top + np.log1p(rest)
+        return density
+
+    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
+        """Write ``read`` of a tile."""
+        from suffice.model.softmax_kernels import write_log_density
+
+        return bool(write_log_density(tile, n_classes, out))
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The scores themselves."""
+
+    dtype: ClassVar[type] = np.float64
+    per_class: ClassVar[bool] = True
+
+    def read(self, a: Floats) -> Floats:
+        """Return a, (n, K)."""
+        return np.where(_finite(a)[:, None], a, np.nan)
+
+    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
+        """Write ``read`` of a tile."""
+        from suffice.model.softmax_kernels import write_joint
+
+        return bool(write_joint(tile, n_classes, out))
+
+
+@dataclass(frozen=True, slots=True)
+class Argmax:
+    """The code of the greatest score, of equal ones the first."""
+
+    dtype: ClassVar[type] = np.intp
+    per_class: ClassVar[bool] = False
+
+    def read(self, a: Floats) -> Codes:
+        """Return argmaxₖ aₖ, (n,)."""
+        return np.where(_finite(a), a.argmax(1), -1)
+
+    def write(self, tile: Floats, n_classes: int, out: Codes) -> bool:
+        """Write ``read`` of a tile."""
+        from suffice.model.softmax_kernels import write_argmax
+
+        return bool(write_argmax(tile, n_classes, out))
+
+
+def _finite(a: Floats) -> npt.NDArray[np.bool_]:
+    """Return which rows have a finite greatest score, (n,)."""
+    finite: npt.NDArray[np.bool_] = np.isfinite(a.max(1))
+    return finite
+
+
+def _relative(a: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:
+    """Return max a (n,), d = t (a − max a) (n, K), and Σ exp d over all but the winner (n,)."""
+    winner = a.argmax(1)[:, None]
+    top = np.take_along_axis(a, winner, 1)
+    top = np.where(np.isfinite(top), top, np.nan)
+    d = temperature * (a - top)
+    e = np.exp(d)
+    np.put_along_axis(e, winner, 0.0, 1)
+    return top[:, 0], d, e.sum(1)

@@ -1,0 +1,154 @@
+"""Compiled loops from a score tile to the caller's rows: softmax, its logarithm, argmax.
+
+A score tile is (chunks, classes, LANES), see ``kernels``. Every writer returns whether some row
+has no finite score at all; such a row becomes NaN, its code −1.
+"""
+# mypy: disallow-untyped-decorators=False
+
+import math
+
+import numpy as np
+
+from suffice.model.kernels import compiled
+from suffice.model.tiles import LANES
+from suffice.typing import Codes, Floats
+
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROUND, _ROUND_BITS = 6755399441055744.0, 0x4338000000000000  # 1.5 · 2⁵²
+
+
+@compiled
+def write_posterior(scores: Floats, n_classes: int, temperature: float, out: Floats) -> bool:
+    """Write softmax(t·a) to the rows of ``out`` (n, K)."""
+    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    e, bad = np.empty(scores.shape[1:]), False
+    for c in range(scores.shape[0]):
+        rows = out[c * LANES : (c + 1) * LANES]
+        n = rows.shape[0]
+        bad |= _winners(scores[c], n_classes, n, top, code)
+        _exponentials(scores[c], n_classes, temperature, top, code, e, rest)
+        # p_k = exp(t (a_k − max a)) / (1 + Σ over the losers)
+        for b in range(LANES):
+            rest[b] = 1.0 / (1.0 + rest[b])
+        for b in range(n):
+            for k in range(n_classes):
+                rows[b, k] = e[k, b] * rest[b]
+    return bad
+
+
+@compiled
+def write_log_posterior(
+    scores: Floats, n_classes: int, temperature: float, out: Floats
+) -> bool:
+    """Write log softmax(t·a) to the rows of ``out`` (n, K)."""
+    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    e, bad = np.empty(scores.shape[1:]), False
+    for c in range(scores.shape[0]):
+        a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
+        n = rows.shape[0]
+        bad |= _winners(a, n_classes, n, top, code)
+        _exponentials(a, n_classes, temperature, top, code, e, rest)
+        # log p_k = t (a_k − max a) − log1p(Σ over the losers)
+        for b in range(n):
+            total = math.log1p(rest[b])
+            for k in range(n_classes):
+                rows[b, k] = temperature * (a[k, b] - top[b]) - total
+    return bad
+
+
+@compiled
+def write_log_density(scores: Floats, n_classes: int, out: Floats) -> bool:
+    """Write log Σₖ exp aₖ to ``out`` (n,)."""
+    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    e, bad = np.empty(scores.shape[1:]), False
+    for c in range(scores.shape[0]):
+        rows = out[c * LANES : (c + 1) * LANES]
+        bad |= _winners(scores[c], n_classes, rows.shape[0], top, code)
+        _exponentials(scores[c], n_classes, 1.0, top, code, e, rest)
+        for b in range(rows.shape[0]):
+            rows[b] = top[b] + math.log1p(rest[b])
+    return bad
+
+
+@compiled
+def write_joint(scores: Floats, n_classes: int, out: Floats) -> bool:
+    """Write a to the rows of ``out`` (n, K)."""
+    top, code, bad = np.empty(LANES), np.empty(LANES, np.intp), False
+    for c in range(scores.shape[0]):
+        a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
+        bad |= _winners(a, n_classes, rows.shape[0], top, code)
+        for b in range(rows.shape[0]):
+            for k in range(n_classes):
+                rows[b, k] = a[k, b]
+    return bad
+
+
+@compiled
+def write_argmax(scores: Floats, n_classes: int, out: Codes) -> bool:
+    """Write argmax a to ``out`` (n,), of equal classes the first."""
+    top, code, bad = np.empty(LANES), np.empty(LANES, np.intp), False
+    for c in range(scores.shape[0]):
+        rows = out[c * LANES : (c + 1) * LANES]
+        bad |= _winners(scores[c], n_classes, rows.shape[0], top, code)
+        for b in range(rows.shape[0]):
+            rows[b] = code[b]
+    return bad
+
+
+@compiled
+def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -> bool:
+    """Find the greatest score of each lane; make lanes that have none NaN, and tell."""
+    for b in range(LANES):
+        top[b], code[b] = a[0, b], 0
+    for k in range(1, n_classes):
+        for b in range(LANES):
+            better = (a[k, b] > top[b]) | math.isnan(a[k, b])  # so that a NaN stays on top
+            top[b] = a[k, b] if better else top[b]
+            code[b] = k if better else code[b]
+    bad = False
+    for b in range(n_rows):
+        if not math.isfinite(top[b]):
+            bad, top[b], code[b] = True, math.nan, -1
+            for k in range(n_classes):
+                a[k, b] = math.nan
+    return bad
+
+
+@compiled
+def _exponentials(
+    a: Floats,
+    n_classes: int,
+    temperature: float,
+    top: Floats,
+    code: Codes,
+    e: Floats,
+    rest: Floats,
+) -> None:
+    """Set e to exp(t (a − max a)) and ``rest`` to its sum over all classes but the winner."""
+    rest[:] = 0.0
+    for k in range(n_classes):
+        for b in range(LANES):
+            e[k, b] = _exp(temperature * (a[k, b] - top[b]))
+            rest[b] = rest[b] + (0.0 if code[b] == k else e[k, b])
+
+
+@compiled
+def _exp(x: float) -> float:
+    """Return eˣ for x ≤ 0, to an ulp, subnormal results included."""
+    # x = n ln 2 + r,  |r| ≤ ½ ln 2;  adding 1.5 · 2⁵² rounds, and leaves n in the low bits
+    x = -750.0 if x < -750.0 else x
+    shifted = np.float64(x * _LOG2_E + _ROUND)
+    n = shifted - _ROUND
+    r = x - n * _LN2_HIGH - n * _LN2_LOW
+    # eʳ = 1 + r + r² (1/2! + r/3! + … + r¹¹/13!)
+    p = 1 / 39916800 + r * (1 / 479001600 + r * (1 / 6227020800))
+    p = 1 / 40320 + r * (1 / 362880 + r * (1 / 3628800 + r * p))
+    p = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * p))
+    p = 1 / 2 + r * (1 / 6 + r * (1 / 24 + r * p))
+    p = 1 + (r + r * r * p)
+    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉: each power of two is normal where 2ⁿ may not be
+    power = shifted.view(np.int64) - _ROUND_BITS
+    half = power >> 1
+    low, high = (half + 1023) << 52, (power - half + 1023) << 52
+    return p * np.int64(low).view(np.float64) * np.int64(high).view(np.float64)

@@ -1,0 +1,108 @@
+"""The pass over rows in blocks that fit the cache, shared out to threads."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.model.parts import SIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from suffice.model.parts import Stage
+    from suffice.model.readout import Readout
+    from suffice.typing import Floats
+
+LANES = 64  # rows of a chunk; cached kernels know it, so clear __pycache__ after a change
+TILE_BYTES = 1 << 19  # half of a common second-level cache
+MOST_CHUNKS = 64
+PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """Rows of x → tile → stages → score tile → readout → rows of values."""
+
+    x: npt.NDArray[Any]  # (n, d)
+    origin: Floats  # o  (d,)
+    stages: Sequence[Stage]
+    n_classes: int
+    readout: Readout
+    values: npt.NDArray[Any]  # (n, K) or (n,), written
+
+    @property
+    def n_chunks(self) -> int:
+        """Chunks of a block: as many as keep its tiles in cache."""
+        chunk_bytes: int = 8 * LANES * (self.x.shape[1] + self.n_classes)
+        return min(max(TILE_BYTES // chunk_bytes, 1), MOST_CHUNKS)
+
+    @property
+    def n_products(self) -> int:
+        """Size of the work, n·d·K."""
+        return self.x.size * self.n_classes
+
+    def run(self, n_threads: int | None = None) -> bool:
+        """Write all rows; return whether some row has no finite score.
+
+        Threads take the next block until none is left. What a block yields depends on its rows
+        alone, so the number of threads changes no bit. They live for this call only: nothing is
+        shared between callers, and nothing is left behind for a fork to break.
+        """
+        starts = range(0, len(self.values), self.n_chunks * LANES)
+        blocks = iter(starts)
+        wanted = (n_threads or usable_cores()) if self.n_products > PARALLEL else 1
+        helpers = min(wanted, len(starts)) - 1
+        if helpers < 1:
+            return self._work(blocks)
+        with ThreadPoolExecutor(helpers) as pool:
+            others = [pool.submit(self._work, blocks) for _ in range(helpers)]
+            return any([self._work(blocks), *(other.result() for other in others)])
+
+    def _work(self, blocks: Iterator[int]) -> bool:
+        """Write the blocks that begin at these rows."""
+        load, bad = _loader(self.x, self.origin), False
+        tile = _tile(self.n_chunks, self.x.shape[1])
+        scores = _tile(self.n_chunks, self.n_classes)
+        for start in blocks:
+            rows = self.values[start : start + self.n_chunks * LANES]
+            used = -(-len(rows) // LANES)
+            t, s = tile[:used], scores[:used]
+            load(start, t)
+            for stage in self.stages:
+                stage(t, s)
+            bad |= self.readout.write(s, self.n_classes, rows)
+        return bad
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _tile(n_chunks: int, width: int) -> Floats:
+    return np.zeros((n_chunks, -(-width // SIDE) * SIDE, LANES))
+
+
+def _loader(x: npt.NDArray[Any], origin: Floats) -> Callable[[int, Floats], None]:
+    """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
+    from suffice.model.kernels import load_columns, load_rows
+
+    if x.dtype not in (np.float64, np.float32):
+        return lambda start, t: load_rows(_converted(x, start, len(t)), 0, origin, t)
+    if abs(x.strides[0]) < abs(x.strides[1]):
+        columns = x.T
+        return lambda start, t: load_columns(columns, start, origin, t)
+    return lambda start, t: load_rows(x, start, origin, t)
+
+
+def _converted(x: npt.NDArray[Any], start: int, n_chunks: int) -> Floats:
+    return np.array(x[start : start + n_chunks * LANES], np.float64, order="C")
