@@ -1,0 +1,204 @@
+"""What each decision costs, and the decision of least expected cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from suffice.decision.labels import in_order, position, positions
+from suffice.decision.reject import actions_with_reject
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from suffice.typing import Codes, Floats, Labels
+
+Costs: TypeAlias = "Mapping[tuple[Any, Any], float] | npt.ArrayLike | None"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CostMatrix:
+    r"""The cost C[a, k] of action a where k is true; decides for the least expected cost.
+
+    .. math:: a(x) = \arg\min_a \sum_k C[a, k] \, p(k \mid x)
+
+    The first K actions are the classes; one more, if any, is to reject.
+
+    Parameters
+    ----------
+    actions : array of shape (A,)
+        What each action predicts.
+    costs : array of shape (A, K)
+        C. Any finite numbers: a gain is a negative cost.
+
+    References
+    ----------
+    Berger (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4;
+    Chow (1970) for the reject action.
+
+    Examples
+    --------
+    Missing a sick person is ten times as bad as a false alarm:
+
+    >>> import numpy as np
+    >>> costs = CostMatrix(np.array(["ill", "well"]), np.array([[0.0, 1.0], [10.0, 0.0]]))
+    >>> costs.decode(costs.decide(np.array([[0.2, 0.8], [0.05, 0.95]])))
+    array(['ill', 'well'], dtype='<U4')
+    """
+
+    actions: Labels  # (A,)
+    costs: Floats  # C  (A, K)
+
+    def __post_init__(self) -> None:
+        actions, costs = np.array(self.actions), _numbers(self.costs, "costs")
+        if costs.ndim != 2 or not len(costs) == len(actions) >= costs.shape[1] >= 1:
+            msg = f"costs has shape {costs.shape} for {len(actions)} actions: expected (A, K)"
+            raise InvalidParameterError(msg)
+        actions.flags.writeable = costs.flags.writeable = False
+        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "costs", costs)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, K."""
+        return int(self.costs.shape[1])
+
+    @property
+    def can_reject(self) -> bool:
+        """Whether there is an action beside the classes."""
+        return len(self.actions) > self.n_classes
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the decision is always the most probable class, so that argmax will do."""
+        if self.can_reject or self.n_classes == 1:
+            return not self.can_reject
+        # C[a, k] = f(k) − s·[a = k] with one s > 0, such as 0–1 loss
+        right = np.eye(self.n_classes, dtype=bool)
+        f = np.where(right, -np.inf, self.costs).max(axis=0)
+        s = f - np.diag(self.costs)
+        return bool(np.all(right | (self.costs == f)) and np.all(s == s[0]) and s[0] > 0)
+
+    def expected(self, posterior: Floats) -> Floats:
+        """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
+        # R[i, a] = Σ_k C[a, k] p(k | x_i)
+        risk: Floats = self._checked(posterior) @ self.costs.T
+        return risk
+
+    def decide(self, posterior: Floats) -> Codes:
+        """Return the action of least expected cost, (n,); of equal ones the first."""
+        p = self._checked(posterior)
+        # f(k) = max_a C[a, k] is common to all actions; without it equal posteriors tie exactly
+        relative = self.costs - self.costs[: self.n_classes].max(axis=0)
+        best: Codes = p.argmax(axis=1) if self.is_map else (p @ relative.T).argmin(axis=1)
+        return best
+
+    def decode(self, codes: Codes) -> Labels:
+        """Return what the actions predict, in the type of the classes if none is to reject."""
+        chosen: Labels = self.actions[codes]
+        return chosen
+
+    def _checked(self, posterior: Floats) -> Floats:
+        p = np.asarray(posterior, dtype=np.float64)
+        if p.ndim != 2 or p.shape[1] != self.n_classes:
+            msg = f"posteriors have shape {p.shape}, expected (n, {self.n_classes})"
+            raise InvalidParameterError(msg)
+        return p
+
+
+def parse_costs(
+    costs: Costs,
+    classes: Labels,
+    reject_cost: Mapping[Any, float] | npt.ArrayLike | None = None,
+    reject_label: Any = None,
+) -> CostMatrix:
+    """Return the cost matrix of a setting.
+
+    Parameters
+    ----------
+    costs : None, array of shape (K, K), or mapping of (action, truth) to cost
+        None: 0 for the right class and 1 for any other. An array is C[action, truth]. In a
+        mapping, what is not named costs 0 on the diagonal and 1 elsewhere.
+    classes : array of shape (K,)
+        Labels, in the order of the rows and columns.
+    reject_cost : None, number, array of shape (K,), or mapping of truth to cost
+        Cost of declining to decide, if that may be done: one for all truths, or one for each
+        (a mapping must name every class). With 0–1 loss and cost r, rows whose greatest
+        posterior is under 1 − r are rejected (Chow's rule).
+    reject_label : object, optional
+        What a rejected row is predicted as. By default None in an object array, or NaN in a
+        float array where classes are numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> costs = parse_costs({("well", "ill"): 10.0}, np.array(["ill", "well"]), reject_cost=0.4)
+    >>> costs.costs
+    array([[ 0. ,  1. ],
+           [10. ,  0. ],
+           [ 0.4,  0.4]])
+    >>> costs.decode(costs.decide(np.array([[0.5, 0.5], [0.99, 0.01]])))
+    array([None, 'ill'], dtype=object)
+    """
+    matrix = _matrix(costs, classes)
+    if reject_cost is None:
+        return CostMatrix(classes, matrix)
+    actions = actions_with_reject(classes, reject_label)
+    return CostMatrix(actions, np.vstack([matrix, _reject_row(reject_cost, classes)]))
+
+
+def _matrix(costs: Costs, classes: Labels) -> Floats:
+    """Return C (K, K)."""
+    K = len(classes)
+    matrix = 1.0 - np.eye(K)
+    if costs is None:
+        return matrix
+    if isinstance(costs, Mapping):
+        known = positions(classes)
+        for pair, cost in costs.items():
+            matrix[_entry(pair, known)] = float(_numbers(cost, f"the cost of {pair!r}"))
+        return matrix
+    matrix = _numbers(costs, "costs")
+    if matrix.shape != (K, K):
+        msg = (
+            f"costs has shape {matrix.shape}, but {K} classes need ({K}, {K}): [action, truth]"
+        )
+        raise InvalidParameterError(msg)
+    return matrix
+
+
+def _entry(pair: Any, known: dict[Any, int]) -> tuple[int, int]:
+    """Return (row, column) of a pair of labels."""
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        msg = f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
+        raise InvalidParameterError(msg)
+    row, column = (position(label, known, where="costs") for label in pair)
+    return row, column
+
+
+def _reject_row(reject_cost: Any, classes: Labels) -> Floats:
+    """Return the cost of rejecting each truth, (K,)."""
+    if isinstance(reject_cost, Mapping):
+        reject_cost = in_order(reject_cost, classes, where="reject_cost")
+    row = _numbers(reject_cost, "reject_cost")
+    if row.shape not in {(), (1,), classes.shape}:
+        msg = f"reject_cost has shape {row.shape}: expected one number, or {len(classes)}"
+        raise InvalidParameterError(msg)
+    return np.broadcast_to(row, classes.shape)
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    """Return finite floats, or say which is not."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        msg = f"{name}={values!r} are not numbers"
+        raise InvalidParameterError(msg) from None
+    if not np.all(np.isfinite(array)):
+        msg = f"{name} holds {array[~np.isfinite(array)][0]}: every cost is a finite number"
+        raise InvalidParameterError(msg)
+    return array

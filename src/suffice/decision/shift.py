@@ -1,0 +1,139 @@
+"""Prior shift: the priors of new, unlabelled rows, by EM on the posteriors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PriorShift:
+    """Priors re-estimated on unlabelled rows, and how the iteration ended.
+
+    ``gap`` bounds how far the mean log-likelihood of the rows still is from its maximum.
+    """
+
+    priors: Floats  # π  (K,)
+    iterations: int
+    gap: float
+    converged: bool
+
+
+def shifted_priors(
+    log_posterior: npt.ArrayLike,
+    priors: npt.ArrayLike,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+) -> PriorShift:
+    r"""Return the maximum-likelihood priors of rows whose classes are not known.
+
+    The classes keep their densities and only their shares change. Each EM step averages the
+    posteriors under the current priors; steps are extrapolated (SQUAREM) and kept only where
+    the likelihood grows, so that the fixed point is that of plain EM. A prior of zero stays.
+
+    Parameters
+    ----------
+    log_posterior : array of shape (n, K)
+        log p(k | x) under ``priors``.
+    priors : array of shape (K,)
+        π⁰, the priors behind those posteriors.
+    tol : float
+        Largest ``gap`` at which to stop.
+    max_iter : int
+        Most EM steps, taken two at a time.
+
+    References
+    ----------
+    Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9;
+    Varadhan & Roland (2008), *Scandinavian Journal of Statistics* 35(2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> posterior = np.array([[0.9, 0.1], [0.8, 0.2], [0.9, 0.1], [0.1, 0.9]])
+    >>> shifted_priors(np.log(posterior), [0.5, 0.5]).priors.round(3)
+    array([0.797, 0.203])
+    """
+    ratios = _Ratios.of(np.asarray(log_posterior, np.float64), np.asarray(priors, np.float64))
+    if max_iter < 1 or not tol >= 0:
+        msg = f"tol={tol} and max_iter={max_iter}: expected tol ≥ 0 and max_iter ≥ 1"
+        raise InvalidParameterError(msg)
+    pi = ratios.start
+    for iterations in range(0, max_iter, 2):
+        growth = ratios.growth(pi)
+        gap = float(growth.max() - 1)
+        if gap <= tol:
+            return PriorShift(pi, iterations, gap, converged=True)
+        pi = ratios.two_steps(pi, growth)
+    gap = float(ratios.growth(pi).max() - 1)
+    return PriorShift(pi, max_iter, gap, converged=gap <= tol)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ratios:
+    """Densities of the rows up to a factor of each row, and the priors to start from."""
+
+    L: Floats  # p(x | k) up to a factor per row  (n, K), greatest of each row 1
+    start: Floats  # π⁰  (K,)
+
+    @classmethod
+    def of(cls, log_posterior: Floats, priors: Floats) -> _Ratios:
+        """Undo Bayes' rule."""
+        _check(log_posterior, priors)
+        # log p(x | k) = log p(k | x) − log π⁰_k + const(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_L = np.where(priors > 0, log_posterior - np.log(priors), -np.inf)
+        top = log_L.max(axis=1, keepdims=True)
+        lost = np.flatnonzero(~np.isfinite(top))
+        if lost.size:
+            msg = f"row {lost[0]} has no finite log posterior in a class of positive prior"
+            raise InvalidInputError(msg)
+        return cls(np.exp(log_L - top), priors / priors.sum())
+
+    def growth(self, pi: Floats) -> Floats:
+        """Return the factor by which an EM step multiplies each prior, (K,)."""
+        # G_k = (1/n) Σ_i L_ik / Σ_j L_ij π_j;  the maximum is where G ≤ 1, and = 1 where π > 0
+        g: Floats = (1 / (self.L @ pi)) @ self.L / len(self.L)
+        return g
+
+    def two_steps(self, pi: Floats, growth: Floats) -> Floats:
+        """Return the priors after two EM steps, or beyond them where that is more likely."""
+        one = pi * growth
+        two = one * self.growth(one)
+        # π − 2αr + α²v,  r = π₁ − π,  v = (π₂ − π₁) − r,  α = −|r| / |v|
+        r, v = one - pi, (two - one) - (one - pi)
+        alpha = np.linalg.norm(r) / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
+        beyond = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two)
+        beyond = beyond / beyond.sum()
+        better = self._log_likelihood(beyond) > self._log_likelihood(two)
+        chosen: Floats = beyond if better else two / two.sum()
+        return chosen
+
+    def _log_likelihood(self, pi: Floats) -> float:
+        return float(np.log(self.L @ pi).mean())
+
+
+def _check(log_posterior: Floats, priors: Floats) -> None:
+    """Refuse shapes that do not fit and numbers that are no logarithms or priors."""
+    if log_posterior.ndim != 2 or log_posterior.shape[1:] != priors.shape:
+        msg = f"log posteriors {log_posterior.shape} and priors {priors.shape} do not fit"
+        raise InvalidInputError(msg)
+    if not len(log_posterior):
+        msg = "there are no rows: a shift of priors needs some"
+        raise InvalidInputError(msg)
+    strange = np.flatnonzero(~np.all(log_posterior < np.inf, axis=1))
+    if strange.size:
+        msg = f"row {strange[0]} holds a log posterior that is NaN or infinite"
+        raise InvalidInputError(msg)
+    if not np.all(np.isfinite(priors) & (priors >= 0)) or not priors.sum() > 0:
+        msg = f"priors={priors.tolist()} are not non-negative numbers with a positive sum"
+        raise InvalidParameterError(msg)
