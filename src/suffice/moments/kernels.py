@@ -81,6 +81,24 @@ def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
     starts[0] = 0
 
 
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def touch(x: Any, lo: int, hi: int, by_column: bool) -> float:
+    """Read one number of each cache line of a block, in memory order, to bring it near.
+
+    Gathering by class would otherwise fetch lines out of order, at less than half the speed.
+    """
+    total = 0.0
+    if by_column:
+        for j in range(x.shape[1]):
+            for r in range(lo, hi, 8):
+                total += x[r, j]
+    else:
+        for r in range(lo, hi):
+            for j in range(0, x.shape[1], 8):
+                total += x[r, j]
+    return total
+
+
 @njit(nogil=True, cache=True)
 def gather(x: Any, rows: Any, shift: Any, tile: Any) -> int:
     """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
@@ -163,8 +181,8 @@ def class_chunk(
     grams: Any,
     thirds: Any,
     fourths: Any,
-) -> None:
-    """Sum rows lo … hi−1 about a shift per class.
+) -> float:
+    """Sum rows lo … hi−1 about a shift per class; the number returned means nothing.
 
     ``w`` is empty where every weight is one. Of ``squares`` (K, d), ``grams`` (K, D, D),
     ``thirds`` and ``fourths`` (K, D, D; D = d rounded up to a multiple of 4), the empty ones
@@ -179,7 +197,9 @@ def class_chunk(
     order = np.empty(block, np.intp)
     starts = np.empty(n_classes + 1, np.intp)
     seen = np.zeros(n_classes, np.bool_)
+    touched = 0.0  # returned, so that the compiler keeps the reads
     for b in range(lo, hi, block):
+        touched += touch(x, b, min(b + block, hi), by_column)
         sort_block(codes, b, min(b + block, hi), order, starts)
         for k in range(n_classes):
             for s in range(starts[k], starts[k + 1], LANES):
@@ -207,6 +227,7 @@ def class_chunk(
                             weighted2[j, r] = weighted[j, r] * tile[j, r]
                     add_gram(weighted2, tile, lanes, True, thirds[k])
                     add_gram(weighted2, tile2, lanes, False, fourths[k])
+    return touched
 
 
 @njit(nogil=True, cache=True)

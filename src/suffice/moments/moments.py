@@ -110,8 +110,8 @@ class Moments:
         parts = collect(rows, kept, fourth=with_fourth, n_threads=n_threads)
         blank = np.zeros(len(labels), np.intp)
         total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
-        counts = np.bincount(codes if w is None else codes[w > 0], minlength=len(labels))
-        return _checked(replace(total, counts=counts), x)
+        seen = total.weights if w is None else np.bincount(codes[w > 0], minlength=len(labels))
+        return _checked(replace(total, counts=seen.astype(np.intp)), x)
 
     @classmethod
     def empty(

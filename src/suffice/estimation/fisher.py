@@ -1,0 +1,60 @@
+"""Discriminant coordinates: the directions in which classes lie furthest apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.linalg import EPS
+
+if TYPE_CHECKING:
+    from suffice.model.covariance import Covariance
+    from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiscriminantSpace:
+    """A linear map to at most K − 1 coordinates in which the classes are spheres of radius 1."""
+
+    centre: Floats  # Σ_k π_k μ_k  (d,)
+    scalings: Floats  # (d, r): columns by falling separation
+    singular_values: Floats  # √ of between-class variance along each column  (r,)
+
+    @classmethod
+    def of(
+        cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance
+    ) -> DiscriminantSpace:
+        """Return the coordinates for class means ``centre + offsets`` and within-class Σ.
+
+        The sign of a coordinate is fixed by making its largest entry, in units of the
+        within-class standard deviation, positive.
+
+        References
+        ----------
+        Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203.
+        """
+        middle = priors @ offsets
+        # rows √π_k (μ_k − μ) whitened; the right singular vectors are the directions
+        spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
+        _, s, vt = np.linalg.svd(spread, full_matrices=False)
+        rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
+        vt = vt[:rank]
+        # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x: push the unit vectors through
+        scalings = within.whiten(np.eye(len(centre))) @ vt.T
+        scale = 1 / np.sqrt(np.square(within.whiten(np.eye(len(centre)))).sum(1))
+        largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
+        signs = np.sign(scalings[largest, np.arange(rank)])
+        return cls(centre + middle, scalings * signs, s[:rank])
+
+    @property
+    def explained_ratio(self) -> Floats:
+        """Share of between-class variance along each coordinate, shape (r,)."""
+        squares = self.singular_values**2
+        ratio: Floats = squares / squares.sum()
+        return ratio
+
+    def project(self, x: Floats) -> Floats:
+        """Return the coordinates of each row, shape (n, r)."""
+        return (x - self.centre) @ self.scalings

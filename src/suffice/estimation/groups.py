@@ -1,0 +1,78 @@
+"""Scatter and weight of groups of classes that share a covariance, and their divisors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from suffice.errors import InvalidParameterError
+from suffice.linalg import EPS
+
+if TYPE_CHECKING:
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+Divisor = Literal["mle", "unbiased"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupScatter:
+    """What covariances are estimated from: sums per group of tied classes."""
+
+    scatters: Floats  # Σ_{k∈g} S_k: (G, d, d), or the diagonals (G, d)
+    weights: Floats  # Σ_{k∈g} w_k  (G,)
+    n_means: Floats  # classes with any weight in the group  (G,)
+
+    @property
+    def pooled(self) -> GroupScatter:
+        """All groups as one."""
+        return GroupScatter(
+            self.scatters.sum(0, keepdims=True),
+            self.weights.sum(keepdims=True),
+            self.n_means.sum(keepdims=True),
+        )
+
+    def divided(self, divisor: Divisor) -> Floats:
+        """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
+        w = self.weights - (self.n_means if divisor == "unbiased" else 0.0)
+        w = w.reshape(-1, *[1] * (self.scatters.ndim - 1))
+        enough = w > EPS * np.maximum(self.weights.reshape(w.shape), 1.0)
+        return np.where(enough, self.scatters / np.where(enough, w, 1.0), 0.0)
+
+
+def parse_divisor(divisor: Any) -> Divisor:
+    """Return the divisor, checked."""
+    if divisor not in ("mle", "unbiased"):
+        msg = f"divisor must be 'mle' or 'unbiased', got {divisor!r}"
+        raise InvalidParameterError(msg)
+    return divisor  # type: ignore[no-any-return]
+
+
+def full_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of scatter matrices of each group."""
+    if group_of.max(initial=0) == 0:
+        return _grouped(moments, group_of, moments.pooled_scatter[None], summed=True)
+    return _grouped(moments, group_of, moments.scatters, summed=False)
+
+
+def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of squares of each group."""
+    if group_of.max(initial=0) == 0:
+        pooled = moments.scatter.pooled_diagonal()[None]
+        return _grouped(moments, group_of, pooled, summed=True)
+    return _grouped(moments, group_of, moments.diagonals, summed=False)
+
+
+def _grouped(
+    moments: Moments, group_of: Codes, scatters: Floats, *, summed: bool
+) -> GroupScatter:
+    n_groups = int(group_of.max(initial=0)) + 1
+    weights = np.bincount(group_of, moments.weights, n_groups)
+    n_means = np.bincount(group_of, moments.weights > 0, n_groups)
+    if not summed and n_groups < len(group_of):
+        merged = np.zeros((n_groups, *scatters.shape[1:]))
+        np.add.at(merged, group_of, scatters)
+        scatters = merged
+    return GroupScatter(scatters, weights, n_means)

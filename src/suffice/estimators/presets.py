@@ -1,0 +1,77 @@
+"""Named corners of the Gaussian family: the same class with other defaults."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from suffice.estimators.gaussian import GaussianClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _with_defaults(**defaults: Any) -> Callable[..., None]:
+    """Return an ``__init__`` whose signature is the general one with other defaults."""
+    general = inspect.signature(GaussianClassifier.__init__)
+    parameters = [
+        p.replace(default=defaults.get(p.name, p.default)) for p in general.parameters.values()
+    ]
+    signature = general.replace(parameters=parameters)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        GaussianClassifier.__init__(*bound.args, **bound.kwargs)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+class LDA(GaussianClassifier):
+    """Linear discriminant analysis: one covariance for all classes.
+
+    ``GaussianClassifier(tied=True)``; every other parameter and attribute is the same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import LDA
+    >>> LDA().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
+    0.98
+    """
+
+    __init__ = _with_defaults(tied=True)
+
+
+class QDA(GaussianClassifier):
+    """Quadratic discriminant analysis: one covariance per class.
+
+    ``GaussianClassifier()``; every other parameter and attribute is the same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import QDA
+    >>> QDA().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
+    0.98
+    """
+
+    __init__ = _with_defaults()
+
+
+class GaussianNB(GaussianClassifier):
+    """Gaussian naive Bayes: features independent given the class.
+
+    ``GaussianClassifier(covariance="diagonal")``; every other parameter and attribute is the
+    same. Nothing is added to the variances, so a change of units changes nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import GaussianNB
+    >>> GaussianNB().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
+    0.96
+    """
+
+    __init__ = _with_defaults(covariance="diagonal")

@@ -1,0 +1,183 @@
+"""Class-conditional Gaussians and the posterior they imply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
+from suffice.model.scoring import Scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from suffice.model.covariance import Covariance
+    from suffice.typing import Codes, Floats
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    r"""Class k has prior :math:`\pi_k` and density :math:`N(\mu_k, \Sigma_k)`.
+
+    Classes of one group share one covariance. Means are kept relative to a common centre, so
+    that they lose no digits far from the origin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.model import FullCovariance, GaussianModel
+    >>> model = GaussianModel.of(
+    ...     priors=np.array([0.7, 0.3]),
+    ...     centre=np.zeros(2),
+    ...     offsets=np.array([[2.0, 1.0], [1.0, 2.0]]),
+    ...     covariances=[FullCovariance.of(np.eye(2))],
+    ...     group_of=np.array([0, 0]),
+    ... )
+    >>> model.posterior(np.array([[1.5, 1.5]])).round(3)
+    array([[0.7, 0.3]])
+    """
+
+    log_priors: Floats  # log π  (K,)
+    centre: Floats  # (d,)
+    offsets: Floats  # μ − centre  (K, d)
+    covariances: tuple[Covariance, ...]  # Σ  (G,)
+    group_of: Codes  # group of each class  (K,)
+    n_covariance_parameters: int
+    temperature: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        priors: Floats,
+        centre: Floats,
+        offsets: Floats,
+        covariances: Sequence[Covariance],
+        group_of: Codes,
+        n_covariance_parameters: int = 0,
+        temperature: float = 1.0,
+    ) -> GaussianModel:
+        """Return the model with these parameters."""
+        with np.errstate(divide="ignore"):
+            log_priors = np.log(priors)
+        return cls(
+            log_priors,
+            centre,
+            offsets,
+            tuple(covariances),
+            group_of,
+            n_covariance_parameters,
+            temperature,
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.log_priors)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self.centre)
+
+    @property
+    def priors(self) -> Floats:
+        """π, shape (K,)."""
+        return np.exp(self.log_priors)
+
+    @property
+    def means(self) -> Floats:
+        """μ, shape (K, d)."""
+        return self.centre + self.offsets
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether all classes share one covariance, so that scores are linear."""
+        return len(self.covariances) == 1
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: priors, means and covariances."""
+        k, d = self.offsets.shape
+        return k - 1 + k * d + self.n_covariance_parameters
+
+    def covariance_of(self, k: int) -> Covariance:
+        """Return Σ_k."""
+        return self.covariances[self.group_of[k]]
+
+    def with_priors(self, priors: Floats) -> GaussianModel:
+        """Return the same densities under other priors."""
+        with np.errstate(divide="ignore"):
+            return replace(self, log_priors=np.log(priors))
+
+    def with_temperature(self, temperature: float) -> GaussianModel:
+        """Return the same scores under another temperature t: softmax(t · a)."""
+        return replace(self, temperature=temperature)
+
+    # Σ common to all classes:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k,  about the centre
+    @cached_property
+    def linear_weights(self) -> Floats:
+        """w_k of a tied model, shape (K, d)."""
+        return self.covariances[0].precision_times(self.offsets)
+
+    @cached_property
+    def linear_intercepts(self) -> Floats:
+        """w_k0 of a tied model for x measured from the centre, shape (K,)."""
+        half = 0.5 * np.einsum("kd,kd->k", self.offsets, self.linear_weights)
+        intercepts: Floats = self.log_priors - half
+        return intercepts
+
+    def posterior(self, x: Any) -> Floats:
+        """Return p(k | x), shape (n, K)."""
+        return self._scorer.score(x, Posterior(self.temperature))
+
+    def log_posterior(self, x: Any) -> Floats:
+        """Return log p(k | x), shape (n, K), exact far from the data."""
+        return self._scorer.score(x, LogPosterior(self.temperature))
+
+    def scores(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
+        return self._scorer.score(x, Joint())
+
+    def most_probable(self, x: Any) -> Codes:
+        """Return argmax_k p(k | x), shape (n,)."""
+        return self._scorer.score(x, Argmax())
+
+    def log_joint(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k, shape (n, K)."""
+        return self._joint_scorer(self.log_priors).score(x, Joint())
+
+    def class_log_density(self, x: Any) -> Floats:
+        """Return log p(x | k), shape (n, K)."""
+        return self._joint_scorer(np.zeros(self.n_classes)).score(x, Joint())
+
+    def log_density(self, x: Any) -> Floats:
+        """Return log p(x), shape (n,)."""
+        return self._joint_scorer(self.log_priors).score(x, LogDensity())
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """Draw n pairs (x, k): a class from π, then x from N(μ_k, Σ_k)."""
+        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
+        x = rng.standard_normal((n, self.n_features))
+        for g, covariance in enumerate(self.covariances):
+            rows = self.group_of[k] == g
+            x[rows] = covariance.colorize(x[rows])
+        return self.centre + (x + self.offsets[k]), k
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        if self.is_tied:
+            return Scorer.linear(self.centre, self.linear_weights, self.linear_intercepts)
+        return self._joint_scorer(self.log_priors)
+
+    def _joint_scorer(self, log_weights: Floats) -> Scorer:
+        log_dets = np.array([c.log_det for c in self.covariances])[self.group_of]
+        # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
+        constants = log_weights - 0.5 * (self.n_features * LOG_2PI + log_dets)
+        covariances = [self.covariance_of(k) for k in range(self.n_classes)]
+        return Scorer.of(constants, self.means, covariances)
