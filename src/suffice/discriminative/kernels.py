@@ -1,0 +1,132 @@
+"""Compiled sums of logistic regression: one pass over a chunk of rows, without copying it.
+
+Up to ``LANES`` rows at a time are standardised into a transposed float64 tile (term, lane),
+whose first line is the constant 1. Scores, probabilities and residuals are tiles of the same
+kind (class, lane), so every inner loop runs over lanes and vectorises; the Hessian blocks are
+weighted products of the tile with itself, register-blocked as those of the moments. One thread
+sums a chunk from its first row to its last, so the result does not depend on how many threads
+there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from suffice.moments.kernels import LANES, STRIDE, add_gram
+
+_FAST = {"contract", "reassoc", "nsz"}
+
+
+@njit(nogil=True, cache=True)
+def load(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
+    """Write (x − m) / s of n rows below a line of ones; zeros up to a multiple of 8 lanes."""
+    lanes = (n + 7) // 8 * 8
+    d = x.shape[1]
+    for r in range(n):
+        z[0, r] = 1.0
+        for j in range(d):
+            z[j + 1, r] = (x[first + r, j] - centre[j]) * inverse[j]
+    for j in range(d + 1):
+        z[j, n:lanes] = 0.0
+    return lanes
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
+    """Write a_k = φ_kᵀ z of every lane."""
+    a[:, :lanes] = 0.0
+    for j in range(phi.shape[1]):
+        for k in range(phi.shape[0]):
+            slope = phi[k, j]
+            for r in range(lanes):
+                a[k, r] += slope * z[j, r]
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any) -> float:
+    """Write p_k to ``p``, the residual w (p_k − t_k) over ``a``; return Σ −w log p(y | x)."""
+    loss = 0.0
+    for r in range(n):
+        top = 0.0
+        for k in range(len(a)):
+            top = max(top, a[k, r])
+        # the score of the first class is 0
+        total = math.exp(-top)
+        own = a[codes[r] - 1, r] if codes[r] else 0.0
+        for k in range(len(a)):
+            p[k, r] = math.exp(a[k, r] - top)
+            total += p[k, r]
+        loss += w[r] * (math.log(total) + (top - own))
+        for k in range(len(a)):
+            p[k, r] /= total
+            a[k, r] = w[r] * (p[k, r] - 1.0 if k + 1 == codes[r] else p[k, r])
+    return loss
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def add_gradient(residual: Any, z: Any, lanes: int, gradient: Any) -> None:
+    """Add Σ_r residual[k, r] z[j, r] to gradient[k, j]."""
+    for j in range(gradient.shape[1]):
+        for k in range(gradient.shape[0]):
+            total = 0.0
+            for r in range(lanes):
+                total += residual[k, r] * z[j, r]
+            gradient[k, j] += total
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None:
+    """Add Σ_r w p_k (δ_kl − p_l) z zᵀ to the block of every pair k ≥ l, lower triangles."""
+    v = np.empty(lanes)
+    pair = 0
+    for k in range(len(p)):
+        for l in range(k + 1):  # noqa: E741
+            for r in range(lanes):
+                v[r] = w[r] * p[k, r] * ((1.0 if k == l else 0.0) - p[l, r])
+            for j in range(len(z)):
+                for r in range(lanes):
+                    vz[j, r] = v[r] * z[j, r]
+            add_gram(vz, z, lanes, False, blocks[pair])  # noqa: FBT003
+            pair += 1
+
+
+@njit(nogil=True, cache=True)
+def chunk_sums(
+    x: Any,
+    codes: Any,
+    weight: Any,
+    lo: int,
+    hi: int,
+    centre: Any,
+    inverse: Any,
+    phi: Any,
+    gradient: Any,
+    blocks: Any,
+) -> float:
+    """Add the gradient and, unless ``blocks`` is empty, the Hessian of rows lo … hi−1.
+
+    ``weight`` is empty where every weight is one. ``gradient`` is (C, 1 + d); ``blocks`` holds
+    the C (C + 1) / 2 Hessian blocks, each D × D, D = 1 + d rounded up to a multiple of 4.
+    Returns the negative log-likelihood of the rows.
+    """
+    n_scores, n_terms = phi.shape
+    padded = (n_terms + 3) // 4 * 4
+    z, vz = np.zeros((padded, STRIDE)), np.zeros((padded if len(blocks) else 0, STRIDE))
+    a, p, w = np.zeros((n_scores, STRIDE)), np.zeros((n_scores, STRIDE)), np.ones(STRIDE)
+    loss = 0.0
+    for first in range(lo, hi, LANES):
+        n = min(LANES, hi - first)
+        lanes = load(x, first, n, centre, inverse, z)
+        if len(weight):
+            w[:n] = weight[first : first + n]
+        add_scores(phi, z, lanes, a)
+        loss += to_probabilities(a, codes[first : first + n], w, n, p)
+        a[:, n:lanes] = 0.0
+        add_gradient(a, z, lanes, gradient)
+        if len(blocks):
+            add_blocks(p, w, z, lanes, vz, blocks)
+    return loss

@@ -1,0 +1,140 @@
+"""Fitting logistic and softmax regression: choice of solver, separation, the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.discriminative.contrasts import against_first, symmetric
+from suffice.discriminative.inference import Inference
+from suffice.discriminative.newton import Newton
+from suffice.discriminative.objective import CurvedPoint, Objective
+from suffice.discriminative.path import Path
+from suffice.discriminative.problem import Problem
+from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton
+from suffice.discriminative.rows import PlainRows
+from suffice.discriminative.separation import find_separation
+from suffice.discriminative.start import Lda
+
+if TYPE_CHECKING:
+    from suffice.discriminative.descent import Solution, Stopping, Trace
+    from suffice.discriminative.problem import Solver
+    from suffice.discriminative.scaling import Scaling
+    from suffice.discriminative.separation import Separation
+    from suffice.discriminative.start import Start
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not exist
+_CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
+_DRAWN_ROWS = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticFit:
+    """A fitted logistic regression."""
+
+    problem: Problem
+    solution: Solution[Any]
+    l2: float  # the penalty used
+    separation: Separation | None  # found, and so l2 used, where l2=0 was asked for
+
+    @property
+    def beta(self) -> Floats:
+        """Intercepts and coefficients against the first class, original units, (C, D)."""
+        return self.problem.scaling.to_original(self.solution.point.phi)
+
+    @property
+    def inference(self) -> Inference | None:
+        """Uncertainty of ``beta``, if the solver knew the Hessian."""
+        point = self.solution.point
+        return Inference.of(self.problem, point) if isinstance(point, CurvedPoint) else None
+
+    def path(self, names: tuple[str, ...]) -> Path:
+        """Return the recorded descent."""
+        trace: Trace = self.solution.trace
+        scaling = self.problem.scaling
+        phi = [symmetric(scaling.to_original(phi)).ravel() for phi in trace.phi]
+        landscape = LogisticLandscape.of(self.problem.objective, scaling)
+        return Path(
+            np.array(phi),
+            trace.losses,
+            trace.gradient_norms,
+            trace.step_sizes,
+            names,
+            landscape,
+        )
+
+
+def fit_logistic(
+    x: Any,
+    codes: Codes,
+    weight: Floats | None,
+    moments: Moments,
+    *,
+    l2: float = 1.0,
+    solver: Solver | None = None,
+    start: Start | None = None,
+    stopping: Stopping | None = None,
+    standardize: bool = True,
+    record: bool = False,
+) -> LogisticFit:
+    """Return the fit of rows ``x`` (n, d), codes (n,), whose moments are known.
+
+    Without a solver, the one that suits the size. Where l2 = 0 and the classes turn out to be
+    separable, the fit of ``SUBSTITUTE_L2`` is returned, and says so.
+    """
+
+    def fitted(l2: float) -> tuple[Problem, Solution[Any]]:
+        problem = Problem.of(x, codes, weight, moments, l2=l2, standardize=standardize)
+        way = solver or suitable_solver(problem)
+        first = (start or Lda()).phi(problem)
+        return problem, way.solve(problem, first, stopping or way.default, record=record)
+
+    problem, solution = fitted(l2)
+    separation = find_separation(problem, solution.point) if l2 == 0 else None
+    if separation is None:
+        return LogisticFit(problem, solution, l2, None)
+    return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)
+
+
+def suitable_solver(problem: Problem) -> Solver:
+    """Return Newton where Hessians are affordable, otherwise quasi-Newton.
+
+    A Hessian costs about (C + 1) D / 8 times a gradient; for two classes the register-blocked
+    product makes that cheap, and Newton needs the fewest passes.
+    """
+    c, d = problem.objective.shape
+    few = isinstance(problem.objective.rows, PlainRows)
+    affordable = few or c == 1 or (c + 1) * d <= _CHEAP_CURVATURE
+    return Newton() if affordable and c * d <= WIDEST_HESSIAN else QuasiNewton()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticLandscape:
+    """The loss of a logistic regression as a function of parameters in original units."""
+
+    objective: Objective  # of a sample, if there are many rows
+    scaling: Scaling
+    factor: float  # from the sample's loss to that of all rows
+
+    @classmethod
+    def of(cls, objective: Objective, scaling: Scaling) -> LogisticLandscape:
+        """Return the landscape of at most a few thousand rows."""
+        if objective.rows.n_rows <= _DRAWN_ROWS:
+            return cls(objective, scaling, 1.0)
+        sample = objective.sample(_DRAWN_ROWS)
+        return cls(sample, scaling, objective.rows.total_weight / sample.rows.total_weight)
+
+    def __call__(self, parameters: Floats) -> Floats:
+        """Return the loss (m,) at each row of ``parameters`` (m, p)."""
+        d = self.objective.shape[1]
+        losses = [
+            self.objective.evaluate(
+                self.scaling.from_original(against_first(row.reshape(-1, d)))
+            ).loss
+            for row in parameters
+        ]
+        return self.factor * np.array(losses)

@@ -1,0 +1,90 @@
+"""The penalised negative log-likelihood of softmax regression, its gradient and Hessian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.discriminative.contrasts import gram
+from suffice.discriminative.solve import solve_positive
+
+if TYPE_CHECKING:
+    from suffice.discriminative.rows import Rows
+    from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """Where a descent stands: parameters, loss and gradient there."""
+
+    phi: Floats  # (C, D): intercept first
+    loss: float  # misfit + penalty
+    misfit: float  # −log-likelihood
+    gradient: Floats  # of the loss  (C, D)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvedPoint(Point):
+    """A point with the Hessian of the loss."""
+
+    hessian: Floats  # (C·D, C·D)
+
+    def newton_step(self) -> Floats:
+        """Return −H⁻¹ g, of least length where H is singular, shape (C, D)."""
+        return -solve_positive(self.hessian, self.gradient.ravel()).reshape(self.phi.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objective:
+    r"""Softmax regression on standardised rows, scores relative to the first class.
+
+    .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
+
+    The penalty λ_j is zero for intercepts. M makes it the sum of squares of K rows that sum to
+    zero (``contrasts.gram``).
+    """
+
+    rows: Rows
+    penalty: Floats  # λ  (D,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (C, D) of the parameters."""
+        return self.rows.n_classes - 1, len(self.penalty)
+
+    def evaluate(self, phi: Floats) -> Point:
+        """Return the loss and its gradient at φ."""
+        misfit, gradient = self.rows.sums(phi)
+        pull = self.pull(phi)
+        # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
+        loss = misfit + 0.5 * float(np.vdot(phi, pull))
+        return Point(phi, loss, misfit, gradient + pull)
+
+    def curve(self, phi: Floats) -> CurvedPoint:
+        """Return the loss, its gradient and its Hessian at φ."""
+        misfit, gradient, hessian = self.rows.curved_sums(phi)
+        pull = self.pull(phi)
+        loss = misfit + 0.5 * float(np.vdot(phi, pull))
+        size = phi.size
+        curved = hessian.reshape(size, size) + np.kron(
+            gram(self.rows.n_classes), np.diag(self.penalty)
+        )
+        return CurvedPoint(phi, loss, misfit, gradient + pull, curved)
+
+    def gradient_norm(self, point: Point) -> float:
+        """Return the greatest mean gradient of any parameter, the first class's included."""
+        rows = np.vstack([point.gradient, point.gradient.sum(0)])
+        return float(np.abs(rows).max()) / self.rows.total_weight
+
+    def sample(self, n: int) -> Objective:
+        """Return the objective of about n rows, its penalty in proportion."""
+        rows = self.rows.sample(n)
+        share = rows.total_weight / self.rows.total_weight
+        return replace(self, rows=rows, penalty=self.penalty * share)
+
+    def pull(self, phi: Floats) -> Floats:
+        """Return the gradient of the penalty, M φ diag(λ), shape (C, D)."""
+        gradient: Floats = gram(self.rows.n_classes) @ phi * self.penalty
+        return gradient

@@ -1,0 +1,112 @@
+"""Limited-memory BFGS in a metric that already knows the curvature of the loss."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from suffice.discriminative.descent import Solution, Step, Stopping, follow, low_enough
+from suffice.discriminative.metric import bound_metric, pilot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suffice.discriminative.metric import Metric
+    from suffice.discriminative.objective import Objective, Point
+    from suffice.discriminative.problem import Problem
+    from suffice.typing import Floats
+
+_MEMORY = 20
+_HALVINGS = 40
+WIDEST_HESSIAN = 1500  # parameters; above this the metric is a bound on the Hessian
+
+
+@dataclass(frozen=True, slots=True)
+class QuasiNewton:
+    """L-BFGS whose metric is the Hessian of a sample of rows, after a few Newton steps there.
+
+    Each step costs one pass for loss and gradient. Where there are too many parameters for a
+    Hessian, the metric is Böhning's bound, read from the moments.
+
+    References
+    ----------
+    Nocedal & Wright (2006), *Numerical Optimization*, algorithm 7.4.
+    """
+
+    default: ClassVar[Stopping] = Stopping(tol=1e-8, max_iter=1000)
+
+    def solve(
+        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+    ) -> Solution[Point]:
+        """Return the minimum of the problem's objective."""
+        objective = problem.objective
+        metric: Metric
+        if start.size <= WIDEST_HESSIAN:
+            start, metric = pilot(objective, start)
+        else:
+            metric = bound_metric(problem)
+        steps = quasi_newton_steps(objective, start, metric)
+        return follow(steps, objective, stopping, record=record)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """A step taken and the change of gradient it brought."""
+
+    step: Floats  # s  (C, D)
+    change: Floats  # y  (C, D)
+
+    @property
+    def curvature(self) -> float:
+        """Curvature along the step, sᵀy."""
+        return float(np.vdot(self.step, self.change))
+
+
+def quasi_newton_steps(
+    objective: Objective, start: Floats, metric: Metric
+) -> Iterator[Step[Point]]:
+    """Yield the points of L-BFGS steps, until the loss cannot be lowered."""
+    here, size = objective.evaluate(start), 0.0
+    pairs: deque[Pair] = deque(maxlen=_MEMORY)
+    while True:
+        step = -_two_loops(here.gradient, pairs, metric)
+        decrement = -float(np.vdot(here.gradient, step))
+        yield Step(here, size, decrement)
+        found = _lower(objective, here, step, decrement)
+        if found is None:
+            return
+        there, size = found
+        pair = Pair(there.phi - here.phi, there.gradient - here.gradient)
+        if pair.curvature > 0:
+            pairs.append(pair)
+        here = there
+
+
+def _two_loops(gradient: Floats, pairs: deque[Pair], metric: Metric) -> Floats:
+    """Return H g, H the inverse of the metric after one BFGS update per pair."""
+    q, shares = gradient, []
+    for pair in reversed(pairs):
+        # α = sᵀq / sᵀy,  q ← q − α y
+        share = float(np.vdot(pair.step, q)) / pair.curvature
+        shares.append(share)
+        q = q - share * pair.change
+    r = metric.solve(q)
+    for pair, share in zip(pairs, reversed(shares), strict=True):
+        # r ← r + (α − yᵀr / sᵀy) s
+        r = r + (share - float(np.vdot(pair.change, r)) / pair.curvature) * pair.step
+    return r
+
+
+def _lower(
+    objective: Objective, here: Point, step: Floats, decrement: float
+) -> tuple[Point, float] | None:
+    """Return the first point among φ + t Δ, t = 1, ½, ¼ … that is low enough."""
+    for halving in range(_HALVINGS):
+        t = 0.5**halving
+        there = objective.evaluate(here.phi + t * step)
+        if low_enough(here, there, t * decrement):
+            return there, t
+    return None

@@ -1,0 +1,158 @@
+"""Whether classes are separable, so that no finite maximum-likelihood coefficients exist.
+
+Rows are separable when some direction δ gives every row's own class a score no lower than any
+other's, and some row's a higher one: (δ_y − δ_k)ᵀz ≥ 0 for all rows and rivals k. That is a
+linear program; it is solved on a growing set of the hardest rows only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.discriminative.constraints import hardest
+from suffice.discriminative.objective import CurvedPoint
+from suffice.linalg import scaled_cholesky
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suffice.discriminative.objective import Point
+    from suffice.discriminative.problem import Problem
+    from suffice.discriminative.rows import Rows
+    from suffice.typing import Codes, Floats
+
+_FLAT = 1e-6  # of the curvature at zero: less than this asks for a closer look
+_VIOLATED = 1e-8  # of rows scaled to one
+_GAINED = 1e-9
+_NONZERO = 1e-7
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_SAMPLE = 10_000
+_ROUNDS = 30
+_WIDEST = 1500  # parameters of a linear program that is still quick
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Separation:
+    """How the classes can be told apart without a single error.
+
+    References
+    ----------
+    Albert & Anderson (1984), *Biometrika* 71, 1–10.
+    """
+
+    complete: bool  # every row on its own side; otherwise some lie on the boundary (quasi)
+    features: Codes  # columns that a sparse separating direction uses
+
+    @property
+    def kind(self) -> str:
+        """``"complete"`` or ``"quasi"``."""
+        return "complete" if self.complete else "quasi"
+
+
+def find_separation(problem: Problem, point: Point) -> Separation | None:
+    """Return how the classes are separated, or None; ``point`` is where a descent ended.
+
+    The linear program is run only if the loss has gone flat in some direction. With more than
+    1500 parameters it is not run: only complete separation is then found.
+    """
+    if not _suspicious(problem, point):
+        return None
+    rows, shape = problem.objective.rows, point.phi.shape
+    complete = bool(hardest(rows, point.phi, 1).margins[0] > 0)
+    if point.phi.size > _WIDEST:
+        return Separation(complete, np.empty(0, np.intp)) if complete else None
+    gain = _gain(problem)
+    if _separating(rows, point.phi, lambda a: _steepest_program(a, gain)) is None:
+        return Separation(complete, np.empty(0, np.intp)) if complete else None
+    sparse = _separating(rows, point.phi, lambda a: _sparsest_program(a, gain, shape))
+    return Separation(complete, _used(sparse))
+
+
+def _suspicious(problem: Problem, point: Point) -> bool:
+    """Return whether the loss is flat in some direction, compared with that at zero."""
+    c, d = point.phi.shape
+    if c * d > _WIDEST:
+        return True
+    told = np.setdiff1d(np.arange(d), 1 + problem.aliased)
+    # at zero every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
+    at_zero = (np.eye(c) - 1 / (c + 1)) / (c + 1)
+    null = np.kron(at_zero, problem.products[np.ix_(told, told)])
+    kept = (np.arange(c)[:, None] * d + told).ravel()
+    curvature = _hessian(problem, point)[np.ix_(kept, kept)]
+    return scaled_cholesky(curvature - _FLAT * null) is None
+
+
+def _hessian(problem: Problem, point: Point) -> Floats:
+    if isinstance(point, CurvedPoint):
+        return point.hessian
+    objective = problem.objective
+    sample = objective.sample(max(_SAMPLE, objective.rows.n_rows // 8))
+    return sample.curve(point.phi).hessian
+
+
+def _gain(problem: Problem) -> Floats:
+    """Return c with cᵀδ = Σ over rows and rivals of (δ_y − δ_k)ᵀz, scaled to one, (C·D,)."""
+    m, scaling = problem.moments, problem.scaling
+    means = (m.centred_means + m.grand_mean - scaling.centre) * scaling.inverse
+    sums = m.weights[:, None] * np.column_stack([np.ones(len(means)), means])
+    gain = (m.n_classes * sums - sums.sum(0))[1:].ravel()
+    scaled: Floats = gain / np.abs(gain).max()
+    return scaled
+
+
+def _separating(
+    rows: Rows, start: Floats, program: Callable[[Floats], Floats | None]
+) -> Floats | None:
+    """Return a direction (C, D) that no row contradicts, or None if some rows rule it out."""
+    n = int(np.clip(10 * start.size, 200, 2000))
+    working = hardest(rows, start, n)
+    for _ in range(_ROUNDS):
+        found = program(working.matrix)
+        if found is None:
+            return None
+        delta = found.reshape(start.shape)
+        violated = hardest(rows, delta, n).below(-_VIOLATED * np.abs(delta).max())
+        if not len(violated.margins):
+            return delta
+        working = working.joined(violated)
+    return None
+
+
+def _steepest_program(a: Floats, gain: Floats) -> Floats | None:
+    """Return δ of greatest cᵀδ with Aδ ≥ 0, |δ| ≤ 1, or None if that is zero."""
+    delta = _solved(-gain, A_ub=-a, b_ub=np.zeros(len(a)), bounds=(-1, 1))
+    return None if delta is None or gain @ delta < _GAINED else delta
+
+
+def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, int]) -> Floats | None:
+    """Return δ of least Σ|δ_j| with Aδ ≥ 0 and cᵀδ = 1; intercepts are free of charge."""
+    cost = np.ones(shape)
+    cost[:, 0] = 0.0
+    # δ = u − v,  u, v ≥ 0
+    total = {"A_eq": np.concatenate([gain, -gain])[None], "b_eq": [1.0]}
+    parts = _solved(
+        np.tile(cost.ravel(), 2), A_ub=np.hstack([-a, a]), b_ub=np.zeros(len(a)), **total
+    )
+    return None if parts is None else parts[: gain.size] - parts[gain.size :]
+
+
+def _solved(cost: Floats, **constraints: Any) -> Floats | None:
+    """Return the solution of a linear program; with looser tolerances if tight ones fail."""
+    from scipy.optimize import linprog
+
+    for options in (_TIGHT, {}):
+        found = linprog(cost, **constraints, options=options)
+        if found.success:
+            return np.asarray(found.x)
+    return None
+
+
+def _used(delta: Floats | None) -> Codes:
+    """Return the features with a coefficient."""
+    if delta is None:
+        return np.empty(0, np.intp)
+    size = np.abs(delta[:, 1:]).max(0, initial=0.0)
+    return np.flatnonzero(size > _NONZERO * size.max(initial=0.0))

@@ -1,0 +1,112 @@
+"""Stochastic gradient descent in mini-batches, with averaging; by passes, or on a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from suffice.discriminative.contrasts import steepest
+from suffice.discriminative.descent import Solution, Step, Stopping, follow
+from suffice.discriminative.gradient import safe_rate
+from suffice.discriminative.rows import PlainRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suffice.discriminative.objective import Objective, Point
+    from suffice.discriminative.problem import Problem
+    from suffice.typing import Codes, Floats
+
+_DECAY, _PATIENCE = 0.75, 100  # η_t = η (1 + t / 100)^−¾
+_FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanderer:
+    """Where a stochastic descent stands, and the weighted average of where it has been."""
+
+    phi: Floats  # (C, D)
+    average: Floats  # (C, D)
+    n_steps: int
+
+    @classmethod
+    def at(cls, phi: Floats) -> Wanderer:
+        """Return a descent that starts at φ."""
+        return cls(phi, phi, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Step sizes of a stochastic descent: large for a while, then falling."""
+
+    rate: float
+    batch_size: int
+
+    def at(self, t: int) -> float:
+        """Return the learning rate of step t."""
+        return float(self.rate * (1 + t / _PATIENCE) ** -_DECAY)
+
+
+@dataclass(frozen=True, slots=True)
+class StochasticDescent:
+    """Passes over the rows in random order, a few at a time; the answer is an average.
+
+    References
+    ----------
+    Shamir & Zhang (2013), *ICML*, polynomial-decay averaging.
+    """
+
+    rate: float | None = None
+    batch_size: int = 32
+    seed: int = 0
+    default: ClassVar[Stopping] = Stopping(tol=1e-3, max_iter=1000)
+
+    def solve(
+        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+    ) -> Solution[Point]:
+        """Return where the passes end."""
+        objective = problem.objective
+        pace = self.pace(problem, objective.rows.n_rows)
+        steps = passes(objective, Wanderer.at(start), pace, np.random.default_rng(self.seed))
+        return follow(steps, objective, stopping, record=record)
+
+    def pace(self, problem: Problem, n_rows: int) -> Pace:
+        """Return the batch size for n rows, and a rate that suits its noise."""
+        size = int(np.clip(n_rows // 10, 1, self.batch_size))
+        return Pace(self.rate or noisy_rate(problem, size), size)
+
+
+def passes(
+    objective: Objective, wanderer: Wanderer, pace: Pace, rng: np.random.Generator
+) -> Iterator[Step[Point]]:
+    """Yield the average after each pass over the rows, for ever."""
+    yield Step(objective.evaluate(wanderer.average), 0.0)
+    while True:
+        order = rng.permutation(objective.rows.n_rows)
+        wanderer = walk(objective, wanderer, pace, order)
+        yield Step(objective.evaluate(wanderer.average), pace.at(wanderer.n_steps))
+
+
+def walk(objective: Objective, wanderer: Wanderer, pace: Pace, order: Codes) -> Wanderer:
+    """Return the descent after one step per mini-batch of rows, taken in the order given."""
+    rows, n_classes = objective.rows, objective.rows.n_classes
+    mean_weight = rows.total_weight / rows.n_rows
+    phi, average, t = wanderer.phi, wanderer.average, wanderer.n_steps
+    for first in range(0, len(order), pace.batch_size):
+        batch = rows.take(order[first : first + pace.batch_size])
+        _, g = PlainRows(batch, n_classes).sums(phi)
+        # φ ← φ − η_t M⁻¹ (mean gradient of the batch + λ M φ / W)
+        g = g / (mean_weight * len(batch.codes)) + objective.pull(phi) / rows.total_weight
+        phi = phi - pace.at(t) * steepest(g, n_classes)
+        t += 1
+        average = average + (_FORGETTING + 1) / (t + _FORGETTING) * (phi - average)
+    return Wanderer(phi, average, t)
+
+
+def noisy_rate(problem: Problem, batch_size: int) -> float:
+    """Return 1 / (L + L_row / b): L of the mean loss, L_row of a typical single row's."""
+    bound, weight = problem.bound, problem.moments.total_weight
+    trace = bound.sum() if bound.ndim == 1 else np.trace(bound)
+    return float(1 / (1 / safe_rate(problem) + trace / weight / batch_size))

@@ -1,0 +1,32 @@
+"""Work on chunks of rows by a pool of threads, in an order that does not depend on them."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Result = TypeVar("Result")
+
+_CHUNKS = 32
+_FEWEST_ROWS = 4096
+
+
+def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
+    """Return (lo, hi) of consecutive chunks; how rows are cut depends on their number only."""
+    size = max(_FEWEST_ROWS, -(-n_rows // _CHUNKS))
+    return [(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
+
+
+def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Result]:
+    """Yield work(lo, hi) of each chunk, in the order of the rows."""
+    edges = chunk_edges(n_rows)
+    workers = min(os.cpu_count() or 1, len(edges))
+    if workers < 2:
+        yield from (work(lo, hi) for lo, hi in edges)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(lambda edge: work(*edge), edges)
