@@ -122,6 +122,12 @@ def test_every_odd_size_is_scored(compiled, n, k, d):
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
 
 
+def test_wide_rows_are_scored(compiled):
+    scorer, x = scorer_of(diagonal, k=2, d=131), rows(70, 131)
+    expected = by_numpy(scorer, x, Joint())
+    np.testing.assert_allclose(scorer.score(x, Joint()), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("covariances", [full, tied, diagonal])
 def test_distances_equal_those_of_dense_precision_matrices(either, covariances):
     rng = np.random.default_rng(0)
@@ -342,7 +348,8 @@ def test_rows_that_are_not_finite_are_told(either, covariances, bad):
         missing = -1 if values.dtype == np.intp else np.nan
         expected[[70, 130]] = missing
         np.testing.assert_array_equal(values, expected)
-        with pytest.raises(InvalidInputError, match=rf"row 70 has {bad} in column 1"):
+        what = "NaN" if np.isnan(bad) else "infinity"
+        with pytest.raises(InvalidInputError, match=f"contains {what}: row 70, column 1"):
             scorer.score(x, readout)
 
 

@@ -23,6 +23,7 @@ from suffice.estimation.recipe import Recipe
 from suffice.estimators.readout import GaussianAttributes
 from suffice.estimators.validation import checked_rows, checked_table
 from suffice.moments import Moments
+from suffice.moments.rows import refuse_unusable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,7 +194,10 @@ class GaussianClassifier(
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns."""
         x = checked_rows(self, X)
-        return self._space().project(x)
+        coordinates = self._space().project(x)
+        if not np.isfinite(coordinates).all():
+            refuse_unusable(x, self.moments_.feature_names)
+        return coordinates
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
         """Draw rows and labels from the fitted model: ``X, y``."""

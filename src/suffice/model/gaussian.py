@@ -180,4 +180,4 @@ class GaussianModel:
         # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + log_dets)
         covariances = [self.covariance_of(k) for k in range(self.n_classes)]
-        return Scorer.of(constants, self.means, covariances)
+        return Scorer.of(constants, self.offsets, covariances, origin=self.centre)

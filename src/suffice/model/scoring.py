@@ -139,6 +139,7 @@ def _complaint(x: npt.NDArray[Any], row: int) -> str:
     """Say why a row has no score."""
     columns = np.flatnonzero(~np.isfinite(x[row]))
     if len(columns):
-        what = f"row {row} has {x[row, columns[0]]} in column {columns[0]}"
-        return f"{what}: every value must be finite, drop or impute the row first"
+        what = "NaN" if np.isnan(x[row, columns[0]]) else "infinity"
+        where = f"row {row}, column {columns[0]}"
+        return f"Input X contains {what}: {where}; drop or impute such rows first"
     return f"row {row} is so far from every class that its distance overflows: check its units"
