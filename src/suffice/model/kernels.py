@@ -18,6 +18,8 @@ from suffice.typing import Codes, Floats
 # a·b + c may be rounded once (FMA); nothing may be reordered
 compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 
+_WIDE = 128  # features past which eight rows are transposed at a time
+
 
 @compiled
 def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
@@ -25,11 +27,23 @@ def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
     for c in range(tile.shape[0]):
         start = first + c * LANES
         rows, chunk = x[start : start + LANES], tile[c]
+        if rows.shape[0] == LANES and rows.shape[1] > _WIDE:
+            _load_wide(rows, centre, chunk)
+            continue
         if rows.shape[0] < LANES:
             chunk[:] = 0.0
         for b in range(rows.shape[0]):
             for j in range(rows.shape[1]):
                 chunk[j, b] = rows[b, j] - centre[j]
+
+
+@compiled
+def _load_wide(rows: Floats, centre: Floats, chunk: Floats) -> None:
+    """Do the same by eights of rows: a line of cache is then written whole."""
+    for g in range(LANES // 8):
+        for j in range(rows.shape[1]):
+            for b in range(8):
+                chunk[j, 8 * g + b] = rows[8 * g + b, j] - centre[j]
 
 
 @compiled
@@ -82,12 +96,10 @@ def full_scores(
     blocks = _in_blocks(tile)
     y, z = np.empty(blocks.shape[1:]), np.empty(SIDE * LANES)
     for c in range(blocks.shape[0]):
+        x = blocks[c]
         for k in range(classes.shape[0]):
             out = scores[c, classes[k]]
-            out[:] = 0.0
-            for i in range(blocks.shape[1]):
-                _whiten_block(blocks[c], means[k], factors[k], i, y, z)
-                _add_squares(z, out)
+            _squared_norm(x, means[k], factors[k], y, z, out)
             _finish(constants[k], out)
 
 
@@ -105,8 +117,7 @@ def tied_scores(
     blocks = _in_blocks(tile)
     y, z = np.empty(blocks.shape[1:]), np.empty(blocks.shape[1:])
     for c in range(blocks.shape[0]):
-        for i in range(blocks.shape[1]):
-            _whiten_block(blocks[c], first_mean, factor, i, y, z[i])
+        _whiten(blocks[c], first_mean, factor, y, z)
         for k in range(classes.shape[0]):
             out = scores[c, classes[k]]
             _squared_difference(z, whitened_means[k], out)
@@ -125,9 +136,10 @@ def diagonal_scores(
     """Write cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σₖⱼ)²."""
     blocks = _in_blocks(tile)
     for c in range(blocks.shape[0]):
+        x = blocks[c]
         for k in range(classes.shape[0]):
             out = scores[c, classes[k]]
-            _scaled_difference(blocks[c], means[k], inverse_scales[k], out)
+            _scaled_difference(x, means[k], inverse_scales[k], out)
             _finish(constants[k], out)
 
 
@@ -136,11 +148,12 @@ def linear_scores(tile: Floats, scores: Floats, intercepts: Floats, weights: Flo
     """Write wₖᵀx + bₖ for every class."""
     blocks, out = _in_blocks(tile), _in_blocks(scores)
     for c in range(blocks.shape[0]):
+        x = blocks[c]
         for i in range(weights.shape[0]):
             z = out[c, i]
             for a in range(SIDE):
                 z[a * LANES : (a + 1) * LANES] = intercepts[i * SIDE + a]
-            _multiply_add(weights[i], 0, weights.shape[1], blocks[c], z)
+            _multiply_add(weights[i], 0, weights.shape[1], x, z)
 
 
 @compiled
@@ -151,11 +164,23 @@ def _in_blocks(tile: Floats) -> Floats:
 
 
 @compiled
-def _whiten_block(x: Floats, mu: Floats, w: Floats, i: int, y: Floats, z: Floats) -> None:
-    """Set z to rows SIDE·i … of W (x − μ); block i of y becomes that of x − μ."""
-    first = i * (i + 1) // 2
-    _corner(x, mu, w, first + i, i, y, z)
-    _multiply_add(w, first, i, y, z)
+def _squared_norm(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats, out: Floats) -> None:
+    """Set out to |W (x − μ)|², four rows of W at a time."""
+    out[:] = 0.0
+    for i in range(x.shape[0]):
+        first = i * (i + 1) // 2
+        _corner(x, mu, w, first + i, i, y, z)
+        _multiply_add(w, first, i, y, z)
+        _add_squares(z, out)
+
+
+@compiled
+def _whiten(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats) -> None:
+    """Set z to W (x − μ), four rows of W at a time."""
+    for i in range(x.shape[0]):
+        first = i * (i + 1) // 2
+        _corner(x, mu, w, first + i, i, y, z[i])
+        _multiply_add(w, first, i, y, z[i])
 
 
 @compiled
