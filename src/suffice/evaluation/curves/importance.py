@@ -1,0 +1,63 @@
+"""Which features separate the classes, free of units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import FeatureMismatchError
+
+if TYPE_CHECKING:
+    from suffice.moments import Moments
+    from suffice.typing import Floats
+
+
+def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:
+    """Return the change of each log odds for one standard deviation of each feature.
+
+    Parameters
+    ----------
+    coefficients : array (1, d) or (K, d)
+        Of one linear log odds, or of K linear scores, whose mean over classes is taken out
+        because it changes no posterior.
+    deviations : array (d,)
+        Standard deviation of each feature.
+
+    References
+    ----------
+    Menard (2004), *The American Statistician* 58, 218–223.
+
+    Examples
+    --------
+    >>> standardised_coefficients([[1.0, -0.5]], [2.0, 10.0])
+    array([[ 2., -5.]])
+    """
+    w = np.atleast_2d(np.asarray(coefficients, np.float64))
+    s = np.asarray(deviations, np.float64)
+    if s.shape != (w.shape[1],):
+        msg = f"{s.shape} standard deviations for coefficients of shape {w.shape}"
+        raise FeatureMismatchError(msg)
+    # s_j (w_kj − w̄_j)
+    return s * (w - w.mean(axis=0) if len(w) > 1 else w)
+
+
+def separation(moments: Moments) -> Floats:
+    """Return the ratio of variance between to variance within classes by feature, (d,).
+
+    References
+    ----------
+    Fisher (1936), *Annals of Eugenics* 7, 179–188.
+
+    Examples
+    --------
+    >>> from suffice.moments import Moments
+    >>> separation(Moments.of([[0.0, 0.0], [2.0, 2.0], [9.0, 0.0], [11.0, 2.0]], [0, 0, 1, 1]))
+    array([20.25,  0.  ])
+    """
+    # Σ_k w_k (μ_k − μ)²_j  /  Σ_k S_k,jj
+    between = moments.weights @ np.square(moments.centred_means)
+    within = moments.diagonals.sum(axis=0)
+    free = np.where(between > 0, np.inf, 0.0)  # no variance within: separated, or constant
+    ratio: Floats = np.divide(between, within, out=free, where=within > 0)
+    return ratio
