@@ -75,7 +75,7 @@ def test_many_text_labels_are_encoded_like_few():
     ],
 )
 def test_bad_rows_are_refused_by_name(x, y, w, message):
-    with np.errstate(all="ignore"), pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         Moments.of(x, y, w)
 
 

@@ -194,7 +194,8 @@ class GaussianClassifier(
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns."""
         x = checked_rows(self, X)
-        coordinates = self._space().project(x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            coordinates = self._space().project(x)
         if not np.isfinite(coordinates).all():
             refuse_unusable(x, self.moments_.feature_names)
         return coordinates

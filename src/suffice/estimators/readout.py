@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import UnknownLabelError
-from suffice.model.bayes_error import bayes_error
-from suffice.model.geometry import GaussianScore, boundary_between
 from suffice.model.likelihood import log_likelihood
 
 if TYPE_CHECKING:
     from suffice.estimation.fisher import DiscriminantSpace
     from suffice.model import GaussianModel
     from suffice.model.bayes_error import BayesError
-    from suffice.model.geometry import Boundary
+    from suffice.model.geometry import Boundary, GaussianScore
     from suffice.moments import Moments
     from suffice.typing import Floats, Labels
 
@@ -82,6 +80,8 @@ class GaussianAttributes:
 
     def boundary(self, label_a: Any, label_b: Any) -> Boundary:
         """Return where two classes are equally probable; positive values favour ``label_a``."""
+        from suffice.model.geometry import boundary_between
+
         a, b = self._code(label_a), self._code(label_b)
         return boundary_between(
             self._class_score(a),
@@ -111,9 +111,13 @@ class GaussianAttributes:
 
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
         """Return the error of the best rule if the model were true."""
+        from suffice.model.bayes_error import bayes_error
+
         return bayes_error(self.model_, n_samples, np.random.default_rng(random_state))
 
     def _class_score(self, k: int) -> GaussianScore:
+        from suffice.model.geometry import GaussianScore
+
         sigma = self.model_.covariance_of(k)
         log_prior = float(self.model_.log_priors[k])
         return GaussianScore(

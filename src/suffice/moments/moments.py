@@ -109,7 +109,8 @@ class Moments:
         kept, with_fourth = _plan(storage, fourth, len(labels), x.shape[1])
         parts = collect(rows, kept, fourth=with_fourth, n_threads=n_threads)
         blank = np.zeros(len(labels), np.intp)
-        total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
+        with np.errstate(invalid="ignore", over="ignore"):  # told below, by row and column
+            total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
         seen = total.weights if w is None else np.bincount(codes[w > 0], minlength=len(labels))
         return _checked(replace(total, counts=seen.astype(np.intp)), x)
 
