@@ -92,7 +92,7 @@ def test_every_point_of_a_section_lies_on_the_plane(plane, features, left, at):
     for line in plane.curve(window, features, at=[at] * D, n=7):
         x = np.full((7, D), at)
         x[:, features] = line
-        size = np.abs(x - plane.anchor) @ np.abs(plane.normal) + abs(plane.offset)
+        size = (np.abs(x) + np.abs(plane.anchor)) @ np.abs(plane.normal) + abs(plane.offset)
         assert np.all(np.abs(plane.evaluate(x)) <= 1e-13 * size.max())
         assert np.all((line >= [left, -3]) & (line <= [left + 7, 5]))
 

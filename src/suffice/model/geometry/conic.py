@@ -80,7 +80,10 @@ class Sheets:
 
     def lines(self) -> Iterator[tuple[Floats, float]]:
         """Yield (w, w_0) of 2 α y + B(s) ± √D(s) = 0."""
-        root = np.sqrt(self.D[[0, 2]]) * [1.0, np.copysign(1.0, self.D[1])]
+        # √D = p s + D₁/2p with p = √D₂, or D₁/2p s + p with p = √D₀: the greater of the two
+        order = slice(None) if self.D[0] >= self.D[2] else slice(None, None, -1)
+        p = np.sqrt(self.D[order][0])
+        root = np.array([p, 0.5 * self.D[1] / p if p else 0.0])[order]
         for sign in (1.0, -1.0) if np.any(root) else (1.0,):
             slope, level = self.B + sign * root
             yield self.R @ [slope, 2 * self.alpha], float(level)

@@ -79,11 +79,18 @@ class Hyperplane:
 
     @classmethod
     def between_scores(
-        cls, w_a: npt.ArrayLike, w_a0: float, w_b: npt.ArrayLike, w_b0: float, **names: Any
+        cls,
+        w_a: npt.ArrayLike,
+        w_a0: float,
+        w_b: npt.ArrayLike,
+        w_b0: float,
+        *,
+        feature_names: tuple[str, ...] | None = None,
+        labels: tuple[Any, Any] | None = None,
     ) -> Hyperplane:
         """Return where two linear scores wᵀx + w_0 are equal, positive where a is larger."""
         # (w_a − w_b)ᵀ x + (w_a0 − w_b0) = 0
-        return cls(np.subtract(w_a, w_b), w_a0 - w_b0, **names)
+        return cls(np.subtract(w_a, w_b), w_a0 - w_b0, feature_names, labels)
 
     @property
     def n_features(self) -> int:
