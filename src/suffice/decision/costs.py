@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from suffice.decision.labels import in_order, position, positions
+from suffice.labels import in_order, position, positions
 from suffice.decision.reject import actions_with_reject
 from suffice.errors import InvalidParameterError
 

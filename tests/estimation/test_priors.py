@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from suffice.decision import parse_priors
+from suffice.estimation.priors import parse_priors
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 
 CLASSES = np.array(["bass", "salmon", "trout"])
