@@ -1,0 +1,69 @@
+"""Which classes have a covariance of full rank, and what to say of the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, TooFewClassesError
+from suffice.estimation.degenerate import resolved, total_variances
+from suffice.estimation.gaps import Gap
+from suffice.linalg import scaled_cholesky
+
+if TYPE_CHECKING:
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+
+def present_classes(moments: Moments) -> Codes:
+    """Return the positions of the classes that have rows; two or more."""
+    present = np.flatnonzero(moments.weights > 0)
+    if len(present) < 2:
+        found = moments.classes[present].tolist()
+        msg = f"comparing classes needs at least 2 with rows, found {found}: check the labels"
+        raise TooFewClassesError(msg)
+    return present
+
+
+def is_weighted(moments: Moments) -> bool:
+    """Return whether the weights are anything but counts of rows."""
+    return bool(np.any(moments.weights != moments.counts))
+
+
+def singular_classes(moments: Moments, codes: Codes) -> list[Gap]:
+    """Return the classes among ``codes`` whose covariance lacks rank, described."""
+    totals = total_variances(moments)
+    gaps = []
+    for k in codes:
+        sigma = moments.scatters[k] / moments.weights[k]
+        variances = resolved(np.diagonal(sigma), moments.means[k], totals)
+        few = moments.counts[k] <= moments.n_features
+        if few or not variances.all() or scaled_cholesky(sigma) is None:
+            gaps.append(Gap.of(int(k), sigma, variances))
+    return gaps
+
+
+def described(gaps: list[Gap], moments: Moments) -> tuple[str, ...]:
+    """Return a sentence for each class without full rank."""
+    return tuple(gap.describe(moments, np.arange(moments.n_classes)) for gap in gaps)
+
+
+def pooled_factor(moments: Moments, degrees: float) -> Floats:
+    """Return L of the pooled covariance W / degrees = L Lᵀ, or name the columns at fault."""
+    d = moments.n_features
+    if degrees < d:
+        msg = (
+            f"{moments.total_weight:g} rows in {moments.n_classes} classes leave {degrees:g} "
+            f"degrees of freedom for {d} features: use fewer features (moments.select)"
+        )
+        raise InvalidInputError(msg)
+    sigma = moments.pooled_scatter / degrees
+    variances = resolved(np.diagonal(sigma), moments.grand_mean, total_variances(moments))
+    factor = scaled_cholesky(sigma) if variances.all() else None
+    if factor is None:
+        everyone = np.zeros(moments.n_classes, np.intp)
+        found = Gap.of(0, sigma, variances).describe(moments, everyone)
+        msg = f"pooled over {found}: drop such columns (moments.select)"
+        raise InvalidInputError(msg)
+    return factor
