@@ -89,6 +89,13 @@ def follow(
     record: bool = False,
 ) -> Solution[P]:
     """Return the end of a descent: it meets the rule, breaks off, or runs out of steps."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _followed(steps, objective, stopping, record=record)
+
+
+def _followed(
+    steps: Iterator[Step[P]], objective: Objective, stopping: Stopping, *, record: bool
+) -> Solution[P]:
     entries, phis = [], []
     before: Step[P] | None = None
     converged = False

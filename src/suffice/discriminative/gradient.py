@@ -53,4 +53,4 @@ def safe_rate(problem: Problem) -> float:
     """Return 1 / L: no Hessian of the mean loss has an eigenvalue above L."""
     bound = problem.bound
     greatest = bound.sum() if bound.ndim == 1 else np.linalg.eigvalsh(bound)[-1]
-    return problem.objective.rows.total_weight / float(greatest)
+    return problem.moments.total_weight / float(greatest)

@@ -1,4 +1,4 @@
-"""Compiled sums of logistic regression: one pass over a chunk of rows, without copying it.
+"""Compiled sums of logistic regression over a chunk of rows, and the perceptron's rule.
 
 Up to ``LANES`` rows at a time are standardised into a transposed float64 tile (term, lane),
 whose first line is the constant 1. Scores, probabilities and residuals are tiles of the same
@@ -130,3 +130,61 @@ def chunk_sums(
         if len(blocks):
             add_blocks(p, w, z, lanes, vz, blocks)
     return loss
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def show_rows(
+    x: Any,
+    codes: Any,
+    centre: Any,
+    inverse: Any,
+    order: Any,
+    rate: float,
+    seen: int,
+    direct: bool,  # noqa: FBT001
+    weights: Any,
+    drift: Any,
+) -> int:
+    """Show rows in an order; change weights and drift (R, D), return the number of mistakes."""
+    n_scores, n_terms = weights.shape
+    z, scores, c = np.ones(n_terms), np.empty(n_scores), np.empty(n_scores)
+    wrong = 0
+    for place in range(len(order)):
+        row = order[place]
+        for j in range(n_terms - 1):
+            z[j + 1] = (x[row, j] - centre[j]) * inverse[j]
+        for k in range(n_scores):
+            total = 0.0
+            for j in range(n_terms):
+                total += weights[k, j] * z[j]
+            scores[k] = total
+        if not _correct(scores, codes[row], direct, c):
+            continue
+        wrong += 1
+        for k in range(n_scores):
+            for j in range(n_terms):
+                weights[k, j] += rate * c[k] * z[j]
+                drift[k, j] += (seen + place) * rate * c[k] * z[j]
+    return wrong
+
+
+@njit(nogil=True, cache=True)
+def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:  # noqa: FBT001
+    """Write the correction of one row; return whether there is any."""
+    c[:] = 0.0
+    if direct:
+        rival = -1
+        for k in range(len(scores)):
+            if k != code and (rival < 0 or scores[k] > scores[rival]):
+                rival = k
+        if scores[code] > scores[rival]:
+            return False
+        c[code], c[rival] = 1.0, -1.0
+        return True
+    wrong = False
+    for k in range(len(scores)):
+        own = code == (1 if len(scores) == 1 else k)
+        t = 1.0 if own else -1.0
+        if t * scores[k] <= 0:
+            c[k], wrong = t, True
+    return wrong

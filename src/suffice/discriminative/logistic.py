@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from suffice.discriminative.separation import find_separation
 from suffice.discriminative.start import Lda
 
 if TYPE_CHECKING:
-    from suffice.discriminative.descent import Solution, Stopping, Trace
+    from collections.abc import Mapping
+
+    from suffice.discriminative.descent import Solution
     from suffice.discriminative.problem import Solver
     from suffice.discriminative.scaling import Scaling
     from suffice.discriminative.separation import Separation
@@ -50,19 +52,17 @@ class LogisticFit:
     def inference(self) -> Inference | None:
         """Uncertainty of ``beta``, if the solver knew the Hessian."""
         point = self.solution.point
-        return Inference.of(self.problem, point) if isinstance(point, CurvedPoint) else None
+        if not isinstance(point, CurvedPoint):
+            return None
+        return Inference.of(self.problem, point, self.l2)
 
     def path(self, names: tuple[str, ...]) -> Path:
         """Return the recorded descent."""
-        trace: Trace = self.solution.trace
         scaling = self.problem.scaling
-        phi = [symmetric(scaling.to_original(phi)).ravel() for phi in trace.phi]
         landscape = LogisticLandscape.of(self.problem.objective, scaling)
-        return Path(
-            np.array(phi),
-            trace.losses,
-            trace.gradient_norms,
-            trace.step_sizes,
+        return Path.along(
+            self.solution.trace,
+            lambda phi: symmetric(scaling.to_original(phi)),
             names,
             landscape,
         )
@@ -77,13 +77,14 @@ def fit_logistic(
     l2: float = 1.0,
     solver: Solver | None = None,
     start: Start | None = None,
-    stopping: Stopping | None = None,
+    limits: Mapping[str, Any] | None = None,
     standardize: bool = True,
     record: bool = False,
 ) -> LogisticFit:
     """Return the fit of rows ``x`` (n, d), codes (n,), whose moments are known.
 
-    Without a solver, the one that suits the size. Where l2 = 0 and the classes turn out to be
+    Without a solver, the one that suits the size. ``limits`` are fields of ``Stopping`` that
+    replace the solver's own. Where l2 = 0 and the classes turn out to be
     separable, the fit of ``SUBSTITUTE_L2`` is returned, and says so.
     """
 
@@ -91,10 +92,11 @@ def fit_logistic(
         problem = Problem.of(x, codes, weight, moments, l2=l2, standardize=standardize)
         way = solver or suitable_solver(problem)
         first = (start or Lda()).phi(problem)
-        return problem, way.solve(problem, first, stopping or way.default, record=record)
+        stopping = replace(way.default, **(limits or {}))
+        return problem, way.solve(problem, first, stopping, record=record)
 
     problem, solution = fitted(l2)
-    separation = find_separation(problem, solution.point) if l2 == 0 else None
+    separation = find_separation(problem, solution) if l2 == 0 else None
     if separation is None:
         return LogisticFit(problem, solution, l2, None)
     return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)

@@ -65,8 +65,13 @@ def bound_metric(problem: Problem) -> BoundMetric:
 
 
 def pilot(objective: Objective, start: Floats) -> tuple[Floats, HessianMetric]:
-    """Return where a few Newton steps on a sample of rows lead, and the Hessian there."""
+    """Return where a few Newton steps on a sample of rows lead, and the Hessian there.
+
+    Few rows are not sampled: the Hessian of all of them at the start is the metric.
+    """
     n = max(objective.rows.n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
+    if n >= objective.rows.n_rows:
+        return start, HessianMetric(positive_factor(objective.curve(start).hessian))
     sample = objective.sample(n)
     *_, last = islice(newton_steps(sample, start), 1 + _SAMPLE_STEPS)
     share = sample.rows.total_weight / objective.rows.total_weight

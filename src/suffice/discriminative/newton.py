@@ -41,8 +41,7 @@ class Newton:
         solution = follow(newton_steps(objective, start), objective, stopping, record=record)
         if not solution.converged:
             return solution
-        point = solution.point
-        return replace(solution, point=replace(point, phi=point.phi + point.newton_step()))
+        return replace(solution, point=_stepped(objective, solution.point))
 
 
 def newton_steps(objective: Objective, start: Floats) -> Iterator[Step[CurvedPoint]]:
@@ -56,6 +55,16 @@ def newton_steps(objective: Objective, start: Floats) -> Iterator[Step[CurvedPoi
         if found is None:
             return
         here, size = found
+
+
+def _stepped(objective: Objective, here: CurvedPoint) -> CurvedPoint:
+    """Return the point after one more Newton step, its loss as the step promises."""
+    step = here.newton_step()
+    phi = here.phi + step
+    # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
+    loss = here.loss + 0.5 * float(np.vdot(here.gradient, step))
+    misfit = loss - 0.5 * float(np.vdot(phi, objective.pull(phi)))
+    return replace(here, phi=phi, loss=loss, misfit=misfit)
 
 
 def _lower(

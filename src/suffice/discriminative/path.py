@@ -10,12 +10,14 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path as FilePath
 
     import pandas as pd
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
+    from suffice.discriminative.descent import Trace
     from suffice.typing import Floats
 
 
@@ -47,6 +49,19 @@ class Path:
     step_sizes: Floats  # (T,): 0 at the start
     names: tuple[str, ...]  # (p,)
     landscape: Landscape
+
+    @classmethod
+    def along(
+        cls,
+        trace: Trace,
+        shown: Callable[[Floats], Floats],
+        names: tuple[str, ...],
+        landscape: Landscape,
+    ) -> Path:
+        """Return the path of a solver's trace, its parameters as they are shown to people."""
+        parameters = np.array([shown(phi).ravel() for phi in trace.phi])
+        norms, sizes = trace.gradient_norms, trace.step_sizes
+        return cls(parameters, trace.losses, norms, sizes, names, landscape)
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -93,7 +108,7 @@ class Path:
         """Write the animation to a ``.gif`` or a self-contained ``.html`` file."""
         from suffice.discriminative.path_figure import save
 
-        save(self.animate(parameters, n_frames), path)
+        save(self, self.pair(parameters), n_frames, path)
 
     def pair(self, parameters: tuple[int | str, int | str] | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""

@@ -56,18 +56,19 @@ def animate(path: Path, axes: tuple[int, ...], n_frames: int) -> FuncAnimation:
     return FuncAnimation(figure, show, frames=frames.tolist(), interval=120, blit=False)
 
 
-def save(animation: FuncAnimation, path: str | FilePath) -> None:
+def save(path: Path, axes: tuple[int, ...], n_frames: int, file: str | FilePath) -> None:
     """Write an animation to a .gif or .html file."""
     import matplotlib.pyplot as plt
 
-    target = FilePath(path)
-    if target.suffix == ".gif":
-        animation.save(target, writer="pillow", dpi=90)
-    elif target.suffix == ".html":
-        target.write_text(animation.to_jshtml(default_mode="once"), encoding="utf-8")
-    else:
+    target = FilePath(file)
+    if target.suffix not in {".gif", ".html"}:
         msg = f"an animation is written to .gif or .html, got {target.name!r}"
         raise InvalidParameterError(msg)
+    animation = animate(path, axes, n_frames)
+    if target.suffix == ".gif":
+        animation.save(target, writer="pillow", dpi=90)
+    else:
+        target.write_text(animation.to_jshtml(default_mode="once"), encoding="utf-8")
     plt.close(animation._fig)  # type: ignore[attr-defined]
 
 
@@ -103,7 +104,7 @@ def draw_ground(path: Path, axes: tuple[int, ...], ax: Any) -> None:
 def draw_way(path: Path, axes: tuple[int, ...], ax: Any) -> None:
     """Draw the steps, the start and the end."""
     points = _on_ground(path, axes)
-    ax.plot(*points.T, "o-", color=_WAY, ms=3, lw=1)
+    ax.plot(*points.T, "o-", color=_WAY, ms=3 if len(path) < 100 else 1.5, lw=1)
     ax.plot(*points[0], "s", color=_START, ms=7, label=f"start, loss {path.losses[0]:.4g}")
     ax.plot(
         *points[-1],

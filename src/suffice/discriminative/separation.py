@@ -19,6 +19,7 @@ from suffice.linalg import scaled_cholesky
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from suffice.discriminative.descent import Solution
     from suffice.discriminative.objective import Point
     from suffice.discriminative.problem import Problem
     from suffice.discriminative.rows import Rows
@@ -52,13 +53,15 @@ class Separation:
         return "complete" if self.complete else "quasi"
 
 
-def find_separation(problem: Problem, point: Point) -> Separation | None:
-    """Return how the classes are separated, or None; ``point`` is where a descent ended.
+def find_separation(problem: Problem, solution: Solution[Any]) -> Separation | None:
+    """Return how the classes are separated, or None, after a descent without penalty.
 
-    The linear program is run only if the loss has gone flat in some direction. With more than
-    1500 parameters it is not run: only complete separation is then found.
+    The linear program is run only if the descent did not arrive, or the loss has gone flat in
+    some direction. With more than 1500 parameters it is not run: only complete separation is
+    then found.
     """
-    if not _suspicious(problem, point):
+    point: Point = solution.point
+    if solution.converged and not _flat(problem, point):
         return None
     rows, shape = problem.objective.rows, point.phi.shape
     complete = bool(hardest(rows, point.phi, 1).margins[0] > 0)
@@ -71,7 +74,7 @@ def find_separation(problem: Problem, point: Point) -> Separation | None:
     return Separation(complete, _used(sparse))
 
 
-def _suspicious(problem: Problem, point: Point) -> bool:
+def _flat(problem: Problem, point: Point) -> bool:
     """Return whether the loss is flat in some direction, compared with that at zero."""
     c, d = point.phi.shape
     if c * d > _WIDEST:

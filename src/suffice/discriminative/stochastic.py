@@ -53,6 +53,8 @@ class Pace:
 class StochasticDescent:
     """Passes over the rows in random order, a few at a time; the answer is an average.
 
+    A batch holds ``batch_size`` rows, or a tenth of all if that is less.
+
     References
     ----------
     Shamir & Zhang (2013), *ICML*, polynomial-decay averaging.
@@ -68,14 +70,13 @@ class StochasticDescent:
     ) -> Solution[Point]:
         """Return where the passes end."""
         objective = problem.objective
-        pace = self.pace(problem, objective.rows.n_rows)
+        pace = self.pace(problem, int(np.clip(objective.rows.n_rows // 10, 1, self.batch_size)))
         steps = passes(objective, Wanderer.at(start), pace, np.random.default_rng(self.seed))
         return follow(steps, objective, stopping, record=record)
 
-    def pace(self, problem: Problem, n_rows: int) -> Pace:
-        """Return the batch size for n rows, and a rate that suits its noise."""
-        size = int(np.clip(n_rows // 10, 1, self.batch_size))
-        return Pace(self.rate or noisy_rate(problem, size), size)
+    def pace(self, problem: Problem, batch_size: int) -> Pace:
+        """Return the rate asked for, or one that suits the noise of a batch."""
+        return Pace(self.rate or noisy_rate(problem, batch_size), batch_size)
 
 
 def passes(

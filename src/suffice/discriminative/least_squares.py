@@ -1,0 +1,108 @@
+"""Least squares from moments: of class indicators, or of one column on the others."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.discriminative.problem import aliased_columns
+from suffice.discriminative.scaling import Scaling
+from suffice.discriminative.solve import generalised_inverse
+from suffice.discriminative.threads import chunk_edges
+from suffice.errors import InvalidInputError
+from suffice.moments import Moments
+
+if TYPE_CHECKING:
+    from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearFit:
+    """Several linear functions wᵀx + w_0 of the same features."""
+
+    intercepts: Floats  # w_0  (R,)
+    slopes: Floats  # w  (R, d)
+
+
+def regress_indicators(moments: Moments) -> LinearFit:
+    r"""Return the least-squares fit of each class's indicator, in class order.
+
+    .. math::  w_k = T^{-1} n_k (\mu_k - \mu), \qquad w_{k0} = \pi_k - w_k^\top \mu
+
+    T is the total scatter. The K fits sum to one everywhere.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.2.
+    """
+    scaling = Scaling.of(moments)
+    v = scaling.inverse
+    # in standard units about the grand mean: T⁻¹ n_k (μ_k − μ)
+    total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
+    sums = moments.weights[:, None] * moments.centred_means * v
+    shares = moments.weights / moments.total_weight
+    phi = np.column_stack([shares, sums @ generalised_inverse(total)])
+    beta = scaling.to_original(phi)
+    return LinearFit(beta[:, 0], beta[:, 1:])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearGaussian:
+    """y | x ~ N(wᵀx + w_0, σ²)."""
+
+    intercept: float  # w_0
+    slopes: Floats  # w  (d,)
+    residual: float  # Σ w (y − ŷ)²
+    weight: float  # Σ w of the rows
+    rank: int  # number of coefficients that the rows can tell, the intercept included
+
+    def variance(self, *, unbiased: bool) -> float:
+        """Return σ²: the residual sum divided by the weight, or by the weight less the rank."""
+        divisor = self.weight - (self.rank if unbiased else 0)
+        if divisor <= 0:
+            msg = (
+                f"an unbiased variance of {self.rank} coefficients needs more rows than that, "
+                f"found weight {self.weight:g}: use divisor='mle', or fewer features"
+            )
+            raise InvalidInputError(msg)
+        return self.residual / divisor
+
+
+def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
+    """Return the moments of the features with the target as last column, in one class."""
+    parts = (
+        Moments.of(
+            np.column_stack([x[lo:hi], y[lo:hi]]),
+            np.zeros(hi - lo, np.intp),
+            None if weight is None else weight[lo:hi],
+            storage="pooled",
+            fourth=False,
+        )
+        for lo, hi in chunk_edges(len(x))
+    )
+    return functools.reduce(operator.add, parts)
+
+
+def regress_column(moments: Moments, target: int) -> LinearGaussian:
+    r"""Return the regression of one column on all others, classes pooled about the grand mean.
+
+    .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}
+    """
+    others = np.delete(np.arange(moments.n_features), target)
+    features = moments.select(others)
+    scaling = Scaling.of(features)
+    v = scaling.inverse
+    scatter = moments.pooled_scatter + moments.between_scatter
+    products = scatter[np.ix_(others, others)] * v * v[:, None]
+    cross = scatter[others, target] * v
+    # in standard units: w = S_xx⁻¹ s_xy
+    slopes = generalised_inverse(products) @ cross
+    residual = max(float(scatter[target, target] - slopes @ cross), 0.0)
+    mean = float(moments.grand_mean[target])
+    beta = scaling.to_original(np.concatenate([[mean], slopes]))
+    rank = 1 + len(others) - len(aliased_columns(features))
+    return LinearGaussian(float(beta[0]), beta[1:], residual, moments.total_weight, rank)

@@ -1,0 +1,189 @@
+"""scikit-learn face of least squares: class indicators, and a linear Gaussian regression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.discriminative.least_squares import (
+    joint_moments,
+    regress_column,
+    regress_indicators,
+)
+from suffice.errors import InvalidParameterError
+from suffice.estimators.linear import LinearDecisions, as_floats, chosen, require_two
+from suffice.estimators.validation import checked_table
+from suffice.moments import Moments
+from suffice.moments.rows import as_weights
+
+if TYPE_CHECKING:
+    from suffice.discriminative.least_squares import LinearGaussian
+    from suffice.typing import Floats
+
+
+class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
+    """Regress the indicator of each class on x, and pick the class of the largest fit.
+
+    Everything is read from moments: it can be fitted from sums collected elsewhere, and batch
+    by batch. Constant and duplicated columns do not matter.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+    moments_ : Moments
+        What was learnt from the data.
+    coef_ : array (1, d) or (K, d)
+        Of the fitted indicators; of two classes, of the second less the first.
+    intercept_ : array (1,) or (K,)
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.2.
+
+    Examples
+    --------
+    >>> from suffice.estimators.least_squares import LeastSquaresClassifier
+    >>> fit = LeastSquaresClassifier().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> fit.coef_.round(6).tolist(), fit.predict([[1.5], [2.5]]).tolist()
+    ([[0.6]], [0, 1])
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``."""
+        x, y = checked_table(self, X, y, reset=True)
+        return self._set_moments(Moments.of(x, y, sample_weight, fourth=False))
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn from sums collected elsewhere, without a pass over the data."""
+        self.n_features_in_ = moments.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if moments.feature_names is not None:
+            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+        return self._set_moments(moments)
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        first = "moments_" not in vars(self)
+        x, y = checked_table(self, X, y, reset=first)
+        more = Moments.of(x, y, sample_weight, fourth=False, classes=classes)
+        return self._set_moments(more if first else self.moments_ + more)
+
+    def _set_moments(self, moments: Moments) -> Self:
+        require_two(moments.classes[moments.weights > 0])
+        self.moments_ = moments
+        self.classes_ = moments.classes
+        fit = regress_indicators(moments)
+        self.coef_, self.intercept_ = fit.slopes, fit.intercepts
+        if len(self.classes_) == 2:
+            self.coef_ = fit.slopes[1:] - fit.slopes[:1]
+            self.intercept_ = fit.intercepts[1:] - fit.intercepts[:1]
+        return self
+
+
+class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
+    r"""Linear regression as a generative model: y | x ~ N(wᵀx + w_0, σ²).
+
+    Parameters
+    ----------
+    divisor : {"mle", "unbiased"}, default="mle"
+        σ² is the residual sum of squares divided by the weight of the rows (maximum
+        likelihood), or by that less the number of coefficients.
+
+    Attributes
+    ----------
+    coef_ : array (d,)
+    intercept_ : float
+    variance_ : float
+        σ².
+    moments_ : Moments
+        Of the features and, as last column, the target.
+
+    References
+    ----------
+    Bishop (2006), *Pattern Recognition and Machine Learning*, section 3.1.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.estimators.least_squares import LinearGaussianRegressor
+    >>> x = np.arange(6.0)[:, None]
+    >>> fit = LinearGaussianRegressor().fit(x, [1.0, 3.0, 5.0, 7.0, 9.0, 11.5])
+    >>> fit.coef_.round(4).tolist(), round(fit.intercept_, 4), round(fit.variance_, 4)
+    ([2.0714], 0.9048, 0.0099)
+    >>> fit.sample([[10.0]], random_state=0).shape
+    (1,)
+    """
+
+    def __init__(self, divisor: str = "mle") -> None:
+        self.divisor = divisor
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with targets ``y``."""
+        x, y = validate_data(self, X, y, dtype=(np.float64, np.float32), y_numeric=True)
+        weight = as_weights(sample_weight, len(x))
+        return self._set_moments(joint_moments(as_floats(x), y, weight), x.shape[1])
+
+    def fit_moments(self, moments: Moments, target: int | str) -> Self:
+        """Learn the regression of one column on all others, from sums collected elsewhere."""
+        column = _position(moments, target)
+        self.n_features_in_ = moments.n_features - 1
+        self.__dict__.pop("feature_names_in_", None)
+        if moments.feature_names is not None:
+            self.feature_names_in_ = np.delete(
+                np.array(moments.feature_names, dtype=object), column
+            )
+        return self._set_moments(moments, column)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:  # noqa: FBT001, FBT002
+        """Return the mean of y given x, (n,), and if asked for the standard deviation, (n,)."""
+        mean = self._mean(X)
+        return (mean, np.full(len(mean), np.sqrt(self.variance_))) if return_std else mean
+
+    def sample(self, X: Any, random_state: Any = None) -> Floats:
+        """Draw one y for each row, (n,)."""
+        mean = self._mean(X)
+        noise = check_random_state(random_state).standard_normal(len(mean))
+        drawn: Floats = mean + np.sqrt(self.variance_) * noise
+        return drawn
+
+    def log_density(self, X: Any, y: Any) -> Floats:
+        """Return log p(y | x) of each row, (n,)."""
+        residual = np.asarray(y, np.float64) - self._mean(X)
+        # −½ (log 2πσ² + (y − ŷ)² / σ²)
+        density: Floats = -0.5 * (
+            np.log(2 * np.pi * self.variance_) + residual**2 / self.variance_
+        )
+        return density
+
+    def _mean(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        x = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        mean: Floats = np.asarray(x @ self.coef_ + self.intercept_, np.float64)
+        return mean
+
+    def _set_moments(self, moments: Moments, column: int) -> Self:
+        unbiased = chosen("divisor", self.divisor, {"mle": False, "unbiased": True})
+        model: LinearGaussian = regress_column(moments, column)
+        self.moments_ = moments
+        self.coef_, self.intercept_ = model.slopes, model.intercept
+        self.variance_ = model.variance(unbiased=unbiased)
+        return self
+
+
+def _position(moments: Moments, target: int | str) -> int:
+    names = moments.feature_names or ()
+    if isinstance(target, str) and target in names:
+        return names.index(target)
+    if not isinstance(target, str) and -moments.n_features <= target < moments.n_features:
+        return int(target) % moments.n_features
+    msg = f"no column {target!r} in these moments: there are {names or moments.n_features}"
+    raise InvalidParameterError(msg)
+
+
+__all__ = ["LeastSquaresClassifier", "LinearGaussianRegressor"]

@@ -1,0 +1,135 @@
+"""What every classifier with linear scores offers, and the checks their fits share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.errors import InvalidParameterError, TooFewClassesError, UnknownLabelError
+from suffice.estimators.validation import checked_rows, checked_table
+from suffice.model.geometry import Hyperplane
+from suffice.moments.labels import as_labels, encode
+from suffice.moments.rows import as_matrix, refuse_unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from suffice.typing import Codes, Floats, Labels
+
+
+class LinearDecisions(ClassifierMixin):
+    """Scores wᵀx + w_0: one for two classes, positive for the second; otherwise one a class."""
+
+    classes_: Labels
+    coef_: Floats
+    intercept_: Floats
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of the second of two classes (n,), or of each class (n, K)."""
+        x = checked_rows(self, X)
+        with np.errstate(invalid="ignore", over="ignore"):
+            scores = np.asarray(x @ self.coef_.T + self.intercept_, np.float64)
+        if not np.isfinite(scores).all():
+            refuse_unusable(x, feature_names(self))
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Labels:
+        """Return the class of the highest score for each row."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
+        labels: Labels = self.classes_[codes]
+        return labels
+
+    def boundary(self, label_a: Any, label_b: Any) -> Hyperplane:
+        """Return where two classes score the same; positive values favour ``label_a``."""
+        check_is_fitted(self)
+        (w_a, a), (w_b, b) = self._score_of(label_a), self._score_of(label_b)
+        names, labels = feature_names(self), (label_a, label_b)
+        return Hyperplane.between_scores(w_a, a, w_b, b, feature_names=names, labels=labels)
+
+    def _terms(self) -> tuple[str, ...]:
+        """Return the names of an intercept and the coefficients of one score."""
+        names = feature_names(self) or tuple(f"x{j}" for j in range(self.coef_.shape[1]))
+        return ("intercept", *names)
+
+    def _parameter_names(self) -> tuple[str, ...]:
+        if len(self.coef_) == 1:
+            return self._terms()
+        return tuple(f"{label}: {term}" for label in self.classes_ for term in self._terms())
+
+    def _score_of(self, label: Any) -> tuple[Floats, float]:
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            msg = f"label {label!r} is not one of the classes {self.classes_.tolist()}"
+            raise UnknownLabelError(msg)
+        k = int(found[0])
+        if len(self.coef_) > 1:
+            return self.coef_[k], float(self.intercept_[k])
+        return k * self.coef_[0], k * float(self.intercept_[0])
+
+
+def coded_table(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True
+) -> tuple[Any, Labels, Codes]:
+    """Return rows as floats (n, d), the classes (K,), and each row's code (n,)."""
+    x, y = checked_table(estimator, X, y, reset=reset)
+    classes, codes = encode(as_labels(y))
+    return as_floats(x), classes, codes
+
+
+def as_floats(x: Any) -> Any:
+    """Return rows as float64 or float32, not copied if they are, in any memory order."""
+    matrix, _ = as_matrix(x)
+    if matrix.dtype.kind != "f":
+        return matrix.astype(np.float64)
+    native = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
+    return np.require(native, requirements="A")
+
+
+def require_two(classes: Labels) -> None:
+    """Raise unless there are two classes or more."""
+    if len(classes) < 2:
+        msg = (
+            f"y has one class only, {classes.tolist()}: a classifier needs rows of two classes "
+            "or more, of positive weight"
+        )
+        raise TooFewClassesError(msg)
+
+
+def feature_names(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names seen in fit, if there were any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(names)
+
+
+def column_names(estimator: Any, columns: Codes, most: int = 6) -> str:
+    """Return how messages call some columns."""
+    names = feature_names(estimator)
+    called = [f"{j}" if names is None else f"{names[j]!r}" for j in columns[:most]]
+    more = len(columns) - len(called)
+    return ", ".join(called) + (f" and {more} more" if more else "")
+
+
+def chosen(name: str, value: Any, choices: Mapping[str, Any]) -> Any:
+    """Return what a setting's word stands for."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(map(repr, choices))
+        msg = f"{name} must be one of {known}, got {value!r}"
+        raise InvalidParameterError(msg)
+    return choices[value]
+
+
+def positive(name: str, value: Any, *, zero: bool = False) -> float:
+    """Return a number that must be positive and finite, or may be zero."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        kind = "not negative" if zero else "positive"
+        msg = f"{name} must be a finite number, {kind}; got {value!r}"
+        raise InvalidParameterError(msg)
+    return number

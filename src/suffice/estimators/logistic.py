@@ -1,0 +1,292 @@
+"""scikit-learn face of logistic regression: names and checks here, mathematics elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.discriminative.contrasts import against_first, symmetric
+from suffice.discriminative.inference import Inference
+from suffice.discriminative.logistic import fit_logistic
+from suffice.discriminative.start import Given
+from suffice.discriminative.stream import Stream
+from suffice.errors import InvalidParameterError, UnknownLabelError
+from suffice.estimators.linear import (
+    LinearDecisions,
+    coded_table,
+    require_two,
+)
+from suffice.estimators.logistic_notes import warn_of
+from suffice.estimators.logistic_settings import LogisticSettings
+from suffice.estimators.weighting import Table, class_weighted, counted
+from suffice.model.readout import LogPosterior, Posterior
+from suffice.moments import Moments
+from suffice.moments.rows import as_weights
+
+if TYPE_CHECKING:
+    from suffice.discriminative.logistic import LogisticFit
+    from suffice.discriminative.start import Start
+    from suffice.discriminative.summary import LogisticSummary
+    from suffice.typing import Floats
+
+_MANY_FEATURES = 3000  # above this, moments keep variances only
+
+
+class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
+    r"""Logistic regression of two classes, softmax regression of more.
+
+    Minimises :math:`\sum_i -w_i \log p(y_i | x_i) + \tfrac{\lambda}{2} \sum_j (s_j w_j)^2`, s_j
+    the standard deviation of feature j (divisor Σw − 1), intercepts free: the answer does not
+    depend on the units of the features.
+
+    Parameters
+    ----------
+    l2 : float, default=1.0
+        λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature, which
+        keeps separable classes finite and fades as rows come in; 0 is maximum likelihood, as
+        R's ``glm``. Where l2=0 and the classes are separable, so that no maximum exists, this
+        is said, and the fit of l2=1 is returned.
+    solver : {"auto", "newton", "quasi-newton", "gd", "sgd"}, default="auto"
+        Newton steps (exact Hessian, few passes); quasi-Newton (one gradient a pass, metric from
+        a sample of rows; for many classes × features); gradient descent; stochastic gradient
+        descent. "auto" is one of the first two, by size.
+    start : {"lda", "zero", "random"}, default="lda"
+        First parameters: linear discriminant analysis in closed form, zeros, or normal numbers.
+    learning_rate : "auto" or float, default="auto"
+        Of "gd" and "sgd", for the mean loss in standard units; "auto" is sure to descend.
+    batch_size : int, default=32
+        Rows of a step of "sgd", at most a tenth of all.
+    tol : float, optional
+        Stop where no mean gradient, in standard units, exceeds this. By default 1e-8; 1e-3 for
+        "sgd".
+    epsilon : float, optional
+        Stop also where the log-likelihood changes by less than this in a step.
+    max_iter : int, optional
+        Most steps (passes, for "sgd"): by default 100 for "newton", 1000 for "quasi-newton" and
+        "sgd", 10000 for "gd".
+    class_weight : None, "balanced" or {label: weight}, default=None
+        Factor on the weights of each class's rows.
+    standardize : bool, default=True
+        Whether solvers walk in standard units. False shows how "gd" stalls on raw units; the
+        minimum is the same.
+    warm_start : bool, default=False
+        Start from the last fit.
+    record : bool, default=False
+        Keep the descent in ``path_``, with a reference to the rows.
+    random_state : int, RandomState or None, default=0
+        Seed of the random start and of "sgd".
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+    coef_ : array (1, d) or (K, d)
+        Log odds of the second class against the first; for K > 2, rows that sum to zero.
+    intercept_ : array (1,) or (K,)
+    n_iter_ : int
+    converged_ : bool
+    gradient_norm_ : float
+        Greatest mean gradient, in standard units, before the last Newton step.
+    log_likelihood_ : float
+        Σ w log p(y | x) of the training rows.
+    l2_ : float
+        The penalty used.
+    separation_ : Separation or None
+        How the classes are separated, if l2=0 was asked for and they are.
+    path_ : Path or None
+
+    References
+    ----------
+    Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.estimators.logistic import LogisticRegression
+    >>> hours = np.array([[0.5], [1.0], [1.75], [2.0], [2.5], [3.0], [3.5], [4.0], [5.0]])
+    >>> passed = np.array([0, 0, 1, 0, 0, 1, 0, 1, 1])
+    >>> fit = LogisticRegression(l2=0).fit(hours, passed)
+    >>> fit.coef_.round(3).tolist(), fit.intercept_.round(3).tolist()
+    ([[1.189]], [-3.305])
+    """
+
+    _stream: Stream
+    _inference: Inference | None
+
+    def __init__(
+        self,
+        l2: float = 1.0,
+        solver: str = "auto",
+        *,
+        start: str = "lda",
+        learning_rate: Any = "auto",
+        batch_size: int = 32,
+        tol: float | None = None,
+        epsilon: float | None = None,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        standardize: bool = True,
+        warm_start: bool = False,
+        record: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.l2 = l2
+        self.solver = solver
+        self.start = start
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.tol = tol
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.standardize = standardize
+        self.warm_start = warm_start
+        self.record = record
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``."""
+        l2, solver, limits = self._penalty(), self._solver(), self._limits()
+        table = self._table(X, y, sample_weight)
+        moments = _moments(table, "diagonal" if table.x.shape[1] > _MANY_FEATURES else "auto")
+        fit = fit_logistic(
+            table.x,
+            table.codes,
+            table.weight,
+            moments,
+            l2=l2,
+            solver=solver,
+            limits=limits,
+            start=self._start_for(table),
+            standardize=self.standardize,
+            record=self.record,
+        )
+        return self._accept(table, fit)
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from one more batch by stochastic gradient steps, whatever the solver.
+
+        ``classes`` lists all labels; the first batch needs it unless it has them all. Standard
+        units are those of all rows so far, and settle as rows come in.
+        """
+        first = "_stream" not in vars(self)
+        x, seen, codes = coded_table(self, X, y, reset=first)
+        if first:
+            self._begin_stream(seen if classes is None else classes, x.shape[1])
+        table = class_weighted(self._batch(x, seen, codes, sample_weight), self.class_weight)
+        more = _moments(table, self._stream.storage)
+        rows = (table.x, table.codes, table.weight)
+        self._stream = self._stream.fed(*rows, more, self._stochastic(), self._penalty())
+        self._set_coefficients(self._stream.average)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return p(class | x), shape (n, K)."""
+        return Posterior().read(self._scores(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log p(class | x), shape (n, K), exact far from the data."""
+        return LogPosterior().read(self._scores(X))
+
+    def summary(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, level: float = 0.95
+    ) -> LogisticSummary:
+        """Return coefficients with standard errors, z, p, odds ratios, and measures of fit.
+
+        Each class is set against the first. After ``solver="newton"`` (or "auto", where that
+        chose it) nothing else is needed; otherwise pass the rows, which are read once.
+        """
+        check_is_fitted(self)
+        if not 0 < level < 1:
+            msg = f"level must lie between 0 and 1, got {level}"
+            raise InvalidParameterError(msg)
+        known = self._inference if X is None else self._inference_at(X, y, sample_weight)
+        if known is None:
+            msg = (
+                "this solver does not know the curvature that standard errors need: pass the "
+                "rows, summary(X, y), or fit with solver='newton'"
+            )
+            raise InvalidParameterError(msg)
+        return known.summary(tuple(self.classes_.tolist()), self._terms(), level)
+
+    def _accept(self, table: Table, fit: LogisticFit) -> Self:
+        self.classes_ = table.classes
+        self._set_coefficients(fit.beta)
+        self.n_iter_ = fit.solution.n_iter
+        self.converged_ = fit.solution.converged
+        self.gradient_norm_ = float(fit.solution.trace.gradient_norms[-1])
+        self.log_likelihood_ = -fit.solution.point.misfit
+        self.l2_ = fit.l2
+        self.separation_ = fit.separation
+        self.path_ = fit.path(self._parameter_names()) if self.record else None
+        self._inference = fit.inference
+        self._stream = Stream.after(fit.problem.moments, fit.beta)
+        warn_of(self, fit)
+        return self
+
+    def _set_coefficients(self, beta: Floats) -> None:
+        rows = symmetric(beta)
+        self.intercept_, self.coef_ = rows[:, 0], rows[:, 1:]
+
+    def _beta(self) -> Floats:
+        return against_first(np.column_stack([self.intercept_, self.coef_]))
+
+    def _table(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Table:
+        x, classes, codes = coded_table(self, X, y, reset=reset)
+        table = counted(x, classes, codes, sample_weight)
+        require_two(table.classes)
+        return class_weighted(table, self.class_weight)
+
+    def _inference_at(self, X: Any, y: Any, sample_weight: Any) -> Inference:
+        table = self._table(X, y, sample_weight, reset=False)
+        if not np.array_equal(table.classes, self.classes_):
+            msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
+            raise UnknownLabelError(msg)
+        rows = (table.x, table.codes, table.weight)
+        return Inference.at(*rows, _moments(table, "auto"), self._beta(), self.l2_)
+
+    def _begin_stream(self, classes: Any, n_features: int) -> None:
+        nothing = Moments.empty(classes, n_features, storage="diagonal")
+        require_two(nothing.classes)
+        self.classes_ = nothing.classes
+        self._stream = Stream.before(nothing)
+        self.l2_, self._inference = self._penalty(), None
+
+    def _batch(self, x: Any, seen: Any, codes: Any, sample_weight: Any) -> Table:
+        """Return a batch coded by the classes of the stream."""
+        places = np.searchsorted(self.classes_, seen).clip(max=len(self.classes_) - 1)
+        strangers = seen[self.classes_[places] != seen]
+        if len(strangers):
+            msg = (
+                f"label {strangers[0]!r} is not one of the classes {self.classes_.tolist()}: "
+                "list all labels in the first call, partial_fit(X, y, classes=...)"
+            )
+            raise UnknownLabelError(msg)
+        return Table(x, self.classes_, places[codes], as_weights(sample_weight, len(codes)))
+
+    def _start_for(self, table: Table) -> Start:
+        """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
+        first = self._first()
+        again = self.warm_start and "_stream" in vars(self)
+        if not again or self.coef_.shape[1] != table.x.shape[1]:
+            return first
+        return Given(self._beta()) if np.array_equal(self.classes_, table.classes) else first
+
+    def _scores(self, X: Any) -> Floats:
+        scores = self.decision_function(X)
+        return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
+
+
+def _moments(table: Table, storage: str) -> Moments:
+    """Return the moments of the rows, classes known by their codes."""
+    codes = np.arange(len(table.classes))
+    return Moments.of(
+        table.x, table.codes, table.weight, storage=storage, fourth=False, classes=codes
+    )
+
+
+__all__ = ["LogisticRegression"]

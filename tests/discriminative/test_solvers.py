@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+
+from suffice.discriminative import rows as rows_module
+from suffice.discriminative.descent import Stopping
+from suffice.discriminative.gradient import GradientDescent, safe_rate
+from suffice.discriminative.logistic import suitable_solver
+from suffice.discriminative.newton import Newton
+from suffice.discriminative.quasi_newton import QuasiNewton
+from suffice.discriminative.start import Lda, Random, Zero
+from suffice.discriminative.stochastic import StochasticDescent
+from suffice.errors import InvalidInputError
+
+EXACT = [Newton(), QuasiNewton(), GradientDescent()]
+name = lambda value: type(value).__name__  # noqa: E731
+
+
+@pytest.mark.parametrize("solver", EXACT, ids=name)
+@pytest.mark.parametrize("start", [Lda(), Zero(), Random(5)], ids=name)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_solver_finds_the_same_minimum_from_every_start(
+    rows_and_codes, problem, solver, start, n_classes
+):
+    task = problem(*rows_and_codes(300, 4, n_classes), l2=1.0)
+    best = Newton().solve(task, Zero().phi(task), Newton.default)
+    found = solver.solve(task, start.phi(task), solver.default)
+    assert found.converged
+    assert task.objective.gradient_norm(task.objective.evaluate(found.point.phi)) <= 1e-8
+    np.testing.assert_allclose(found.point.phi, best.point.phi, atol=2e-6)
+
+
+def test_stochastic_descent_arrives_within_its_tolerance(rows_and_codes, problem):
+    task = problem(*rows_and_codes(400, 3, 3), l2=1.0)
+    solver = StochasticDescent(seed=1)
+    found = solver.solve(task, Zero().phi(task), solver.default)
+    assert found.converged
+    assert task.objective.gradient_norm(found.point) <= solver.default.tol
+
+
+def test_stochastic_descent_is_seeded(rows_and_codes, problem):
+    task = problem(*rows_and_codes(100, 2, 2), l2=1.0)
+    rule = Stopping(tol=1e-12, max_iter=3)
+    first, again, other = (
+        StochasticDescent(seed=s).solve(task, Zero().phi(task), rule).point.phi
+        for s in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_newton_survives_a_start_where_full_steps_overshoot(rows_and_codes, problem):
+    task = problem(*rows_and_codes(300, 3, 3))
+    start = 8 * Random(0).phi(task)
+    found = Newton().solve(task, start, Newton.default)
+    assert found.converged
+    assert found.trace.step_sizes[1:].min() < 1
+    assert (np.diff(found.trace.losses) <= 1e-9).all()
+
+
+def test_the_lda_start_saves_at_least_two_newton_steps(rows_and_codes, problem):
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], 2000)
+    x = rng.normal(size=(4000, 5)) + 1.3 * codes[:, None]
+    task = problem(x, codes)
+    near, far = (
+        Newton().solve(task, start.phi(task), Newton.default).n_iter
+        for start in (Lda(), Zero())
+    )
+    assert near <= far - 2
+
+
+def test_the_lda_start_is_linear_discriminant_analysis(rows_and_codes, problem):
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], [50, 60, 70])
+    x = rng.normal(size=(180, 4)) @ rng.normal(size=(4, 4)) + codes[:, None] * [1, 0, 0.5, 0]
+    for standardize in (True, False):
+        task = problem(x, codes, standardize=standardize)
+        beta = task.scaling.to_original(Lda().phi(task))
+        # scikit-learn's lsqr solver divides the pooled scatter by n, as maximum likelihood does
+        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(x, codes)
+        rows = np.column_stack([lda.intercept_, lda.coef_])
+        np.testing.assert_allclose(beta, rows[1:] - rows[0], rtol=1e-9)
+
+
+def test_gradient_descent_never_rises_at_the_safe_rate_and_rises_far_above_it(
+    rows_and_codes, problem
+):
+    task = problem(*rows_and_codes(200, 3, 3))
+    rule = Stopping(tol=1e-12, max_iter=50)
+    rate, start = safe_rate(task), Zero().phi(task)
+    assert GradientDescent(rate).solve(task, start, rule).trace.rises == 0
+    assert GradientDescent(40 * rate).solve(task, start, rule).trace.rises > 0
+
+
+def test_gradient_descent_treats_all_classes_alike(rows_and_codes, problem):
+    x, codes = rows_and_codes(120, 2, 3)
+    rule = Stopping(tol=1e-12, max_iter=7)
+    task, turned = problem(x, codes, l2=1.0), problem(x, (codes + 1) % 3, l2=1.0)
+    a = GradientDescent().solve(task, Zero().phi(task), rule).point.phi
+    b = GradientDescent().solve(turned, Zero().phi(turned), rule).point.phi
+    rows = np.vstack([np.zeros_like(a[:1]), a])[[2, 0, 1]]
+    np.testing.assert_allclose(b, rows[1:] - rows[0], rtol=1e-9)
+
+
+def test_a_descent_can_stop_on_the_change_of_the_log_likelihood(rows_and_codes, problem):
+    task = problem(*rows_and_codes(200, 3, 2))
+    loose = Stopping(tol=1e-12, epsilon=0.5, max_iter=1000)
+    found = GradientDescent().solve(task, Zero().phi(task), loose)
+    losses = found.trace.losses
+    assert found.converged
+    assert abs(losses[-1] - losses[-2]) < 0.5 <= abs(losses[-2] - losses[-3])
+
+
+def test_the_quasi_newton_metric_may_be_a_bound(rows_and_codes, problem, monkeypatch):
+    from suffice.discriminative import quasi_newton
+
+    task = problem(*rows_and_codes(400, 6, 5), l2=1.0)
+    best = Newton().solve(task, Lda().phi(task), Newton.default).point.phi
+    monkeypatch.setattr(quasi_newton, "WIDEST_HESSIAN", 0)
+    found = QuasiNewton().solve(task, Lda().phi(task), QuasiNewton.default)
+    np.testing.assert_allclose(found.point.phi, best, atol=1e-6)
+
+
+def test_many_rows_of_many_classes_are_solved_on_compiled_sums(
+    rows_and_codes, problem, monkeypatch
+):
+    x, codes = rows_and_codes(6000, 8, 6)
+    plain = problem(x, codes, l2=1.0)
+    best = Newton().solve(plain, Lda().phi(plain), Newton.default).point.phi
+    monkeypatch.setattr(rows_module, "SMALL", 0)
+    task = problem(x, codes, l2=1.0)
+    for solver in (Newton(), QuasiNewton()):
+        found = solver.solve(task, Lda().phi(task), solver.default)
+        assert found.converged
+        np.testing.assert_allclose(found.point.phi, best, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "n_classes", "solver"),
+    [
+        (200, 3, 2, Newton),
+        (9000, 60, 2, Newton),
+        (9000, 60, 6, QuasiNewton),
+        (60, 900, 3, QuasiNewton),
+    ],
+)
+def test_the_solver_suits_the_size(n, d, n_classes, solver, problem):
+    rng = np.random.default_rng(0)
+    x, codes = rng.normal(size=(n, d)), rng.integers(0, n_classes, n)
+    assert isinstance(suitable_solver(problem(x, codes, l2=1.0)), solver)
+
+
+def test_a_start_without_a_finite_loss_is_refused(rows_and_codes, problem):
+    task = problem(*rows_and_codes(30, 2, 2))
+    with pytest.raises(InvalidInputError, match="not finite at the start"):
+        GradientDescent().solve(task, np.full((1, 3), np.inf), GradientDescent.default)
