@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,18 +17,19 @@ from suffice.moments.scatter import (
     PooledScatter,
     Scatter,
 )
+from suffice.moments.warp import Warp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from suffice.moments.rows import Matrix
+    from suffice.power import PowerTransform
     from suffice.typing import Codes, Floats
 
 Storage = Literal["per-class", "pooled", "diagonal"]
 
 _SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
 _CHUNK_ROWS = 65_536
-_AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,7 @@ class Sums:
     means_low: Floats  # low part (K, d)
     scatter: Scatter
     fourth: FourthMoments | None
+    warp: Warp | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,27 +53,39 @@ class Rows:
     weight: Floats | None  # (n,)
     n_classes: int
 
-
-def affordable_storage(n_classes: int, n_features: int) -> Storage:
-    """Return ``"per-class"`` unless K d² numbers would be too many."""
-    few = n_classes * n_features**2 <= _AFFORDABLE
-    return "per-class" if few else "pooled"
+    def warped(self, transform: PowerTransform, lo: int, hi: int) -> tuple[Rows, Warp]:
+        """Return some rows in the coordinates of a transform, and what densities need of it."""
+        x, codes = self.x[lo:hi], self.codes[lo:hi]
+        w = None if self.weight is None else self.weight[lo:hi]
+        warp = Warp.of_rows(transform, x, codes, w, self.n_classes)
+        return Rows(transform.apply(x), codes, w, self.n_classes), warp
 
 
 def collect(
-    rows: Rows, storage: Storage, *, fourth: bool, n_threads: int | None
+    rows: Rows,
+    storage: Storage,
+    *,
+    fourth: bool,
+    n_threads: int | None,
+    transform: PowerTransform | None = None,
 ) -> Iterator[Sums]:
     """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
-    n, d = rows.x.shape
-    if n * d <= _SMALL:
-        yield _plain(rows, storage, fourth=fourth)
-        return
-    yield from _compiled(rows, storage, fourth=fourth, n_threads=n_threads)
+    few = rows.x.size <= _SMALL
+    summed = _plain if few else _chunk
+
+    def chunk(lo: int, hi: int) -> Sums:
+        if transform is None:
+            return summed(rows, lo, hi, storage, fourth=fourth)
+        block, warp = rows.warped(transform, lo, hi)
+        return replace(summed(block, 0, hi - lo, storage, fourth=fourth), warp=warp)
+
+    n = len(rows.x)
+    yield from [chunk(0, n)] if few else _in_threads(chunk, n, rows.n_classes, n_threads)
 
 
-def _plain(rows: Rows, storage: Storage, *, fourth: bool) -> Sums:
+def _plain(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
     """Sum by sorting rows by class: two passes, about the class mean."""
-    order = np.argsort(rows.codes, kind="stable")
+    order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
     codes = rows.codes[order]
     x = rows.x[order].astype(np.float64, copy=False)
     w = np.ones(len(x)) if rows.weight is None else rows.weight[order]
@@ -139,16 +153,15 @@ def _centred_fourth(
     return FourthMoments(thirds, fourths)
 
 
-def _compiled(
-    rows: Rows, storage: Storage, *, fourth: bool, n_threads: int | None
+def _in_threads(
+    chunk: Callable[[int, int], Sums], n: int, n_classes: int, n_threads: int | None
 ) -> Iterator[Sums]:
-    n = len(rows.x)
-    per_chunk = max(_CHUNK_ROWS, 512 * rows.n_classes)
+    per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
     edges = np.linspace(0, n, n_chunks + 1).astype(np.intp)
 
     def one(i: int) -> Sums:
-        return _chunk(rows, int(edges[i]), int(edges[i + 1]), storage, fourth=fourth)
+        return chunk(int(edges[i]), int(edges[i + 1]))
 
     threads = min(n_threads or os.cpu_count() or 1, n_chunks)
     if threads == 1:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice import archive
-from suffice.errors import FileFormatError
+from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.moments.fourth import FourthMoments
 from suffice.moments.moments import Moments
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.moments.warp import Warp
+from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +38,7 @@ def header_of(m: Moments) -> dict[str, Any]:
         "n_rows": int(m.counts.sum()),
         "feature_names": m.feature_names,
         "fourth": m.fourth is not None,
+        "transform": None if m.transform is None else "yeo-johnson",
     }
 
 
@@ -56,6 +59,10 @@ def arrays_of(m: Moments) -> dict[str, Any]:
     }
     if m.fourth is not None:
         arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
+    if m.warp is not None:
+        named = m.warp.transform.arrays().items()
+        arrays |= {f"transform_{name}": array for name, array in named}
+        arrays["log_slopes"] = m.warp.log_slopes
     return arrays
 
 
@@ -73,9 +80,22 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
             arrays["means_low"],
             _SCATTERS[header["storage"]](arrays["scatter"]),
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
+            _warp(header, arrays),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
+        raise FileFormatError(msg) from error
+
+
+def _warp(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Warp | None:
+    """Return the coordinates; files older than transforms have none."""
+    if header.get("transform") is None:
+        return None
+    fields = {name: arrays[f"transform_{name}"] for name in PowerTransform.__slots__}
+    try:
+        return Warp(PowerTransform(**fields), arrays["log_slopes"])
+    except InvalidParameterError as error:
+        msg = f"the transform in the file is unusable: {error}"
         raise FileFormatError(msg) from error
 
 
@@ -93,6 +113,8 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     }
     if header["fourth"]:
         shapes |= {"thirds": (k, d, d), "fourths": (k, d, d)}
+    if header.get("transform") is not None:
+        shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
     for field, shape in shapes.items():
         kinds = {"classes": "iubfU", "counts": "i"}.get(field, "f")
         if arrays[field].shape != shape or arrays[field].dtype.kind not in kinds:

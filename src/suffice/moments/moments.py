@@ -10,21 +10,23 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 from suffice.moments.algebra import aligned, check_contained, merged, without_gone
-from suffice.moments.collect import Rows, affordable_storage, collect
+from suffice.moments.collect import Rows, collect
 from suffice.moments.labels import as_labels, encode, union
+from suffice.moments.plan import plan
 from suffice.moments.rows import as_matrix, as_weights, refuse_unusable
+from suffice.moments.warp import parse_transform
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from suffice.moments.collect import Storage, Sums
+    from suffice.moments.collect import Sums
     from suffice.moments.fourth import FourthMoments
     from suffice.moments.rows import Matrix
     from suffice.moments.scatter import Scatter
+    from suffice.moments.warp import Warp
+    from suffice.power import PowerTransform
     from suffice.typing import Codes, Floats, Labels
-
-STORAGES = ("auto", "per-class", "pooled", "diagonal")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +63,7 @@ class Moments:
     means_low: Floats  # μ, low part  (K, d)
     scatter: Scatter  # S, in one of three storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
+    warp: Warp | None = None  # the coordinates, where they are not those of the rows
 
     @classmethod
     def of(
@@ -72,6 +75,7 @@ class Moments:
         storage: str = "auto",
         fourth: bool | None = None,
         classes: Any = None,
+        transform: Any = None,
         n_threads: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
@@ -93,6 +97,9 @@ class Moments:
             a matrix per class is affordable.
         classes : array, optional
             Labels known beforehand; those without rows get weight zero.
+        transform : None, "yeo-johnson" or PowerTransform, optional
+            Sum the transformed rows: by a transform fitted to these rows, or by a given one.
+            Only moments of one and the same transform can be merged.
         n_threads : int, optional
             Threads; the result is the same, bit for bit, for any number.
         """
@@ -106,8 +113,9 @@ class Moments:
             labels, codes = known, np.searchsorted(known, labels)[codes]
         w = as_weights(sample_weight, len(x))
         rows = Rows(x, codes, w, len(labels))
-        kept, with_fourth = _plan(storage, fourth, len(labels), x.shape[1])
-        parts = collect(rows, kept, fourth=with_fourth, n_threads=n_threads)
+        kept, with_fourth = plan(storage, len(labels), x.shape[1], fourth=fourth)
+        power = parse_transform(transform, x, w)
+        parts = collect(rows, kept, fourth=with_fourth, n_threads=n_threads, transform=power)
         blank = np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):  # told below, by row and column
             total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
@@ -132,6 +140,11 @@ class Moments:
     def n_features(self) -> int:
         """Number of features d."""
         return int(self.means.shape[1])
+
+    @property
+    def transform(self) -> PowerTransform | None:
+        """The transform of the rows that was summed; None where rows were taken as they are."""
+        return None if self.warp is None else self.warp.transform
 
     @property
     def storage(self) -> str:
@@ -202,6 +215,7 @@ class Moments:
             means_low=self.means_low[:, index],
             scatter=self.scatter.select(index),
             fourth=None if self.fourth is None else self.fourth.select(index),
+            warp=None if self.warp is None else self.warp.select(index),
         )
 
     def discounted(self, factor: float) -> Moments:
@@ -215,6 +229,7 @@ class Moments:
             weights=self.weights * factor,
             scatter=self.scatter.scaled(factor),
             fourth=fourth,
+            warp=None if self.warp is None else self.warp.scaled(factor),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -247,21 +262,6 @@ class Moments:
         )
 
 
-def _plan(
-    storage: str, fourth: bool | None, n_classes: int, n_features: int
-) -> tuple[Storage, bool]:
-    """Return the storage to fill and whether fourth moments go with it."""
-    if storage not in STORAGES:
-        msg = f"storage must be one of {', '.join(map(repr, STORAGES))}, got {storage!r}"
-        raise InvalidParameterError(msg)
-    affordable = affordable_storage(n_classes, n_features)
-    kept: Any = affordable if storage == "auto" else storage
-    if fourth and kept != "per-class":
-        msg = f"fourth=True needs storage='per-class', got {kept!r}"
-        raise InvalidParameterError(msg)
-    return kept, fourth if fourth is not None else kept == affordable == "per-class"
-
-
 def _wrapped(
     classes: Labels, names: tuple[str, ...] | None, counts: Codes, sums: Sums
 ) -> Moments:
@@ -274,6 +274,7 @@ def _wrapped(
         sums.means_low,
         sums.scatter,
         sums.fourth,
+        sums.warp,
     )
 
 

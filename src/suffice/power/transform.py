@@ -1,0 +1,193 @@
+"""A monotone power transform of each feature, as a frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidParameterError
+from suffice.power.branch import Branch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suffice.typing import Codes, Floats
+
+BLOCK = 1 << 15  # numbers changed at a time: a few arrays of this size stay in cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PowerTransform:
+    r"""Yeo–Johnson's transform of each feature, in the feature's own units.
+
+    .. math::  t(x) = c + s\,\psi_\lambda\!\left(\frac{x - c}{s}\right), \quad
+               \psi_\lambda(z) = \begin{cases} ((1+z)^\lambda - 1)/\lambda & z \ge 0 \\
+               -((1-z)^{2-\lambda} - 1)/(2-\lambda) & z < 0 \end{cases}
+
+    (a logarithm where the divisor is zero). Exponent 1 changes nothing, a smaller one draws in
+    a long right tail, a larger one a long left tail. Outside [0, 2] the curve would level off,
+    and a Gaussian of the changed feature would be no density of the feature itself; there it
+    goes on as a straight line beyond ``low`` or ``high``, and so maps the line onto itself.
+
+    Parameters
+    ----------
+    exponents : (d,) array
+        λ of each feature.
+    centre, scale : (d,) arrays or numbers
+        c and s: with those of the data, a change of units changes nothing.
+    low, high : (d,) arrays or numbers
+        Where straight lines take over; needed for exponents above 2 and below 0.
+
+    References
+    ----------
+    Yeo & Johnson (2000), *Biometrika* 87, 954–959.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = PowerTransform([0.0, 1.0])
+    >>> x = np.array([[np.e - 1, 5.0]])
+    >>> t.apply(x)
+    array([[1., 5.]])
+    >>> t.log_jacobian(x)
+    array([-1.])
+    """
+
+    exponents: Floats  # λ  (d,)
+    centre: Floats = 0.0  # type: ignore[assignment]  # c  (d,)
+    scale: Floats = 1.0  # type: ignore[assignment]  # s  (d,)
+    low: Floats = -np.inf  # type: ignore[assignment]  # (d,)
+    high: Floats = np.inf  # type: ignore[assignment]  # (d,)
+
+    def __post_init__(self) -> None:
+        exponents = np.atleast_1d(np.asarray(self.exponents, np.float64))
+        for name in ("exponents", "centre", "scale", "low", "high"):
+            value = np.asarray(getattr(self, name), np.float64)
+            try:
+                held = np.broadcast_to(value, exponents.shape).copy()
+            except ValueError:
+                msg = (
+                    f"{name} has shape {value.shape}, but there are {exponents.size} exponents"
+                )
+                raise InvalidParameterError(msg) from None
+            held.flags.writeable = False
+            object.__setattr__(self, name, held)
+        _check(self)
+
+    @classmethod
+    def of(
+        cls, X: Any, sample_weight: Any = None, *, n_rows: int = 20_000, seed: int = 0
+    ) -> PowerTransform:
+        """Return the transform of greatest likelihood for rows ``X``, whatever their labels.
+
+        Centre and scale are the mean and the standard deviation of each feature; each exponent
+        makes the feature most nearly Gaussian. Of more than ``n_rows`` rows a seeded sample is
+        looked at. A feature of fewer than three values is left alone.
+        """
+        from suffice.power.fit import fitted
+
+        return fitted(X, sample_weight, n_rows=n_rows, seed=seed)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self.exponents)
+
+    def apply(self, x: Any) -> Floats:
+        """Return the transformed rows, shape (n, d)."""
+        return self._each_block(x, self._forward)
+
+    def inverse(self, y: Any) -> Floats:
+        """Return the rows whose transform is ``y``, shape (n, d)."""
+        return self._each_block(y, self._backward)
+
+    def log_jacobian(self, x: Any) -> Floats:
+        """Return log |dt/dx|, summed over features, shape (n,)."""
+        total: Floats = self.log_slopes(x).sum(1)
+        return total
+
+    def log_slopes(self, x: Any) -> Floats:
+        """Return log dt_j/dx_j of each feature, shape (n, d)."""
+        return self._each_block(x, self._log_slope)
+
+    def select(self, columns: Codes) -> PowerTransform:
+        """Return the transform of some features only."""
+        return PowerTransform(
+            self.exponents[columns], self.centre[columns], self.scale[columns],
+            self.low[columns], self.high[columns],
+        )  # fmt: skip
+
+    def equals(self, other: PowerTransform) -> bool:
+        """Return whether both do the same to every row."""
+        pairs = zip(self.arrays().values(), other.arrays().values(), strict=True)
+        return all(np.array_equal(a, b) for a, b in pairs)
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return all that there is to know, by name."""
+        names = ("exponents", "centre", "scale", "low", "high")
+        return {name: getattr(self, name) for name in names}
+
+    def _sides(self) -> tuple[Branch, Branch]:
+        """Return the curves above and below the centre."""
+        up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
+        down = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
+        return up, down
+
+    def _forward(self, x: Floats, up: Branch, down: Branch) -> Floats:
+        z = (x - self.centre) / self.scale
+        side = up.either(down, z >= 0)
+        # t(x) = c + s sgn(z) P(|z|)
+        y = self.centre + self.scale * np.copysign(side.apply(np.abs(z)), z)
+        return np.where(self.exponents == 1, x, y)
+
+    def _backward(self, y: Floats, up: Branch, down: Branch) -> Floats:
+        v = (y - self.centre) / self.scale
+        side = up.either(down, v >= 0)
+        x = self.centre + self.scale * np.copysign(side.inverse(np.abs(v)), v)
+        return np.where(self.exponents == 1, y, x)
+
+    def _log_slope(self, x: Floats, up: Branch, down: Branch) -> Floats:
+        z = (x - self.centre) / self.scale
+        return up.either(down, z >= 0).log_slope(np.abs(z))
+
+    def _each_block(
+        self, rows: Any, change: Callable[[Floats, Branch, Branch], Floats]
+    ) -> Floats:
+        """Return ``change`` of all rows, a few at a time."""
+        x = np.asarray(rows)
+        if x.ndim != 2 or x.shape[1] != self.n_features:
+            msg = f"rows of shape {x.shape}, but the transform knows {self.n_features} features"
+            raise InvalidParameterError(msg)
+        out = np.empty(x.shape)
+        up, down = self._sides()
+        step = max(BLOCK // max(self.n_features, 1), 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(x), step):
+                block = x[start : start + step].astype(np.float64, copy=False)
+                out[start : start + step] = change(block, up, down)
+        return out
+
+
+def _check(t: PowerTransform) -> None:
+    """Refuse a transform that is no bijection of the line."""
+    wrong = ~(np.isfinite(t.exponents) & np.isfinite(t.centre) & (t.scale > 0))
+    wrong |= ~np.isfinite(t.scale)
+    if wrong.any():
+        j = int(np.flatnonzero(wrong)[0])
+        msg = (
+            f"feature {j} has exponent {t.exponents[j]:g}, centre {t.centre[j]:g} and scale "
+            f"{t.scale[j]:g}: all must be finite, and the scale positive"
+        )
+        raise InvalidParameterError(msg)
+    endless = ((t.exponents < 0) & ~(np.isfinite(t.high) & (t.high >= t.centre))) | (
+        (t.exponents > 2) & ~(np.isfinite(t.low) & (t.low <= t.centre))
+    )
+    if endless.any():
+        j = int(np.flatnonzero(endless)[0])
+        msg = (
+            f"feature {j} has exponent {t.exponents[j]:g}, where the curve levels off: keep it "
+            "in [0, 2], or give low ≤ centre ≤ high, beyond which it goes on as a straight line"
+        )
+        raise InvalidParameterError(msg)

@@ -1,0 +1,80 @@
+"""Exponents of greatest likelihood against scikit-learn's, and what they do not depend on."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.preprocessing import PowerTransformer, StandardScaler
+
+from suffice.errors import InvalidInputError
+from suffice.power import PowerTransform
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_exponents_are_those_of_scikit_learn_on_standardised_features(load):
+    X, _ = load(return_X_y=True)
+    z = StandardScaler().fit_transform(X)
+    theirs = PowerTransformer(standardize=False).fit(z)
+    ours = PowerTransform.of(X)
+    np.testing.assert_allclose(ours.exponents, theirs.lambdas_, atol=1e-5)
+    np.testing.assert_allclose(
+        (ours.apply(X) - ours.centre) / ours.scale, theirs.transform(z), atol=1e-4
+    )
+
+
+def draws(seed, n=60):
+    rng = np.random.default_rng(seed)
+    return np.column_stack(
+        [rng.lognormal(size=n), rng.normal(size=n), -rng.exponential(size=n), rng.poisson(3, n)]
+    )
+
+
+@given(st.integers(0, 10**6), st.lists(st.floats(-9, 9), min_size=4, max_size=4))
+def test_exponents_do_not_depend_on_units(seed, powers):
+    x, units = draws(seed), 10.0 ** np.array(powers)
+    one, two = PowerTransform.of(x), PowerTransform.of(x * units + 3 * units)
+    np.testing.assert_allclose(two.exponents, one.exponents, atol=2e-5)
+
+
+@given(st.integers(0, 10**6))
+def test_a_mirrored_feature_has_a_mirrored_exponent(seed):
+    x = draws(seed)
+    one, two = PowerTransform.of(x), PowerTransform.of(-x)
+    np.testing.assert_allclose(two.exponents, 2 - one.exponents, atol=2e-5)
+
+
+def test_weights_count_rows():
+    x = draws(0)
+    w = np.random.default_rng(1).integers(0, 4, len(x))
+    one, two = PowerTransform.of(x, w), PowerTransform.of(np.repeat(x, w, axis=0))
+    for name, values in one.arrays().items():
+        np.testing.assert_allclose(values, two.arrays()[name], atol=1e-5, err_msg=name)
+
+
+def test_many_rows_are_sampled_by_the_seed_alone():
+    x = draws(2, 50_000)
+    one = PowerTransform.of(x)
+    assert one.equals(PowerTransform.of(x))
+    assert not one.equals(PowerTransform.of(x, seed=1))
+    np.testing.assert_allclose(one.exponents, PowerTransform.of(x, seed=1).exponents, atol=0.1)
+
+
+def test_features_of_one_or_two_values_are_left_alone():
+    x = np.column_stack([np.full(9, 7.0), np.arange(9) % 2, np.arange(9.0)])
+    assert PowerTransform.of(x).exponents[:2].tolist() == [1.0, 1.0]
+    np.testing.assert_array_equal(PowerTransform.of(x).apply(x)[:, :2], x[:, :2])
+
+
+def test_a_skewed_feature_becomes_symmetric():
+    x = np.random.default_rng(3).lognormal(size=(5000, 1))
+    y = PowerTransform.of(x).apply(x)[:, 0]
+    z = (y - y.mean()) / y.std()
+    assert abs((z**3).mean()) < 0.3
+
+
+def test_the_row_of_a_missing_value_is_named():
+    x = draws(0)
+    x[7, 2] = np.nan
+    with pytest.raises(InvalidInputError, match="NaN: row 7, column 2"):
+        PowerTransform.of(x)
