@@ -110,7 +110,9 @@ def test_compiled_linear_scores_agree_with_numpy(compiled, readout):
     np.testing.assert_allclose(scorer.score(x, readout), expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 129])
+@pytest.mark.parametrize(
+    "n", [0, 1, 63, 64, 65, tiles.LANES - 1, tiles.LANES, tiles.LANES + 1, 200]
+)
 @pytest.mark.parametrize(("k", "d"), [(1, 1), (2, 1), (2, 3), (3, 4), (5, 5), (9, 17)])
 def test_every_odd_size_is_scored(compiled, n, k, d):
     x = rows(n, d)

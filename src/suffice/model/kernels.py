@@ -18,8 +18,6 @@ from suffice.typing import Codes, Floats
 # a·b + c may be rounded once (FMA); nothing may be reordered
 compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 
-_WIDE = 128  # features past which eight rows are transposed at a time
-
 
 @compiled
 def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
@@ -27,23 +25,11 @@ def load_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
     for c in range(tile.shape[0]):
         start = first + c * LANES
         rows, chunk = x[start : start + LANES], tile[c]
-        if rows.shape[0] == LANES and rows.shape[1] > _WIDE:
-            _load_wide(rows, centre, chunk)
-            continue
         if rows.shape[0] < LANES:
             chunk[:] = 0.0
         for b in range(rows.shape[0]):
             for j in range(rows.shape[1]):
                 chunk[j, b] = rows[b, j] - centre[j]
-
-
-@compiled
-def _load_wide(rows: Floats, centre: Floats, chunk: Floats) -> None:
-    """Do the same by eights of rows: a line of cache is then written whole."""
-    for g in range(LANES // 8):
-        for j in range(rows.shape[1]):
-            for b in range(8):
-                chunk[j, 8 * g + b] = rows[8 * g + b, j] - centre[j]
 
 
 @compiled

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from suffice.model.readout import Readout
     from suffice.typing import Floats
 
-LANES = 64  # rows of a chunk; cached kernels know it, so clear __pycache__ after a change
+# Rows of a chunk. 72 doubles are 9 lines of cache: were their number even, lanes of different
+# features would compete for the same few places. Cached kernels contain it: clear __pycache__.
+LANES = 72
 TILE_BYTES = 1 << 19  # half of a common second-level cache
 MOST_CHUNKS = 64
 PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
