@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from suffice.estimators.gaussian import GaussianClassifier
     from suffice.estimators.presets import LDA, QDA, GaussianNB
+    from suffice.evaluation.cross_validation import cross_validate
+    from suffice.evaluation.leave_one_out import leave_one_out
     from suffice.files import load
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
@@ -27,6 +29,8 @@ _HOMES = {
     "Hyperplane": "suffice.model.geometry",
     "Quadric": "suffice.model.geometry",
     "Moments": "suffice.moments",
+    "cross_validate": "suffice.evaluation.cross_validation",
+    "leave_one_out": "suffice.evaluation.leave_one_out",
     "load": "suffice.files",
 }
 
@@ -38,6 +42,8 @@ __all__ = [
     "Hyperplane",
     "Moments",
     "Quadric",
+    "cross_validate",
+    "leave_one_out",
     "load",
 ]
 

@@ -82,8 +82,11 @@ class Recipe:
         """Whether fourth moments must be collected."""
         return self.dials.shrinkage.needs_fourth
 
-    def estimate(self, moments: Moments) -> GaussianModel:
-        """Return the model of these sums; classes without weight get prior 0."""
+    def estimate(self, moments: Moments, *, quiet: bool = False) -> GaussianModel:
+        """Return the model of these sums; classes without weight get prior 0.
+
+        Directions without variance are warned of, unless ``quiet``.
+        """
         present = moments.weights > 0
         if present.sum() < 2:
             found = moments.classes[present].tolist()
@@ -95,7 +98,8 @@ class Recipe:
         group_of = parse_tied(self.tied, moments.classes)
         priors = parse_priors(self.priors, moments.classes, moments.weights)
         covariances, gaps = self.structure.covariances(moments, group_of, self.dials)
-        warn_of_gaps([g for g in gaps if present[group_of == g.group].any()], moments, group_of)
+        told = [g for g in gaps if present[group_of == g.group].any() and not quiet]
+        warn_of_gaps(told, moments, group_of)
         centre = moments.grand_mean
         return GaussianModel.of(
             priors=np.where(present, priors, 0.0),

@@ -128,7 +128,7 @@ def full_sigmas(moments: Moments, group_of: Codes, dials: Dials) -> tuple[Floats
     """Return Σ_g (G, d, d), pooled and shrunk, and the variances before shrinkage (G, d)."""
     groups = full_groups(moments, group_of)
     sigmas = pooled_groups(groups, dials.pooling).divided(dials.divisor)
-    variances = _resolved(np.diagonal(sigmas, axis1=1, axis2=2), moments, group_of)
+    variances = resolved_variances(np.diagonal(sigmas, axis1=1, axis2=2), moments, group_of)
     intensities = dials.shrinkage.intensities(moments, groups, group_of)
     scale = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
     return Shrinkage(intensities, dials.target, scale).apply(sigmas), variances
@@ -162,13 +162,14 @@ def diagonal_variances(
     pooled = groups.pooled.divided(dials.divisor)[0]
     totals = total_variances(moments)
     return (
-        _resolved(variances, moments, group_of),
+        resolved_variances(variances, moments, group_of),
         resolved(pooled, moments.grand_mean, totals),
         totals,
     )
 
 
-def _resolved(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
+def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
+    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
     largest = np.zeros_like(variances)
     np.maximum.at(largest, group_of, np.abs(moments.means))
     return resolved(variances, largest, total_variances(moments))

@@ -128,7 +128,7 @@ class GaussianClassifier(
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        recipe = self._recipe()
+        recipe = self.recipe()
         x, y = checked_table(self, X, y, reset=True)
         return self._set_moments(self._summarise(x, y, sample_weight, recipe), recipe)
 
@@ -138,7 +138,7 @@ class GaussianClassifier(
         self.__dict__.pop("feature_names_in_", None)
         if moments.feature_names is not None:
             self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-        return self._set_moments(moments, self._recipe())
+        return self._set_moments(moments, self.recipe())
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -146,14 +146,14 @@ class GaussianClassifier(
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
-        more = self._summarise(x, y, sample_weight, self._recipe(), classes)
+        more = self._summarise(x, y, sample_weight, self.recipe(), classes)
         return self._set_moments(more if first else self.moments_ + more)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)
         x, y = checked_table(self, X, y, reset=False)
-        less = self._summarise(x, y, sample_weight, self._recipe())
+        less = self._summarise(x, y, sample_weight, self.recipe())
         return self._set_moments(self.moments_ - less)
 
     def predict(self, X: Any) -> Labels:
@@ -233,7 +233,8 @@ class GaussianClassifier(
         check_is_fitted(self)
         save_estimator(self, path)
 
-    def _recipe(self) -> Recipe:
+    def recipe(self) -> Recipe:
+        """Return how moments become a model: every setting, checked."""
         return Recipe.parse(
             covariance=self.covariance,
             tied=self.tied,
@@ -282,7 +283,7 @@ class GaussianClassifier(
         """Densities, posterior and samples, estimated from ``moments_`` when first needed."""
         check_is_fitted(self)
         if "_model" not in vars(self):
-            self._model = self._estimate(self._recipe())
+            self._model = self._estimate(self.recipe())
         return self._model
 
     def _space(self) -> DiscriminantSpace:

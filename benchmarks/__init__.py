@@ -1,0 +1,1 @@
+"""Speed, memory and quality, ours and the peers', measured in one run: ``python -m benchmarks``."""

@@ -1,0 +1,68 @@
+"""Best of interleaved runs, and peak memory in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def best_of(
+    cases: Mapping[str, Callable[[], Any]], rounds: int = 7, limit: float = 60.0
+) -> dict[str, float]:
+    """Return the least seconds of each case; cases take turns, so that noise hits all alike.
+
+    Cases that take long are run fewer times: none is started again after it has had ``limit``
+    seconds in total, but each runs at least twice after one run that does not count.
+    """
+    best = dict.fromkeys(cases, float("inf"))
+    spent = dict.fromkeys(cases, 0.0)
+    for turn in range(-1, rounds):
+        for name, call in cases.items():
+            if turn >= 2 and spent[name] > limit / 4:
+                continue
+            start = time.perf_counter()
+            call()
+            took = time.perf_counter() - start
+            spent[name] += took
+            if turn >= 0 or took > 5:
+                best[name] = min(best[name], took)
+    return best
+
+
+def machine() -> str:
+    """Return one line about the machine and how busy it is."""
+    load = os.getloadavg()[0]
+    return f"{os.cpu_count()} cores, load {load:.1f} at start"
+
+
+def peak_extra_memory(setup: str, work: str) -> float:
+    """Return by how many MB ``work`` raises peak memory over what ``setup`` left, in a fresh process."""
+    code = (
+        "import resource\n"
+        f"{setup}\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        f"{work}\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return rows as a Markdown table."""
+    columns = list(rows[0])
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_shown(row.get(c, "")) for c in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

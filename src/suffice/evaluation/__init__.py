@@ -1,0 +1,1 @@
+"""How good a classifier is: splits, exact cross-validation, leave-one-out, diagnostics."""
