@@ -1,11 +1,11 @@
-"""Null distributions of Box's M: two approximations, and the exact one by simulation."""
+"""Null distributions of Box's M: by its cumulants, by Box's χ² and F, and by simulation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import polygamma
 
 from suffice.evaluation.diagnostics.nulls import ChiSquareTest, FTest
 from suffice.evaluation.diagnostics.wishart import wishart_roots
@@ -69,10 +69,30 @@ def _null_part(v: Floats, d: int, n_draws: int, rng: np.random.Generator) -> Flo
     return draws
 
 
+def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
+    """Return M, shifted and scaled, against the χ² that has its first three cumulants."""
+    k1, k2, k3 = (_cumulant(v, d, r) for r in (1, 2, 3))
+    # M ≈ a + b χ²_ν:  κ₁ = a + bν,  κ₂ = 2b²ν,  κ₃ = 8b³ν
+    b, nu = k3 / (4 * k2), 8 * k2**3 / k3**2
+    return ChiSquareTest((m - (k1 - b * nu)) / b, nu)
+
+
+def _cumulant(v: Floats, d: int, order: int) -> float:
+    """Return a cumulant of M where the covariances are equal."""
+    # M is independent of W = Σ W_k, so that the cumulants of −Σ v_k log|W_k/v_k| are those of
+    # M plus those of −v log|W/v|
+    total = v.sum(keepdims=True)
+    own, pooled = _log_det_cumulants(v, d, order), _log_det_cumulants(total, d, order)
+    return float(((-v) ** order * own).sum() - ((-total) ** order * pooled).sum())
+
+
 def log_det_moments(v: Floats, d: int) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of log |W/v| for W ~ Wishart(v, I), (K,) each."""
-    # log |W| = Σ_j log χ²_{v−j}
-    halves = (v[:, None] - np.arange(d)) / 2
-    mean: Floats = (digamma(halves) + np.log(2)).sum(1) - d * np.log(v)
-    deviation: Floats = np.sqrt(polygamma(1, halves).sum(1))
-    return mean, deviation
+    return _log_det_cumulants(v, d, 1), np.sqrt(_log_det_cumulants(v, d, 2))
+
+
+def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
+    """Return a cumulant of log |W/v| for W ~ Wishart(v, I), shape (K,)."""
+    # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), and log 2 more for r = 1
+    sums: Floats = polygamma(order - 1, (v[:, None] - np.arange(d)) / 2).sum(1)
+    return sums + d * (np.log(2) - np.log(v)) if order == 1 else sums

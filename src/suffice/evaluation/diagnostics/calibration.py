@@ -57,13 +57,13 @@ class Calibration:
     def __repr__(self) -> str:
         account = (
             f"calibration error {self.top.calibration_error:.3g}, a calibrated model would "
-            f"show {self.top.expected_error:.3g}; Spiegelhalter z = {self.spiegelhalter.z:.2f}; "
-            f"{p_text(self.p_value)}"
+            f"show {self.top.expected_error:.3g}; "
+            f"Spiegelhalter z = {self.spiegelhalter.z:.2f}; {p_text(self.p_value)}"
         )
         return f"{self._verdict()} ({account})"
 
     def _verdict(self) -> str:
-        if self.p_value >= LEVEL:
+        if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"
         stated = float(self.top.bins.counts @ self.top.bins.stated) / self.n_rows
         how = "Overconfident" if self.top.excess > 0 else "Underconfident"
@@ -122,8 +122,8 @@ def calibration(
     """
     known = Predictions.of(y, posteriors, classes)
     p = _probabilities(known.posteriors)
-    if simulations < 19:
-        msg = f"simulations must be at least 19 to reach the 5 % level, got {simulations}"
+    if simulations < 39:
+        msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
     rng = np.random.default_rng(random_state)
     options: dict[str, Any] = {

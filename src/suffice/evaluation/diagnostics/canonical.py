@@ -50,7 +50,7 @@ class CanonicalCorrelations:
     @property
     def n_dimensions(self) -> int:
         """Return how many tests in a row, from the first, are below the 5 % level."""
-        return int(np.cumprod(self.p_values < LEVEL).sum())
+        return int(np.cumprod(self.p_values <= LEVEL).sum())
 
     def rows(self) -> list[Row]:
         """Return a row for each correlation."""

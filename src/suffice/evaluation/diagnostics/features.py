@@ -57,7 +57,7 @@ class FeatureTests:
         """Draw the share of each feature's variance that lies between classes."""
         ax = axes(ax)
         place = np.arange(len(self.f))[::-1]
-        beyond = np.nan_to_num(self.adjusted_p_values, nan=1.0) < LEVEL
+        beyond = np.nan_to_num(self.adjusted_p_values, nan=1.0) <= LEVEL
         ax.barh(place, self.explained, color=np.where(beyond, "C0", "0.8").tolist())
         ax.set_yticks(place, self.feature_names)
         ax.set_xlim(0, 1)
@@ -65,7 +65,7 @@ class FeatureTests:
         return ax
 
     def __repr__(self) -> str:
-        beyond = int((self.adjusted_p_values < LEVEL).sum())
+        beyond = int((self.adjusted_p_values <= LEVEL).sum())
         best = int(np.argmax(np.nan_to_num(self.explained, nan=-1.0)))
         remark = "; weights taken as counts" if self.weighted else ""
         return (

@@ -9,9 +9,12 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError, UnknownLabelError
 from suffice.evaluation.diagnostics.nulls import FTest
-from suffice.evaluation.diagnostics.regular import is_weighted, pooled_factor, present_classes
+from suffice.evaluation.diagnostics.regular import (
+    is_weighted,
+    pooled_covariance,
+    present_classes,
+)
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text, plain
-from suffice.linalg import solve_lower
 from suffice.moments.scatter import PerClassScatter
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ class HotellingT2:
 
     def __repr__(self) -> str:
         a, b = self.labels
-        differ = self.p_value < LEVEL
+        differ = self.p_value <= LEVEL
         verdict = "differ" if differ else "no evidence that they differ"
         remark = "; weights taken as counts" if self.weighted else ""
         return (
@@ -98,10 +101,10 @@ def hotelling_t2(moments: Moments, label_a: Any = None, label_b: Any = None) -> 
     two = _only(moments, _pair(moments, label_a, label_b))
     (n_a, n_b), d = two.weights.tolist(), two.n_features
     v = n_a + n_b - 2
-    factor = pooled_factor(two, v)
+    sigma = pooled_covariance(two, v)
     delta = (two.means[0] - two.means[1]) + (two.means_low[0] - two.means_low[1])
     # D² = |L⁻¹ (μ_a − μ_b)|²
-    squared = float(np.square(solve_lower(factor, delta[:, None])).sum())
+    squared = float(np.square(sigma.whiten(delta)).sum())
     t2 = n_a * n_b / (n_a + n_b) * squared
     return HotellingT2(
         (plain(two.classes[0]), plain(two.classes[1])),
@@ -111,7 +114,7 @@ def hotelling_t2(moments: Moments, label_a: Any = None, label_b: Any = None) -> 
         # F = (v − d + 1) T² / (d v)
         FTest((v - d + 1) * t2 / (d * v), d, v - d + 1),
         float(np.sqrt(squared)),
-        delta / np.sqrt(np.square(factor).sum(1)),
+        delta / np.sqrt(np.diagonal(sigma.dense())),
         is_weighted(two),
     )
 

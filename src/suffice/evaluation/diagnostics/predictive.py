@@ -64,9 +64,7 @@ class PredictiveCheck:
             for k in range(len(self.classes))
         ]
         return distances + [
-            self._row(
-                k, name, o.marginals[k, j], e.marginals[k, j], self.marginal_p_values[k, j]
-            )
+            self._row(k, name, o.marginals[k, j], e.marginals[k, j], self.marginal_p_values[k, j])
             | none
             for k in range(len(self.classes))
             for j, name in enumerate(self.feature_names)
@@ -97,7 +95,7 @@ class PredictiveCheck:
         )
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
-        if self.p_value >= LEVEL:
+        if self.p_value > LEVEL:
             return f"Data drawn from the model look like the real data ({account}){remark}"
         found = f"do not look like the real data: {'; '.join(self._found())}"
         return f"Data drawn from the model {found} ({account}){remark}"
@@ -115,13 +113,13 @@ class PredictiveCheck:
         """Return the clearest differences in words."""
         adjusted = holm(np.array(self.p_values))
         found = []
-        if adjusted[0] < LEVEL:
+        if adjusted[0] <= LEVEL:
             k = int(np.argmax(self.observed.distances / self.expected.distances))
             found.append(
                 f"distances of class {plain(self.classes[k])!r} "
                 f"({self.observed.beyond[k]:.1%} of its rows beyond the ellipsoid of 95 %)"
             )
-        if adjusted[1] < LEVEL:
+        if adjusted[1] <= LEVEL:
             ratios = self.observed.marginals / self.expected.marginals
             at, j = np.unravel_index(np.argmax(ratios), ratios.shape)
             found.append(f"{self.feature_names[j]!r} in class {plain(self.classes[at])!r}")
@@ -235,8 +233,8 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Any, Cod
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
         raise InvalidParameterError(msg)
-    if simulations < 19:
-        msg = f"simulations must be at least 19 to reach the 5 % level, got {simulations}"
+    if simulations < 39:
+        msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
     x, labels, codes, _ = labelled_rows(X, y)
     unknown = labels[~np.isin(labels, estimator.classes_)]

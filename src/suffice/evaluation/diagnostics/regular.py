@@ -9,11 +9,12 @@ import numpy as np
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import resolved, total_variances
 from suffice.estimation.gaps import Gap
-from suffice.linalg import scaled_cholesky
+from suffice.linalg import inverse_lower, scaled_cholesky
+from suffice.model.covariance import FullCovariance
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+    from suffice.typing import Codes
 
 
 def present_classes(moments: Moments) -> Codes:
@@ -49,8 +50,8 @@ def described(gaps: list[Gap], moments: Moments) -> tuple[str, ...]:
     return tuple(gap.describe(moments, np.arange(moments.n_classes)) for gap in gaps)
 
 
-def pooled_factor(moments: Moments, degrees: float) -> Floats:
-    """Return L of the pooled covariance W / degrees = L Lᵀ, or name the columns at fault."""
+def pooled_covariance(moments: Moments, degrees: float) -> FullCovariance:
+    """Return W / degrees, or name the columns at fault where it is singular."""
     d = moments.n_features
     if degrees < d:
         msg = (
@@ -66,4 +67,4 @@ def pooled_factor(moments: Moments, degrees: float) -> Floats:
         found = Gap.of(0, sigma, variances).describe(moments, everyone)
         msg = f"pooled over {found}: drop such columns (moments.select)"
         raise InvalidInputError(msg)
-    return factor
+    return FullCovariance(factor, inverse_lower(factor))

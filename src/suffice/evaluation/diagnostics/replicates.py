@@ -52,9 +52,7 @@ class Replicates:
             x = _rows(model, self.codes, rng)
             yield (self._fitted(model, x, rng) if self.refit else model), x
 
-    def _fitted(
-        self, model: GaussianModel, x: Floats, rng: np.random.Generator
-    ) -> GaussianModel:
+    def _fitted(self, model: GaussianModel, x: Floats, rng: np.random.Generator) -> GaussianModel:
         """Return the model of the drawn rows together with the drawn sums of the others."""
         from sklearn.base import clone
 
@@ -83,9 +81,7 @@ def _rows(model: GaussianModel, codes: Codes, rng: np.random.Generator) -> Float
     return model.centre + (x + model.offsets[codes])
 
 
-def _sums(
-    model: GaussianModel, seen: Moments, counts: Codes, rng: np.random.Generator
-) -> Moments:
+def _sums(model: GaussianModel, seen: Moments, counts: Codes, rng: np.random.Generator) -> Moments:
     """Return the moments of ``counts`` rows of each class, without drawing the rows."""
     parts = [_sums_of_class(model.covariance_of(k), int(n), rng) for k, n in enumerate(counts)]
     offsets, scatters = (np.array(part) for part in zip(*parts, strict=True))
@@ -101,9 +97,7 @@ def _sums(
     )
 
 
-def _sums_of_class(
-    sigma: Covariance, n: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def _sums_of_class(sigma: Covariance, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return mean (d,) and scatter (d, d) of n rows of N(0, Σ)."""
     d = sigma.n_features
     if n <= d + 1:
@@ -129,9 +123,7 @@ def _refitted(estimator: Any, moments: Moments) -> Any:
 def _refuse_foreign(moments: Moments, others: Codes) -> None:
     """Refuse rows that cannot be those of the fit, and weighted fits."""
     if np.any(moments.weights != moments.counts):
-        msg = (
-            "the estimator was fitted with weights, which cannot be simulated: use refit=False"
-        )
+        msg = "the estimator was fitted with weights, which cannot be simulated: use refit=False"
         raise InvalidParameterError(msg)
     if np.any(others < 0):
         k = int(np.argmin(others))

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.evaluation.diagnostics.canonical import CanonicalCorrelations
-from suffice.evaluation.diagnostics.regular import is_weighted, pooled_factor, present_classes
+from suffice.evaluation.diagnostics.regular import (
+    is_weighted,
+    pooled_covariance,
+    present_classes,
+)
 from suffice.evaluation.diagnostics.roots import Roots
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text
-from suffice.linalg import solve_lower
 
 if TYPE_CHECKING:
     from suffice.evaluation.diagnostics.nulls import ChiSquareTest
@@ -60,10 +63,8 @@ class ClassSeparation:
         return ax
 
     def __repr__(self) -> str:
-        differ = self.p_value < LEVEL
-        verdict = (
-            "Class means differ" if differ else "Class means: no evidence that they differ"
-        )
+        differ = self.p_value <= LEVEL
+        verdict = "Class means differ" if differ else "Class means: no evidence that they differ"
         n = self.canonical.n_dimensions
         where = f" in {n} direction{'' if n == 1 else 's'}" if differ and n else ""
         remark = "; weights taken as counts" if self.weighted else ""
@@ -78,8 +79,8 @@ def class_separation(moments: Moments) -> ClassSeparation:
 
     With W the pooled within-class scatter and B the between-class scatter, everything is a
     function of the roots :math:`\lambda_i` of :math:`W^{-1}B`: Wilks' Λ with Rao's F and
-    Bartlett's χ², Pillai's and the Hotelling–Lawley trace, Roy's largest root, and the
-    canonical correlations with their sequential tests.
+    Bartlett's χ², Pillai's and the Hotelling–Lawley trace (by McKeon's F, as SAS; R uses a
+    cruder one), Roy's largest root, and the canonical correlations with their sequential tests.
 
     Parameters
     ----------
@@ -120,10 +121,10 @@ def class_separation(moments: Moments) -> ClassSeparation:
 
 def _roots(moments: Moments, v: float) -> Floats:
     """Return the eigenvalues of W⁻¹B as squares of singular values: none is negative."""
-    factor = pooled_factor(moments, v)
+    sigma = pooled_covariance(moments, v)
     present = moments.weights > 0
     # rows √(w_k / v) L⁻¹ (μ_k − μ),  W/v = L Lᵀ
     offsets = np.sqrt(moments.weights[present] / v)[:, None] * moments.centred_means[present]
-    values = np.linalg.svd(solve_lower(factor, offsets.T), compute_uv=False)
+    values = np.linalg.svd(sigma.whiten(offsets), compute_uv=False)
     roots = np.square(values[: min(moments.n_features, int(present.sum()) - 1)])
     return np.asarray(roots, np.float64)

@@ -40,9 +40,7 @@ class Shape:
         # HZ = Σᵢⱼ exp(−β²|zᵢ−zⱼ|²/2) / n − 2 (1+β²)^{−d/2} Σᵢ exp(−β²|zᵢ|²/(2(1+β²)))
         #      + n (1+2β²)^{−d/2}
         single = np.exp(-beta2 * r / (2 * (1 + beta2))).sum()
-        hz = (
-            kernels / n - 2 * (1 + beta2) ** (-d / 2) * single + n * (1 + 2 * beta2) ** (-d / 2)
-        )
+        hz = kernels / n - 2 * (1 + beta2) ** (-d / 2) * single + n * (1 + 2 * beta2) ** (-d / 2)
         return cls(n, d, cubes / n**2, float(np.square(r).mean()), float(hz))
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from suffice.typing import Floats
 
-LEVEL = 0.05  # p-values below it are called evidence
+LEVEL = 0.05  # p-values up to it are called evidence
 Row = dict[str, Any]
 
 
@@ -36,9 +36,7 @@ def as_frame(rows: list[Row]) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        msg = (
-            "to_frame() needs pandas: install it, or use .rows(), which holds the same numbers"
-        )
+        msg = "to_frame() needs pandas: install it, or use .rows(), which holds the same numbers"
         raise ImportError(msg) from error
     return pd.DataFrame(rows)
 
