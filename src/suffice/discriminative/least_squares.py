@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.discriminative.problem import aliased_columns
 from suffice.discriminative.scaling import Scaling
-from suffice.discriminative.solve import generalised_inverse
+from suffice.discriminative.solve import solve_semidefinite
 from suffice.discriminative.threads import chunk_edges
 from suffice.errors import InvalidInputError
 from suffice.moments import Moments
@@ -45,7 +45,9 @@ def regress_indicators(moments: Moments) -> LinearFit:
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
     sums = moments.weights[:, None] * moments.centred_means * v
     shares = moments.weights / moments.total_weight
-    phi = np.column_stack([shares, sums @ generalised_inverse(total)])
+    slopes = solve_semidefinite(total, sums.T).T
+    # they sum to zero, as the right-hand sides do, up to rounding
+    phi = np.column_stack([shares, slopes - slopes.mean(0)])
     beta = scaling.to_original(phi)
     return LinearFit(beta[:, 0], beta[:, 1:])
 
@@ -100,9 +102,12 @@ def regress_column(moments: Moments, target: int) -> LinearGaussian:
     products = scatter[np.ix_(others, others)] * v * v[:, None]
     cross = scatter[others, target] * v
     # in standard units: w = S_xx⁻¹ s_xy
-    slopes = generalised_inverse(products) @ cross
-    residual = max(float(scatter[target, target] - slopes @ cross), 0.0)
+    slopes = solve_semidefinite(products, cross)
+    # s_yy − 2 wᵀs_xy + wᵀS_xx w: an error of w enters squared only
+    residual = scatter[target, target] - 2 * slopes @ cross + slopes @ products @ slopes
     mean = float(moments.grand_mean[target])
     beta = scaling.to_original(np.concatenate([[mean], slopes]))
     rank = 1 + len(others) - len(aliased_columns(features))
-    return LinearGaussian(float(beta[0]), beta[1:], residual, moments.total_weight, rank)
+    return LinearGaussian(
+        float(beta[0]), beta[1:], max(float(residual), 0.0), moments.total_weight, rank
+    )

@@ -175,9 +175,7 @@ class PerceptronLandscape:
         shape = (self.rule.n_scores, -1)
         return np.array(
             [
-                criterion(self.rows, self.rule, self.scaling.from_original(row.reshape(shape)))[
-                    0
-                ]
+                criterion(self.rows, self.rule, self.scaling.from_original(row.reshape(shape)))[0]
                 for row in parameters
             ]
         )

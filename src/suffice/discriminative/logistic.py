@@ -46,7 +46,9 @@ class LogisticFit:
     @property
     def beta(self) -> Floats:
         """Intercepts and coefficients against the first class, original units, (C, D)."""
-        return self.problem.scaling.to_original(self.solution.point.phi)
+        beta = self.problem.scaling.to_original(self.solution.point.phi)
+        beta[:, 1 + self.problem.aliased] = 0.0
+        return beta
 
     @property
     def inference(self) -> Inference | None:

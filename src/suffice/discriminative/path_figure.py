@@ -78,9 +78,7 @@ def _draw_curves(path: Path, loss: Any, slope: Any) -> None:
     loss.set_ylabel("loss")
     loss.tick_params(labelbottom=False)
     positive = path.gradient_norms > 0
-    slope.plot(
-        steps[positive], path.gradient_norms[positive], ".-", color="#2c5f8a", lw=1, ms=4
-    )
+    slope.plot(steps[positive], path.gradient_norms[positive], ".-", color="#2c5f8a", lw=1, ms=4)
     slope.set(yscale="log", ylabel="gradient norm", xlabel="step")
     slope.xaxis.get_major_locator().set_params(integer=True)
 
@@ -94,9 +92,7 @@ def draw_ground(path: Path, axes: tuple[int, ...], ax: Any) -> None:
         ax.plot(grids[0], values, color="#888888", lw=1)
         ax.set(xlabel=names[0], ylabel="loss")
         return
-    ax.contourf(
-        *grids, values, levels=_levels(values), cmap="Blues_r", extend="both", alpha=0.85
-    )
+    ax.contourf(*grids, values, levels=_levels(values), cmap="Blues_r", extend="both", alpha=0.85)
     ax.contour(*grids, values, levels=_levels(values), colors="white", linewidths=0.5)
     ax.set(xlabel=names[0], ylabel=names[1])
 

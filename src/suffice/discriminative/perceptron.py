@@ -88,9 +88,7 @@ class Stochastic:
         return State(weights, drift, state.n_seen + len(order), state.n_updates + wrong)
 
 
-def _shown(
-    block: Block, rule: Rule, rate: float, seen: int, weights: Floats, drift: Floats
-) -> int:
+def _shown(block: Block, rule: Rule, rate: float, seen: int, weights: Floats, drift: Floats) -> int:
     """Show the rows of a block one after the other; change the weights, count the mistakes."""
     scores, products = weights @ block.z.T, block.z @ block.z.T
     place = wrong = 0

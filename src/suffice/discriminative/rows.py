@@ -71,9 +71,7 @@ class Rows(Protocol):
         ...
 
 
-def rows_of(
-    x: Any, codes: Codes, weight: Floats | None, n_classes: int, scaling: Scaling
-) -> Rows:
+def rows_of(x: Any, codes: Codes, weight: Floats | None, n_classes: int, scaling: Scaling) -> Rows:
     """Return the rows in the form that suits their number."""
     if x.size <= SMALL:
         w = np.ones(len(x)) if weight is None else weight

@@ -21,9 +21,7 @@ def standard_deviations(moments: Moments) -> Floats:
     to one or less have a standard deviation too.
     """
     weight = moments.total_weight
-    deviations: Floats = np.sqrt(
-        total_variances(moments) * weight / max(weight - 1, weight / 2)
-    )
+    deviations: Floats = np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
     return deviations
 
 

@@ -33,6 +33,12 @@ def solve_factored(factor: Floats, g: Floats) -> Floats:
     return solution
 
 
+def solve_semidefinite(h: Floats, b: Floats) -> Floats:
+    """Return H⁻¹ b; where H is singular up to rounding, the solution of least length."""
+    factor = scaled_cholesky(h)
+    return generalised_inverse(h) @ b if factor is None else solve_factored(factor, b)
+
+
 def generalised_inverse(h: Floats) -> Floats:
     """Return H⁺, taken after scaling, over the directions that are not rounding.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from suffice.discriminative.solve import generalised_inverse
+from suffice.discriminative.solve import solve_semidefinite
 
 if TYPE_CHECKING:
     from suffice.discriminative.problem import Problem
@@ -74,7 +74,7 @@ class Lda:
         # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
         means = m.centred_means * v
         within = m.pooled_scatter * v * v[:, None] / m.total_weight
-        slopes = _tempered(means, means @ generalised_inverse(within))
+        slopes = _tempered(means, solve_semidefinite(within, means.T).T)
         log_priors = np.log(m.weights / m.total_weight)
         intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
         about = (m.grand_mean - problem.scaling.centre) * v

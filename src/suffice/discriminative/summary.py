@@ -28,9 +28,7 @@ class LogisticSummary:
     """
 
     terms: tuple[str, ...]  # (D,): "intercept", then the features
-    classes: tuple[
-        Any, ...
-    ]  # (K,); coefficients are of each after the first, against the first
+    classes: tuple[Any, ...]  # (K,); coefficients are of each after the first, against the first
     coefficients: Floats  # (C, D)
     standard_errors: Floats  # (C, D)
     log_likelihood: float

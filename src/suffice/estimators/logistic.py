@@ -88,7 +88,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
     n_iter_ : int
     converged_ : bool
     gradient_norm_ : float
-        Greatest mean gradient, in standard units, before the last Newton step.
+        Greatest mean gradient, in standard units; before the last Newton step of many rows.
     log_likelihood_ : float
         Σ w log p(y | x) of the training rows.
     l2_ : float
@@ -218,7 +218,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         self._set_coefficients(fit.beta)
         self.n_iter_ = fit.solution.n_iter
         self.converged_ = fit.solution.converged
-        self.gradient_norm_ = float(fit.solution.trace.gradient_norms[-1])
+        self.gradient_norm_ = fit.problem.objective.gradient_norm(fit.solution.point)
         self.log_likelihood_ = -fit.solution.point.misfit
         self.l2_ = fit.l2
         self.separation_ = fit.separation
