@@ -142,13 +142,26 @@ def test_a_column_constant_within_a_class_is_named_at_any_offset():
         assert box_m(Moments.of(X, y)).classes.tolist() == [0, 2]
 
 
+def test_columns_without_variance_of_their_own_are_left_out_and_named():
+    rng = np.random.default_rng(9)
+    X, y = rng.standard_normal((90, 3)), np.repeat([0, 1, 2], 30)
+    more = np.column_stack([np.full(90, 0.1), X, X[:, 0] + 1e-3 * X[:, 1], y])
+    with pytest.warns(DegenerateDataWarning, match=r"columns '0', '\d', '5' left out: constant"):
+        found = box_m(Moments.of(more, y))
+    np.testing.assert_allclose(found.statistic, brute_m(X, y), rtol=1e-7)
+    assert str(found).endswith("'5'")
+
+
 def test_it_refuses_by_name_where_nothing_can_be_compared():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
+    flat = X * np.array([1, 0])[None] + (y[:, None] * X[:, :1] * np.array([0, 1]))
     with pytest.raises(InvalidInputError, match=r"fewer than 2 classes .* class 0: .* rank 1 < 2"):
-        box_m(Moments.of(np.column_stack([X[:, 0], 2 * X[:, 0]]), y))
-    with pytest.raises(InvalidInputError, match="weight 1 from 20 rows; weights are taken as"):
+        box_m(Moments.of(flat, y))
+    with pytest.raises(InvalidInputError, match="weights are taken as counts"):
         box_m(Moments.of(X, y, np.full(40, 0.05)))
+    with pytest.raises(InvalidInputError, match="class 0 has weight 1 from 20 rows; weights are"):
+        box_m(Moments.of(X, y, np.where(y == 0, 0.05, 1.0)))
     with pytest.raises(TooFewClassesError, match=r"at least 2 with rows, found \[0\]"):
         box_m(Moments.of(X[:20], y[:20]))
     with pytest.raises(MissingStatisticsError, match="per-class"):

@@ -133,16 +133,28 @@ def test_means_of_a_hundred_million_lose_little():
     np.testing.assert_allclose(b.extremes(), a.extremes(), rtol=1e-9)
 
 
-def test_small_and_singular_classes_are_named_and_left_out():
+def test_small_classes_are_left_out_and_flat_ones_judged_where_they_vary():
     rng = np.random.default_rng(6)
-    X, y = rng.standard_normal((70, 3)), np.repeat(["a", "b", "c"], [30, 36, 4])
+    X, y = rng.standard_normal((71, 3)), np.repeat(["a", "b", "c", "d"], [30, 36, 4, 1])
     X[y == "b", 2] = 1e8 + 0.1
-    with pytest.warns(DegenerateDataWarning, match="classes 'b', 'c': fewer than 5 rows, or"):
+    with pytest.warns(DegenerateDataWarning, match="normality for classes 'c', 'd': rows that"):
         found = normality(X, y)
-    assert found.classes.tolist() == ["a"]
-    assert str(found).endswith("not tested: 'b', 'c'")
-    with pytest.raises(InvalidInputError, match="drop columns, or collect more rows"):
+    assert found.classes.tolist() == ["a", "b"]
+    assert str(found).endswith(
+        "; only 2 of 3 directions vary in 'b'; too few rows to test 'c', 'd'"
+    )
+    with pytest.raises(InvalidInputError, match="use fewer columns, or collect more rows"):
         normality(X[y == "c"], y[y == "c"])
+
+
+def test_constant_and_dependent_columns_change_nothing():
+    rng = np.random.default_rng(9)
+    X, y = rng.exponential(size=(60, 3)), np.repeat([0, 1], 30)
+    more = np.column_stack([X, np.full(60, 0.1), X[:, 0] - 1e6 * X[:, 1], X[:, 2] * 1e-9])
+    a, b = normality(X, y), normality(more, y)
+    for one, two in zip(a.shapes, b.shapes, strict=True):
+        assert two.d == 3
+        np.testing.assert_allclose(two.extremes(), one.extremes(), rtol=1e-6)
 
 
 def test_bad_rows_are_refused_by_name():

@@ -6,6 +6,7 @@ from scipy import stats
 
 import suffice as sf
 from suffice.errors import (
+    DegenerateDataWarning,
     FeatureMismatchError,
     InvalidInputError,
     InvalidParameterError,
@@ -174,6 +175,29 @@ def test_only_the_classes_of_the_rows_are_compared(iris):
     some = y != "versicolor"
     found = predictive_check(sf.LDA().fit(X, y), X[some], y[some], simulations=39)
     assert found.classes.tolist() == ["setosa", "virginica"]
+
+
+@pytest.mark.parametrize("preset", [sf.LDA, sf.QDA])
+def test_columns_without_variance_of_their_own_are_left_out_and_named(preset):
+    rng = np.random.default_rng(9)
+    X, y = two_classes(rng, (60, 80))
+    more = np.column_stack([X, np.full(140, 1e8 + 0.1), X[:, 0] + X[:, 1]])
+    with pytest.warns(DegenerateDataWarning):
+        est = preset().fit(more, y)
+    found = predictive_check(est, more, y, simulations=39)
+    assert len(found.left_out) == 2
+    assert str(found).endswith(f"; columns left out: {', '.join(map(repr, found.left_out))}")
+    assert found.observed.marginals.shape == (2, 2)
+    plain = predictive_check(preset().fit(X, y), X, y, simulations=39)
+    np.testing.assert_allclose(found.observed.distances, plain.observed.distances, rtol=1e-6)
+    assert found.p_values == plain.p_values
+
+
+def test_more_features_than_rows_are_checked_with_shrinkage():
+    rng = np.random.default_rng(10)
+    X, y = two_classes(rng, (8, 9), d=20)
+    est = sf.LDA(shrinkage=0.5).fit(X, y)
+    assert predictive_check(est, X, y, simulations=39).left_out == ()
 
 
 def test_bad_input_is_refused_by_name(iris):

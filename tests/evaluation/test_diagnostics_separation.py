@@ -8,6 +8,7 @@ from scipy import stats
 
 from suffice import Moments
 from suffice.errors import (
+    DegenerateDataWarning,
     InvalidInputError,
     InvalidParameterError,
     MissingStatisticsError,
@@ -202,15 +203,36 @@ def test_features_without_variance_are_infinite_or_unknown():
     assert np.isnan(found.p_values[2])
 
 
+def test_columns_without_variance_of_their_own_are_left_out_and_named(iris):
+    X, y = iris
+    more = np.column_stack([X, np.full(150, 1e8 + 0.1), X[:, 0] - X[:, 1]])
+    with pytest.warns(DegenerateDataWarning, match="columns '4', '5' left out: constant"):
+        found = class_separation(Moments.of(more, y))
+    np.testing.assert_allclose(found.roots, class_separation(Moments.of(X, y)).roots, rtol=1e-7)
+    assert "; columns left out: " in str(found)
+    with pytest.warns(DegenerateDataWarning, match="left out"):
+        t = hotelling_t2(Moments.of(more, y), "setosa", "virginica")
+    known = hotelling_t2(Moments.of(X, y), "setosa", "virginica")
+    np.testing.assert_allclose(t.statistic, known.statistic, rtol=1e-7)
+    assert t.f.df1 == 4
+
+
+@pytest.mark.parametrize("with_others", [False, True])
+def test_columns_that_separate_without_error_are_refused_by_name(iris, with_others):
+    X, y = iris
+    code = np.unique(y, return_inverse=True)[1]
+    column = code + (X[:, 0] if with_others else 0)
+    with pytest.raises(InvalidInputError, match=r"columns '\d' differ between classes but not"):
+        class_separation(Moments.of(np.column_stack([X, column]), y))
+
+
 def test_bad_input_is_refused_by_name(iris):
     X, y = iris
     m = Moments.of(X, y)
-    with pytest.raises(InvalidInputError, match=r"combinations of other columns: \d"):
-        class_separation(Moments.of(np.column_stack([X, X[:, 0] - X[:, 1]]), y))
-    with pytest.raises(InvalidInputError, match="constant: 1"):
-        class_separation(Moments.of(np.column_stack([X[:, 0], np.ones(150)]), y))
-    with pytest.raises(InvalidInputError, match="degrees of freedom for 4 features"):
-        class_separation(Moments.of(X[[0, 1, 60, 61]], y[[0, 1, 60, 61]]))
+    with pytest.raises(InvalidInputError, match="columns '0' left out: constant"):
+        class_separation(Moments.of(np.ones((150, 1)), y))
+    with pytest.raises(InvalidInputError, match="1 degrees of freedom for 2 features"):
+        class_separation(Moments.of(X[[0, 1, 60]], y[[0, 1, 60]]))
     with pytest.raises(InvalidInputError, match="must exceed the number of classes"):
         feature_tests(Moments.of(X, y, np.full(150, 0.01)))
     with pytest.raises(InvalidParameterError, match="name two different classes"):

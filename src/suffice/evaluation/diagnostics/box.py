@@ -16,6 +16,7 @@ from suffice.evaluation.diagnostics.box_null import (
     log_det_moments,
     null_draws,
 )
+from suffice.evaluation.diagnostics.columns import columns_remark, independent_columns
 from suffice.evaluation.diagnostics.nulls import simulated_p
 from suffice.evaluation.diagnostics.regular import (
     described,
@@ -46,6 +47,7 @@ class BoxM:
     simulated_p_value: float  # NaN where nothing was simulated
     log_det_ratios: Floats  # log |Σ_k| / |Σ|  (K,)
     left_out: tuple[str, ...]  # classes whose covariance is singular, described
+    left_out_columns: tuple[str, ...]  # columns without variance of their own in any class
     weighted: bool
 
     @property
@@ -119,9 +121,9 @@ class BoxM:
         return f"Covariances differ: class {plain(most)!r} spreads most, {plain(least)!r} least"
 
     def _remarks(self) -> str:
-        remarks = [f"; left out: {'; '.join(self.left_out)}"] if self.left_out else []
-        remarks += ["; weights taken as counts"] if self.weighted else []
-        return "".join(remarks)
+        remarks = f"; left out: {'; '.join(self.left_out)}" if self.left_out else ""
+        remarks += columns_remark(self.left_out_columns)
+        return remarks + ("; weights taken as counts" if self.weighted else "")
 
 
 def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> BoxM:
@@ -149,7 +151,8 @@ def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> B
     Returns
     -------
     BoxM
-        Classes whose covariance is singular are left out, named, and warned of.
+        Columns that are constant in all classes, or combinations of others, and classes whose
+        covariance is singular even so are left out, named and warned of.
 
     References
     ----------
@@ -162,10 +165,12 @@ def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> B
     >>> box_m(Moments.of(*load_iris(return_X_y=True)))
     Covariances differ: class 2 spreads most, 0 least (Box's M = 146.7, p < 0.0001)
     """
-    codes, left_out = _comparable(moments)
-    v = moments.weights[codes] - 1
-    log_dets = _log_det_ratios(moments.scatters[codes], v)
-    m, d = float(-v @ log_dets), moments.n_features
+    present = present_classes(moments)
+    used, left_out_columns = independent_columns(moments, between=False)
+    codes, left_out = _comparable(used, present)
+    v = used.weights[codes] - 1
+    log_dets = _log_det_ratios(used.scatters[codes], v)
+    m, d = float(-v @ log_dets), used.n_features
     p = float("nan")
     if simulations:
         rng = np.random.default_rng(random_state)
@@ -181,13 +186,13 @@ def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> B
         p,
         log_dets,
         left_out,
+        left_out_columns,
         is_weighted(moments),
     )
 
 
-def _comparable(moments: Moments) -> tuple[Codes, tuple[str, ...]]:
+def _comparable(moments: Moments, present: Codes) -> tuple[Codes, tuple[str, ...]]:
     """Return the classes of full rank, and a sentence for each of the others."""
-    present = present_classes(moments)
     gaps = singular_classes(moments, present)
     left_out = described(gaps, moments)
     codes = np.setdiff1d(present, [gap.group for gap in gaps])

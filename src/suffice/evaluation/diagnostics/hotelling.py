@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError, UnknownLabelError
+from suffice.evaluation.diagnostics.columns import columns_remark, independent_columns
 from suffice.evaluation.diagnostics.nulls import FTest
-from suffice.evaluation.diagnostics.regular import (
-    is_weighted,
-    pooled_covariance,
-    present_classes,
-)
+from suffice.evaluation.diagnostics.regular import is_weighted, present_classes
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text, plain
+from suffice.model.covariance import FullCovariance
 from suffice.moments.scatter import PerClassScatter
 
 if TYPE_CHECKING:
@@ -33,6 +31,7 @@ class HotellingT2:
     f: FTest  # exact
     distance: float  # Mahalanobis distance of the means, √(δᵀ Σ⁻¹ δ)
     standardised: Floats  # δ_j / σ_j, first label less second  (d,)
+    left_out: tuple[str, ...]  # columns without variance of their own within the classes
     weighted: bool
 
     @property
@@ -64,7 +63,8 @@ class HotellingT2:
         a, b = self.labels
         differ = self.p_value <= LEVEL
         verdict = "differ" if differ else "no evidence that they differ"
-        remark = "; weights taken as counts" if self.weighted else ""
+        remark = columns_remark(self.left_out)
+        remark += "; weights taken as counts" if self.weighted else ""
         return (
             f"Means of {a!r} and {b!r}{' ' if differ else ': '}{verdict} "
             f"(T² = {self.statistic:.4g}, {p_text(self.p_value)}, "
@@ -87,6 +87,12 @@ def hotelling_t2(moments: Moments, label_a: Any = None, label_b: Any = None) -> 
     label_a, label_b : labels, optional
         The two classes; may be left out where there are only two.
 
+    Returns
+    -------
+    HotellingT2
+        Columns that are constant within both classes, or combinations of others, are left out,
+        named and warned of.
+
     References
     ----------
     Hotelling (1931), *Annals of Mathematical Statistics* 2, 360–378.
@@ -98,10 +104,10 @@ def hotelling_t2(moments: Moments, label_a: Any = None, label_b: Any = None) -> 
     >>> round(hotelling_t2(Moments.of(*load_iris(return_X_y=True)), 1, 2).statistic, 2)
     355.47
     """
-    two = _only(moments, _pair(moments, label_a, label_b))
+    two, left_out = independent_columns(_only(moments, _pair(moments, label_a, label_b)))
     (n_a, n_b), d = two.weights.tolist(), two.n_features
     v = n_a + n_b - 2
-    sigma = pooled_covariance(two, v)
+    sigma = FullCovariance.of(two.pooled_scatter / v)
     delta = (two.means[0] - two.means[1]) + (two.means_low[0] - two.means_low[1])
     # D² = |L⁻¹ (μ_a − μ_b)|²
     squared = float(np.square(sigma.whiten(delta)).sum())
@@ -115,6 +121,7 @@ def hotelling_t2(moments: Moments, label_a: Any = None, label_b: Any = None) -> 
         FTest((v - d + 1) * t2 / (d * v), d, v - d + 1),
         float(np.sqrt(squared)),
         delta / np.sqrt(np.diagonal(sigma.dense())),
+        left_out,
         is_weighted(two),
     )
 

@@ -38,7 +38,8 @@ class Normality:
     p_values: Floats  # columns as in TESTS  (K, 3)
     n_rows: tuple[int, ...]  # rows of each class, of which shapes[k].n were looked at
     simulations: int
-    left_out: Labels  # classes too small or singular
+    left_out: Labels  # classes with too few rows
+    n_features: int
 
     @property
     def adjusted_p_values(self) -> Floats:
@@ -61,6 +62,7 @@ class Normality:
                 "statistic": statistic,
                 "p_value": float(self.p_values[k, t]),
                 "adjusted_p_value": float(adjusted[k, t]),
+                "directions": self.shapes[k].d,
                 "n_used": self.shapes[k].n,
                 "n_rows": self.n_rows[k],
             }
@@ -101,8 +103,13 @@ class Normality:
         pairs = zip(self.shapes, self.n_rows, strict=True)
         used = [shape.n for shape, n in pairs if shape.n < n]
         remarks = f"; a sample of {max(used)} rows of larger classes" if used else ""
+        flat = np.array([shape.d < self.n_features for shape in self.shapes])
+        if flat.any():
+            least = min(shape.d for shape in self.shapes)
+            remarks += f"; only {least} of {self.n_features} directions vary in "
+            remarks += listed(self.classes[flat])
         if len(self.left_out):
-            remarks += f"; too small or singular, not tested: {listed(self.left_out)}"
+            remarks += f"; too few rows to test {listed(self.left_out)}"
         return remarks
 
 
@@ -141,7 +148,8 @@ def normality(
     Returns
     -------
     Normality
-        Classes with fewer than d + 2 rows, or singular, are left out, named, and warned of.
+        Where a class has constant or dependent columns, it is judged in the directions in which
+        it does vary. Classes with fewer than d + 2 rows are left out, named and warned of.
 
     References
     ----------
@@ -158,9 +166,9 @@ def normality(
     x, classes, codes, _ = labelled_rows(X, y)
     rng = np.random.default_rng(random_state)
     samples = [class_rows(x, codes, k, max_rows, rng) for k in range(len(classes))]
-    white = [whitened(rows) if len(rows) > x.shape[1] + 1 else None for rows in samples]
+    white = [whitened(rows) for rows in samples]
     tested = np.array([z is not None for z in white], bool)
-    _say_left_out(classes[~tested], classes, x.shape[1])
+    _say_left_out(classes[~tested], classes)
     shapes = tuple(Shape.of(z) for z in white if z is not None)
     p = [_p_values(shape, simulations, rng) for shape in shapes]
     counts = np.bincount(codes, minlength=len(classes))[tested]
@@ -171,6 +179,7 @@ def normality(
         tuple(counts.tolist()),
         simulations,
         classes[~tested],
+        int(x.shape[1]),
     )
 
 
@@ -195,14 +204,14 @@ def _p_values(
     return skewness, kurtosis, hz
 
 
-def _say_left_out(left_out: Labels, classes: Labels, d: int) -> None:
+def _say_left_out(left_out: Labels, classes: Labels) -> None:
     if not len(left_out):
         return
     msg = (
-        f"no test of normality for classes {listed(left_out)}: fewer than {d + 2} rows, or "
-        "columns that are constant or combinations of others"
+        f"no test of normality for classes {listed(left_out)}: rows that vary in r directions "
+        "must be at least r + 2, and vary at all"
     )
     if len(left_out) == len(classes):
-        msg += ": drop columns, or collect more rows"
+        msg += ": use fewer columns, or collect more rows"
         raise InvalidInputError(msg)
     warnings.warn(msg, DegenerateDataWarning, stacklevel=3)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtri
 
-from suffice.errors import FeatureMismatchError, InvalidParameterError, UnknownLabelError
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    InvalidParameterError,
+    UnknownLabelError,
+)
+from suffice.evaluation.diagnostics.columns import columns_remark, varying_columns
 from suffice.evaluation.diagnostics.discrepancy import LEVELS, Discrepancy
 from suffice.evaluation.diagnostics.nulls import simulated_p
-from suffice.evaluation.diagnostics.replicates import Replicates
+from suffice.evaluation.diagnostics.replicates import Replicates, refitted
 from suffice.evaluation.diagnostics.sampled import labelled_rows, sample_of_class
 from suffice.evaluation.diagnostics.words import (
     LEVEL,
@@ -44,6 +50,7 @@ class PredictiveCheck:
     envelope: Floats  # 2.5 % and 97.5 % of the replicates' quantiles  (2, K, 99)
     simulations: int
     refit: bool
+    left_out: tuple[str, ...]  # columns without variance of their own within classes
 
     @property
     def p_value(self) -> float:
@@ -95,6 +102,7 @@ class PredictiveCheck:
         )
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
+        remark += columns_remark(self.left_out)
         if self.p_value > LEVEL:
             return f"Data drawn from the model look like the real data ({account}){remark}"
         found = f"do not look like the real data: {'; '.join(self._found())}"
@@ -163,6 +171,12 @@ def predictive_check(
     random_state : int or Generator, default=0
         Seed of sample and simulations.
 
+    Returns
+    -------
+    PredictiveCheck
+        Columns that are constant within all classes, or combinations of others, are left out
+        and named.
+
     References
     ----------
     Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807; Stute, González Manteiga &
@@ -178,6 +192,7 @@ def predictive_check(
     (0.51, 0.01)
     """
     x, codes, present = _matched(estimator, X, y, simulations)
+    estimator, x, left_out = _where_it_varies(estimator, x)
     rng = np.random.default_rng(random_state)
     kept = np.concatenate([sample_of_class(codes, int(k), max_rows, rng) for k in present])
     replicates = Replicates.of(estimator, codes[kept], refit=refit)
@@ -196,7 +211,22 @@ def predictive_check(
         n_used=np.bincount(codes[kept], minlength=n_classes)[present],
         n_rows=np.bincount(codes, minlength=n_classes)[present],
         refit=refit,
+        left_out=left_out,
     )
+
+
+def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return estimator and rows without the columns that have no variance of their own."""
+    moments, names = estimator.moments_, _names(estimator)
+    kept = varying_columns(moments)
+    if len(kept) == moments.n_features:
+        return estimator, x, ()
+    if not len(kept):
+        msg = f"none of the columns {listed(names)} varies within classes: nothing to compare"
+        raise InvalidInputError(msg)
+    left_out = tuple(name for j, name in enumerate(names) if j not in kept)
+    fewer = replace(moments, feature_names=names).select(kept)
+    return refitted(estimator, fewer), x[:, kept], left_out
 
 
 def _compared(observed: Discrepancy, drawn: list[Discrepancy], **known: Any) -> PredictiveCheck:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, TooFewClassesError
+from suffice.errors import TooFewClassesError
 from suffice.estimation.degenerate import resolved, total_variances
 from suffice.estimation.gaps import Gap
-from suffice.linalg import inverse_lower, scaled_cholesky
-from suffice.model.covariance import FullCovariance
+from suffice.linalg import scaled_cholesky
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -48,23 +47,3 @@ def singular_classes(moments: Moments, codes: Codes) -> list[Gap]:
 def described(gaps: list[Gap], moments: Moments) -> tuple[str, ...]:
     """Return a sentence for each class without full rank."""
     return tuple(gap.describe(moments, np.arange(moments.n_classes)) for gap in gaps)
-
-
-def pooled_covariance(moments: Moments, degrees: float) -> FullCovariance:
-    """Return W / degrees, or name the columns at fault where it is singular."""
-    d = moments.n_features
-    if degrees < d:
-        msg = (
-            f"{moments.total_weight:g} rows in {moments.n_classes} classes leave {degrees:g} "
-            f"degrees of freedom for {d} features: use fewer features (moments.select)"
-        )
-        raise InvalidInputError(msg)
-    sigma = moments.pooled_scatter / degrees
-    variances = resolved(np.diagonal(sigma), moments.grand_mean, total_variances(moments))
-    factor = scaled_cholesky(sigma) if variances.all() else None
-    if factor is None:
-        everyone = np.zeros(moments.n_classes, np.intp)
-        found = Gap.of(0, sigma, variances).describe(moments, everyone)
-        msg = f"pooled over {found}: drop such columns (moments.select)"
-        raise InvalidInputError(msg)
-    return FullCovariance(factor, inverse_lower(factor))

@@ -54,8 +54,6 @@ class Replicates:
 
     def _fitted(self, model: GaussianModel, x: Floats, rng: np.random.Generator) -> GaussianModel:
         """Return the model of the drawn rows together with the drawn sums of the others."""
-        from sklearn.base import clone
-
         seen = self.estimator.moments_
         moments = Moments.of(
             x,
@@ -66,9 +64,7 @@ class Replicates:
         )
         if self.others.any():
             moments = moments + _sums(model, seen, self.others, rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DegenerateDataWarning)
-            fitted: GaussianModel = _refitted(clone(self.estimator), moments).model_
+        fitted: GaussianModel = refitted(self.estimator, moments).model_
         return fitted
 
 
@@ -109,9 +105,14 @@ def _sums_of_class(sigma: Covariance, n: int, rng: np.random.Generator) -> tuple
     return sigma.colorize(rng.standard_normal((1, d)))[0] / np.sqrt(n), root.T @ root
 
 
-def _refitted(estimator: Any, moments: Moments) -> Any:
+def refitted(estimator: Any, moments: Moments) -> Any:
+    """Return the estimator fitted to other sums, without a word about their gaps."""
+    from sklearn.base import clone
+
     try:
-        return estimator.fit_moments(moments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateDataWarning)
+            return clone(estimator).fit_moments(moments)
     except MissingStatisticsError as error:
         msg = (
             f"this estimator cannot be fitted to drawn sums ({error}): pass all training rows "

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.evaluation.diagnostics.canonical import CanonicalCorrelations
-from suffice.evaluation.diagnostics.regular import (
-    is_weighted,
-    pooled_covariance,
-    present_classes,
-)
+from suffice.evaluation.diagnostics.columns import columns_remark, independent_columns
+from suffice.evaluation.diagnostics.regular import is_weighted, present_classes
 from suffice.evaluation.diagnostics.roots import Roots
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text
+from suffice.model.covariance import FullCovariance
 
 if TYPE_CHECKING:
     from suffice.evaluation.diagnostics.nulls import ChiSquareTest
@@ -35,6 +33,7 @@ class ClassSeparation:
     bartlett: ChiSquareTest  # of Wilks' Λ
     canonical: CanonicalCorrelations
     n_classes: int
+    left_out: tuple[str, ...]  # columns without variance of their own within classes
     weighted: bool
 
     @property
@@ -67,7 +66,8 @@ class ClassSeparation:
         verdict = "Class means differ" if differ else "Class means: no evidence that they differ"
         n = self.canonical.n_dimensions
         where = f" in {n} direction{'' if n == 1 else 's'}" if differ and n else ""
-        remark = "; weights taken as counts" if self.weighted else ""
+        remark = columns_remark(self.left_out)
+        remark += "; weights taken as counts" if self.weighted else ""
         return (
             f"{verdict}{where} (Wilks' lambda = {self.wilks.value:.4g}, "
             f"{p_text(self.p_value)} by Rao's F){remark}"
@@ -88,6 +88,12 @@ def class_separation(moments: Moments) -> ClassSeparation:
         Sums with at least a pooled matrix. Weights are taken as counts: a row of weight 2
         stands for two rows, so multiplying all weights changes the answer.
 
+    Returns
+    -------
+    ClassSeparation
+        Columns that are constant within classes, or combinations of others, are left out, named
+        and warned of.
+
     References
     ----------
     Rencher & Christensen (2012), *Methods of Multivariate Analysis*, chapters 6 and 8;
@@ -105,7 +111,8 @@ def class_separation(moments: Moments) -> ClassSeparation:
     """
     present = present_classes(moments)
     q, v = len(present) - 1, moments.total_weight - len(present)
-    roots = Roots(_roots(moments, v), moments.n_features, q, v)
+    used, left_out = independent_columns(moments)
+    roots = Roots(_roots(used, v), used.n_features, q, v)
     return ClassSeparation(
         roots.values,
         roots.wilks(),
@@ -115,13 +122,14 @@ def class_separation(moments: Moments) -> ClassSeparation:
         roots.bartlett(),
         CanonicalCorrelations.of(roots),
         len(present),
+        left_out,
         is_weighted(moments),
     )
 
 
 def _roots(moments: Moments, v: float) -> Floats:
     """Return the eigenvalues of W⁻¹B as squares of singular values: none is negative."""
-    sigma = pooled_covariance(moments, v)
+    sigma = FullCovariance.of(moments.pooled_scatter / v)
     present = moments.weights > 0
     # rows √(w_k / v) L⁻¹ (μ_k − μ),  W/v = L Lᵀ
     offsets = np.sqrt(moments.weights[present] / v)[:, None] * moments.centred_means[present]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.special import chdtrc, ndtr
 
 from suffice.linalg import EPS, rank_tolerance
@@ -25,7 +26,7 @@ class Shape:
     """Three measures of non-normality of n rows in d features, with their p-values."""
 
     n: int
-    d: int
+    d: int  # directions in which the rows vary
     skewness: float  # b₁ = Σᵢⱼ (zᵢ·zⱼ)³ / n²
     kurtosis: float  # b₂ = Σᵢ |zᵢ|⁴ / n
     henze_zirkler: float
@@ -81,20 +82,22 @@ class Shape:
 
 
 def whitened(x: Floats) -> Floats | None:
-    """Return rows z with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁻¹(xⱼ−x̄), S = Σ (x−x̄)(x−x̄)ᵀ/n; None if singular."""
+    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S = Σ (x−x̄)(x−x̄)ᵀ/n of rank r.
+
+    None where the rows are too few to differ from each other by more than their number, n < r+2.
+    """
     mean = x.mean(0)
     centred = x - mean
     centred -= centred.mean(0)
     size = np.linalg.norm(centred, axis=0)
-    n, d = x.shape
-    if n <= d or np.any(size <= 16 * EPS * np.sqrt(n) * np.abs(mean)):
+    varying = size > 16 * EPS * np.sqrt(len(x)) * np.abs(mean)
+    if not varying.any():
         return None
-    # X = Q R  ⇒  S⁻¹ = n R⁻¹R⁻ᵀ,  z = √n Q
-    q, r = np.linalg.qr(centred / size)
-    if np.min(np.diagonal(r) ** 2) < rank_tolerance(d):
-        return None
-    rows: Floats = np.sqrt(n) * q
-    return rows
+    # X P = Q R, columns in order of what they add  ⇒  S⁺ = n R⁻¹R⁻ᵀ on the span,  z = √n Q
+    q, r, _ = qr(centred[:, varying] / size[varying], mode="economic", pivoting=True)
+    rank = int((np.diagonal(r) ** 2 > rank_tolerance(x.shape[1])).sum())
+    rows: Floats = np.sqrt(len(x)) * q[:, :rank]
+    return rows if len(x) >= rank + 2 else None
 
 
 def smoothing(n: int, d: int) -> float:
