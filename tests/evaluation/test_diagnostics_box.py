@@ -183,6 +183,8 @@ def test_cumulants_hold_the_level_where_the_usual_approximations_fail(d, sizes):
 def test_cumulants_become_those_of_chi_square_with_many_rows():
     v, d = np.array([1e7, 3e6, 2e7]), 3
     np.testing.assert_allclose([_cumulant(v, d, r) for r in (1, 2, 3)], [12, 24, 96], rtol=1e-5)
+    p = [cumulant_test(15.0, scale * v, d).p_value for scale in (0.3, 1, 1e3, 1e9)]
+    np.testing.assert_allclose(p, stats.chi2.sf(15, 12), rtol=1e-4)
 
 
 def test_the_verdict_names_the_classes_that_differ():
