@@ -1,0 +1,147 @@
+"""From frames to bounded chunks of numbers, labels and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from suffice.moments import Moments
+from suffice.moments.labels import encode
+from suffice.sources.rules import LeftOut, usable_rows
+from suffice.sources.source import picked, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from suffice.sources.roles import Roles
+    from suffice.typing import Codes, Floats, Labels
+
+_NUMBERS = 1 << 22  # in one block: 32 MB
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Some usable rows: numbers, class of each, weight of each, and the columns kept."""
+
+    names: tuple[str, ...]
+    x: Floats  # (n, d), columns contiguous
+    classes: Labels  # sorted (K,)
+    codes: Codes  # (n,)
+    weight: Floats | None  # (n,)
+    kept: pl.DataFrame  # ids
+
+    @property
+    def y(self) -> Labels:
+        """Label of each row (n,)."""
+        labels: Labels = self.classes[self.codes]
+        return labels
+
+    def moments(self, **options: Any) -> Moments:
+        """Return the sums of these rows."""
+        if self.weight is not None and not self.weight.any():
+            return Moments.empty()
+        known = np.arange(len(self.classes))
+        sums = Moments.of(self.x, self.codes, self.weight, classes=known, **options)
+        return replace(sums, classes=self.classes, feature_names=self.names)
+
+
+class Encoder:
+    """Labels to codes; the text labels seen so far are tried first, which saves a pass."""
+
+    def __init__(self) -> None:
+        self._known: pl.Series | None = None
+
+    def encode(self, labels: pl.Series) -> tuple[Labels, Codes]:
+        """Return sorted labels (K,) that include those given, and each row's code (n,)."""
+        if labels.dtype != pl.String:
+            return encode(labels.to_numpy())
+        coded = None if self._known is None else labels.cast(pl.Enum(self._known), strict=False)
+        if self._known is None or coded is None or coded.null_count():
+            seen = labels if self._known is None else pl.concat([self._known, labels])
+            self._known = seen.unique().sort()
+            coded = labels.cast(pl.Enum(self._known))
+        codes = coded.to_physical().to_numpy().astype(np.intp)
+        return np.array(self._known.to_list(), dtype=np.str_), codes
+
+
+class Loader:
+    """Frames to chunks through one block of memory, which the next chunk overwrites."""
+
+    def __init__(self, roles: Roles, n_rows: int) -> None:
+        self.roles = roles
+        self._block = np.empty((len(roles.features), n_rows))
+        self._encoder = Encoder()
+        self._features = frozenset(roles.features)
+
+    def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, LeftOut]:
+        """Return the usable rows of consecutive frames, and what is left out."""
+        roles, x = self.roles, self.numbers(pieces)
+        others = [name for name in pieces[0].columns if name not in self._features]
+        frame = pl.concat([picked(piece, others) for piece in pieces])
+        usable = usable_rows(x)
+        labelled = _filled(frame, [roles.target, roles.weight])
+        if usable is None and labelled is None:
+            return self._chunk(frame, x), LeftOut(len(x))
+        rows = np.ones(len(x), bool)
+        for mask in (usable, labelled):
+            rows &= True if mask is None else mask
+        left_out = LeftOut(len(x), int((~rows).sum()), _gaps(frame, x, roles))
+        return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
+
+    def numbers(self, pieces: Sequence[pl.DataFrame]) -> Floats:
+        """Return the features of consecutive frames (n, d), missing ones NaN."""
+        end = 0
+        for piece in pieces:
+            start, end = end, end + piece.height
+            for j, name in enumerate(self.roles.features):
+                self._block[j, start:end] = piece.get_column(name).to_numpy()
+        return self._block[:, :end].T
+
+    def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
+        roles = self.roles
+        classes, codes = self._encoder.encode(values_of(frame, roles.target or ""))
+        weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
+        return Chunk(roles.features, x, classes, codes, weight, picked(frame, roles.kept))
+
+
+def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
+    """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer.
+
+    So the sums do not depend on how the reader cuts its batches.
+    """
+    pieces: list[pl.DataFrame] = []
+    room = n_rows
+    for frame in frames:
+        rest = frame
+        while rest.height >= room:
+            yield [*pieces, rest[:room]]
+            rest, pieces, room = rest[room:], [], n_rows
+        if rest.height:
+            pieces.append(rest)
+            room -= rest.height
+    if pieces:
+        yield pieces
+
+
+def rows_per_block(n_features: int) -> int:
+    """Return how many rows to read at a time: enough to be quick, few enough to be small."""
+    return int(np.clip(_NUMBERS // max(n_features, 1), 4096, 1 << 18))
+
+
+def _filled(frame: pl.DataFrame, names: list[str | None]) -> Any:
+    """Return which rows have a value in every one of these columns, or None if all have."""
+    columns = [values_of(frame, name) for name in names if name is not None]
+    gaps = [column.is_not_null().to_numpy() for column in columns if column.null_count()]
+    return np.logical_and.reduce(gaps) if gaps else None
+
+
+def _gaps(frame: pl.DataFrame, x: Floats, roles: Roles) -> dict[str, int]:
+    """Return how many values each column lacks, where it lacks any."""
+    lacking = dict(zip(roles.features, (~np.isfinite(x)).sum(0).tolist(), strict=True))
+    for name in (roles.target, roles.weight):
+        if name is not None:
+            lacking[name] = frame.get_column(name).null_count()
+    return {name: count for name, count in lacking.items() if count}

@@ -1,0 +1,116 @@
+"""Files and globs of files as one source of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from suffice.errors import InvalidInputError
+from suffice.sources.failures import reading_of
+from suffice.sources.formats import Format, format_of
+from suffice.sources.kinds import EMPTY, kinds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from suffice.sources.formats import Table
+    from suffice.sources.source import Reading, Scan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """One file, opened and looked at."""
+
+    path: Path
+    format: Format
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileSource:
+    """The rows of one file after another; all have the same columns."""
+
+    label: str
+    files: tuple[File, ...]
+    target: str | None = None
+
+    @classmethod
+    def of(
+        cls, paths: Sequence[Path], reading: Reading, label: str, target: str | None = None
+    ) -> FileSource:
+        """Return the source of these files, after checking that their columns agree."""
+        files = tuple(_opened(path, reading) for path in paths)
+        for other in files[1:]:
+            _refuse_other_columns(files[0], other)
+        return cls(label, files, target)
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The first rows of the first file, typed by the first that has each column filled."""
+        first = self.files[0].table.sample
+        filled = {}
+        for name in [c for c in first.columns if first.schema[c] == pl.Null]:
+            types = (file.table.sample.schema[name] for file in self.files)
+            filled[name] = next((dtype for dtype in types if dtype != pl.Null), pl.Null())
+        return first.cast(filled)  # type: ignore[arg-type]
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if every file tells its own."""
+        counts = [file.format.n_rows(file.path) for file in self.files]
+        return None if None in counts else sum(filter(None, counts))
+
+    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
+        """Yield each file as a lazy table."""
+        for file in self.files:
+            yield file.table.scan(file.path, columns)
+
+
+def paths_of(text: str) -> list[Path]:
+    """Return the files that a path or a glob names, sorted."""
+    path = Path(text)
+    if path.is_dir():
+        msg = f"{text} is a folder: name its files, for example '{path}/*.parquet'"
+        raise InvalidInputError(msg)
+    if path.exists() or not has_magic(text):
+        return [path]
+    found = sorted(Path(name) for name in glob(text, recursive=True))
+    if not found:
+        msg = f"no file matches {text!r}: check the pattern"
+        raise InvalidInputError(msg)
+    return found
+
+
+def _opened(path: Path, reading: Reading) -> File:
+    kind = format_of(path)
+    if not path.exists():
+        msg = f"there is no file {str(path)!r}: check the path"
+        raise InvalidInputError(msg)
+    if not path.stat().st_size:
+        msg = f"{path} is empty: it needs a line of column names and rows"
+        raise InvalidInputError(msg)
+    with reading_of(str(path)):
+        return File(path, kind, kind.open(path, reading))
+
+
+def _refuse_other_columns(first: File, other: File) -> None:
+    """Raise unless both files have the same columns, of the same kinds, in any order."""
+    ours, theirs = kinds_of(first.table.sample.schema), kinds_of(other.table.sample.schema)
+    for name in ours.keys() ^ theirs.keys():
+        has, lacks = (first, other) if name in ours else (other, first)
+        msg = (
+            f"{lacks.path} lacks the column {name!r} that {has.path} has: "
+            "all files must have the same columns"
+        )
+        raise InvalidInputError(msg)
+    for name, kind in ours.items():
+        if theirs[name] != kind and EMPTY not in (kind, theirs[name]):
+            msg = (
+                f"column {name!r} holds {theirs[name]} in {other.path} but {kind} in {first.path}: "
+                "make them alike, or leave that file out"
+            )
+            raise InvalidInputError(msg)

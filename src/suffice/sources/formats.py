@@ -1,0 +1,168 @@
+"""Kinds of files, each knowing how its tables are sampled and scanned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+
+from suffice.errors import InvalidInputError
+from suffice.sources.delimited import TextTable, head_of
+from suffice.sources.failures import reading_of
+from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+class Table(Protocol):
+    """One file, known by its first rows."""
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The first rows."""
+        ...
+
+    def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
+        """Return all rows of these columns, lazily."""
+        ...
+
+
+class Format(Protocol):
+    """A kind of file."""
+
+    def open(self, path: Path, reading: Reading) -> Table:
+        """Return the table of a file, after a look at its first rows."""
+        ...
+
+    def n_rows(self, path: Path) -> int | None:
+        """Return the number of rows, if the file says so without being read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Delimited:
+    """Separated text; the separator is found unless the extension says it."""
+
+    separator: str | None = None
+
+    def open(self, path: Path, reading: Reading) -> TextTable:
+        """Return the table of a file, after a look at its first lines."""
+        head = head_of(path)
+        return TextTable.of(head, path, reading, str(path), self.separator)
+
+    def n_rows(self, path: Path) -> None:  # noqa: ARG002
+        """Return None: text says nothing of its length."""
+        return
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypedTable:
+    """A file whose columns have types of their own."""
+
+    label: str
+    sample: pl.DataFrame
+    scanner: Callable[..., pl.LazyFrame]
+
+    def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
+        """Return all rows of these columns, lazily."""
+        return Scan(self.label, self.scanner(path).select(cast(columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A binary format with a schema: Parquet, or Arrow IPC, of which Feather is one."""
+
+    scanner: Callable[..., pl.LazyFrame]
+    counted: bool
+
+    def open(self, path: Path, reading: Reading) -> TypedTable:  # noqa: ARG002
+        """Return the table of a file."""
+        with reading_of(str(path)):
+            sample = self.scanner(path, glob=False).head(SAMPLE_ROWS).collect()
+        return TypedTable(str(path), sample, self._scan)
+
+    def n_rows(self, path: Path) -> int | None:
+        """Return the number of rows, which the footer tells."""
+        if not self.counted:
+            return None
+        return int(self._scan(path).select(pl.len()).collect().item())
+
+    def _scan(self, path: Any) -> pl.LazyFrame:
+        return self.scanner(path, glob=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JsonTable:
+    """A file of JSON objects, one a line."""
+
+    label: str
+    sample: pl.DataFrame
+
+    def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
+        """Return all rows of these columns, lazily."""
+        types = {name: self._parsed(name, dtype) for name, dtype in columns.items()}
+        return Scan(self.label, pl.scan_ndjson(path, schema=types).select(cast(columns)))
+
+    def parse(self, block: Any, columns: Mapping[str, Any]) -> pl.DataFrame:
+        """Return the rows of one block of bytes."""
+        types = {name: self._parsed(name, dtype) for name, dtype in columns.items()}
+        return pl.read_ndjson(block, schema=types).select(cast(columns))
+
+    def _parsed(self, name: str, dtype: Any) -> Any:
+        """Return the type to parse as: numbers may widen, everything else stays as found."""
+        found = self.sample.schema[name]
+        return pl.Float64 if dtype == pl.Float64 and found.is_numeric() else found
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """One JSON object a line."""
+
+    def open(self, path: Any, reading: Reading, label: str = "") -> JsonTable:  # noqa: ARG002
+        """Return the table of a file, typed by its first rows."""
+        label = label or str(path)
+        with reading_of(label):
+            sample = pl.scan_ndjson(
+                path, infer_schema_length=SAMPLE_ROWS, n_rows=SAMPLE_ROWS
+            ).collect()
+        return JsonTable(label, sample)
+
+    def n_rows(self, path: Path) -> None:  # noqa: ARG002
+        """Return None: text says nothing of its length."""
+        return
+
+
+FORMATS: Mapping[str, Format] = {
+    ".csv": Delimited(),
+    ".txt": Delimited(),
+    ".data": Delimited(),
+    ".tsv": Delimited("\t"),
+    ".tab": Delimited("\t"),
+    ".csv.gz": Delimited(),
+    ".tsv.gz": Delimited("\t"),
+    ".parquet": Typed(pl.scan_parquet, counted=True),
+    ".pq": Typed(pl.scan_parquet, counted=True),
+    ".feather": Typed(pl.scan_ipc, counted=True),
+    ".arrow": Typed(pl.scan_ipc, counted=True),
+    ".ipc": Typed(pl.scan_ipc, counted=True),
+    ".jsonl": JsonLines(),
+    ".ndjson": JsonLines(),
+}
+
+
+def format_of(path: Path) -> Format:
+    """Return the format that the extension of a file names."""
+    for ending in ("".join(path.suffixes[-2:]), path.suffix):
+        if ending.lower() in FORMATS:
+            return FORMATS[ending.lower()]
+    if path.suffix in (".suffice", ".moments"):
+        msg = f"{path} is a file of suffice, not a table of rows: give the data file"
+        raise InvalidInputError(msg)
+    msg = (
+        f"{path}: the extension {path.suffix or '(none)'!s} names no format that can be read: "
+        "use CSV, TSV, Parquet, Feather or JSON Lines (.csv, .tsv, .parquet, .feather, .jsonl)"
+    )
+    raise InvalidInputError(msg)

@@ -1,0 +1,54 @@
+"""From whatever a person names or holds to a source of rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suffice.datasets import DATASETS
+from suffice.errors import InvalidInputError
+from suffice.sources.files import FileSource, paths_of
+from suffice.sources.frames import FrameSource, is_frame
+from suffice.sources.source import Reading
+from suffice.sources.stream import StreamSource
+
+if TYPE_CHECKING:
+    from suffice.sources.source import Source
+
+
+def open_source(source: Any, reading: Reading | None = None) -> Source:
+    """Return the source of rows that a path, glob, name, list of paths or frame stands for."""
+    reading = reading or Reading()
+    if isinstance(source, (str, Path)):
+        return _named(str(source), reading)
+    if is_frame(source):
+        return FrameSource.of(source)
+    if _are_paths(source):
+        paths = [path for name in source for path in paths_of(str(name))]
+        return FileSource.of(paths, reading, f"{paths[0]}, …" if paths[1:] else str(paths[0]))
+    if hasattr(source, "scans") and hasattr(source, "sample"):
+        known: Source = source
+        return known
+    msg = (
+        f"cannot read rows from {type(source).__name__}: give a path, a glob, '-', a built-in "
+        f"data set ({', '.join(DATASETS)}) or a frame"
+    )
+    raise InvalidInputError(msg)
+
+
+def _named(name: str, reading: Reading) -> Source:
+    if name == "-":
+        return StreamSource.of(sys.stdin.buffer, reading, "standard input")
+    if name in DATASETS and not Path(name).exists():
+        known = DATASETS[name]
+        return FileSource.of([known.path], Reading(), name, known.target)
+    return FileSource.of(paths_of(name), reading, name)
+
+
+def _are_paths(source: Any) -> bool:
+    return (
+        isinstance(source, (list, tuple))
+        and len(source) > 0
+        and all(isinstance(item, (str, Path)) for item in source)
+    )

@@ -1,0 +1,188 @@
+"""Rows of any number, from anywhere, to answers in a file: bounded memory, order kept."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from suffice.errors import InvalidInputError
+from suffice.sources.failures import reading_of
+from suffice.sources.interrupts import heed
+from suffice.sources.opening import open_source
+from suffice.sources.roles import Roles, Wishes, roles_for_predicting
+from suffice.sources.rules import LeftOut
+from suffice.sources.scoring import OUTLIER_RATE, Scoring
+from suffice.sources.sinks import write_table
+from suffice.sources.source import MISSING, Reading, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from suffice.sources.source import Progress, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """How many rows were answered: all, those without an answer, and outliers."""
+
+    rows: int
+    unanswered: int
+    outliers: int
+
+
+def predict_stream(
+    estimator: Any,
+    source: Any,
+    sink: str | Path | Callable[[pl.LazyFrame], object],
+    *,
+    keep: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    prefix: str = "",
+    outlier_rate: float = OUTLIER_RATE,
+    delimiter: str | None = None,
+    missing: Sequence[str] = MISSING,
+    progress: Progress | None = None,
+) -> Predicted:
+    """Return how many rows were scored to a file, one answer for every row, in their order.
+
+    The columns written are those kept, ``label``, ``p_<class>`` for every class and, where the
+    model has a density, ``log_density`` and ``outlier``.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        One of this library's; a model without ``log_density`` gives labels and posteriors only.
+    source : path, glob, "-", data set name, list of paths or frame
+        As in ``summarize``. Columns are matched by name.
+    sink : path, or callable
+        A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, which is replaced
+        only when the new one is whole; or a function that consumes a polars ``LazyFrame``.
+    keep : list of str, optional
+        Columns to copy beside the answers; by default those that look like ids.
+    ignore : list of str
+        Columns that are not ids, though they look like it.
+    prefix : str
+        Put before the name of every answer.
+    outlier_rate : float
+        A row is an outlier if its log density is below that quantile of the log densities of
+        50,000 rows drawn from the model itself.
+    delimiter, missing, progress
+        As in ``summarize``.
+
+    Notes
+    -----
+    A row that lacks a number gets empty answers and is counted in one warning.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import suffice as sf
+    >>> from suffice.sources import predict_stream, summarize
+    >>> out = pathlib.Path(tempfile.mkdtemp()) / "out.csv"
+    >>> predict_stream(sf.LDA().fit_moments(summarize("iris")), "iris", out)
+    Predicted(rows=150, unanswered=0, outliers=0)
+    """
+    opened = open_source(source, Reading(delimiter, tuple(missing)))
+    names = getattr(estimator, "feature_names_in_", None)
+    roles = roles_for_predicting(
+        opened,
+        None if names is None else list(names),
+        estimator.n_features_in_,
+        Wishes(ids=keep, ignore=ignore),
+    )
+    scoring = Scoring.of(estimator, prefix, outlier_rate)
+    _refuse_clash(roles, scoring)
+    write = sink if callable(sink) else lambda frame: write_table(frame, sink)
+    scorer = _run(opened, roles, scoring, write, progress)
+    scorer.left_out.say("have no answer")
+    return Predicted(scorer.left_out.rows, scorer.left_out.unusable, scorer.outliers)
+
+
+def _run(
+    source: Source,
+    roles: Roles,
+    scoring: Scoring,
+    write: Callable[[pl.LazyFrame], object],
+    progress: Progress | None,
+) -> Scorer:
+    """Score quickly; where a value fails to parse, once more and with care."""
+    n_rows = source.n_rows if progress else None
+    scans = list(source.scans(roles.columns(source.sample)))
+    with reading_of(source.label):
+        try:
+            scorer = Scorer(scoring, roles, progress, n_rows)
+            write(scorer.lazily(pl.concat([scan.frame for scan in scans])))
+        except pl.exceptions.ComputeError:
+            if all(scan.careful is None for scan in scans):
+                raise
+            scorer = Scorer(scoring, roles, progress, n_rows)
+            write(scorer.lazily(pl.concat([scan.most_careful for scan in scans])))
+    return scorer
+
+
+class Scorer:
+    """Batches of rows to batches of answers, counted; called by several threads at once."""
+
+    def __init__(
+        self,
+        scoring: Scoring,
+        roles: Roles,
+        progress: Progress | None,
+        n_rows: int | None,
+    ) -> None:
+        self.scoring, self.roles = scoring, roles
+        self.left_out, self.outliers = LeftOut(), 0
+        self._progress, self._n_rows = progress, n_rows
+        self._lock = threading.Lock()
+
+    def lazily(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the answers for a lazy table, to be found when it is read."""
+        types = frame.collect_schema()
+        kept = {name: types[name] for name in self.roles.kept}
+        schema: Any = {**kept, **self.scoring.schema}
+        return frame.map_batches(self.score, streamable=True, schema=schema)
+
+    def score(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the kept columns and the answers of some rows."""
+        heed()
+        features = self.roles.features
+        x = np.empty((len(features), frame.height))
+        for j, name in enumerate(features):
+            x[j] = frame.get_column(name).to_numpy()
+        answers = self.scoring.answers(x.T)
+        self._count(frame, answers)
+        kept = [frame.get_column(name) for name in self.roles.kept]
+        return pl.DataFrame([*kept, *answers])
+
+    def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
+        lacking = values_of(answers, answers.columns[1]).is_null()
+        gaps = {}
+        if lacking.any():
+            gaps = {name: n for name, n in self._gaps(frame).items() if n}
+        with self._lock:
+            self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
+            if self.scoring.threshold is not None:
+                self.outliers += int(answers[answers.columns[-1]].sum())
+            if self._progress:
+                self._progress(self.left_out.rows, self._n_rows)
+
+    def _gaps(self, frame: pl.DataFrame) -> dict[str, int]:
+        columns = {name: values_of(frame, name) for name in self.roles.features}
+        return {
+            name: column.null_count() + int((~column.is_finite()).sum())
+            for name, column in columns.items()
+        }
+
+
+def _refuse_clash(roles: Roles, scoring: Scoring) -> None:
+    both = sorted(set(roles.kept) & set(scoring.names))
+    if both:
+        msg = (
+            f"column {both[0]!r} is kept and is also an answer's name: use a prefix for the answers"
+        )
+        raise InvalidInputError(msg)

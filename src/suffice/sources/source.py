@@ -1,0 +1,90 @@
+"""What every place that holds rows can do, however it holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+
+Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all if known
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a person may say about how text is written."""
+
+    delimiter: str | None = None  # None: found from the first lines
+    missing: tuple[str, ...] = MISSING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """A lazy table, and what messages call it."""
+
+    label: str
+    frame: pl.LazyFrame
+    careful: pl.LazyFrame | None = None  # the same, read more slowly, if a number fails to parse
+
+    @property
+    def most_careful(self) -> pl.LazyFrame:
+        """The table, read with all the care there is."""
+        return self.frame if self.careful is None else self.careful
+
+
+class Source(Protocol):
+    """Rows somewhere, in one or more parts that have the same columns."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        ...
+
+    @property
+    def target(self) -> str | None:
+        """The label column, where the source itself knows."""
+        ...
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The first rows, each column typed as it was found."""
+        ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, where it is known without reading them."""
+        ...
+
+    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
+        """Yield each part as a lazy table of these columns; a type of None: as it is written."""
+        ...
+
+
+def exactly(name: str) -> Any:
+    """Return the column of this very name; ``pl.col`` would take some names for patterns."""
+    return pl.selectors.by_name(name)
+
+
+def picked(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Return the columns of these very names; ``select`` would take some for patterns."""
+    return pl.DataFrame([frame.get_column(name) for name in names])
+
+
+def values_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Return one column under a plain name; its methods take some names for patterns, too."""
+    return frame.get_column(name).alias("values")
+
+
+def cast(columns: Mapping[str, Any]) -> list[Any]:
+    """Return the expressions that select columns and give them their types."""
+    return [
+        exactly(name) if dtype is None else exactly(name).cast(dtype)
+        for name, dtype in columns.items()
+    ]

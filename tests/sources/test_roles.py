@@ -1,0 +1,95 @@
+"""Targets and ids are found where they are obvious, and only there."""
+
+import polars as pl
+import pytest
+
+from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
+from suffice.sources import open_source
+from suffice.sources.ids import id_columns
+from suffice.sources.roles import Wishes, roles_for_learning, roles_for_predicting
+from suffice.sources.target import guess_target
+
+N = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
+
+
+@pytest.mark.parametrize(
+    ("columns", "target", "why"),
+    [
+        ({"x": N, "Class": [1, 2] * 3}, "Class", "by its name"),
+        ({"x": N, "note": ["u", "v"] * 3, "y": [0, 1] * 3}, "y", "by its name"),
+        ({"colour": ["u", "v"] * 3, "x": N}, "colour", "the only text column"),
+        ({"u": ["p", "q"] * 3, "x": N, "v": ["r", "s"] * 3}, "v", "the last column"),
+        ({"x": N, "kind": [1, 2] * 3}, "kind", "the last column"),
+        ({"x": N, "good": [True, False] * 3}, "good", "the last column"),
+    ],
+)
+def test_an_obvious_target_is_found(columns, target, why):
+    name, reason = guess_target(pl.DataFrame(columns), "data")
+    assert name == target
+    assert reason.startswith(why)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"x": N, "z": N},
+        {"x": N, "count": [1, 2, 3, 4, 5, 6]},
+        {"class": [1, 2] * 3, "x": N, "label": [1, 2] * 3},
+        {"u": ["p", "q"] * 3, "v": ["r", "s"] * 3, "x": N},
+    ],
+)
+def test_a_target_that_is_not_obvious_is_asked_for(columns):
+    with pytest.raises(InvalidInputError, match="which column holds the labels"):
+        guess_target(pl.DataFrame(columns), "data")
+
+
+def test_a_guess_is_said():
+    with pytest.warns(SufficeWarning, match="taking 'kind' as the target, the only text column"):
+        roles_for_learning(open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})), Wishes())
+
+
+def test_a_built_in_data_set_knows_its_target():
+    assert roles_for_learning(open_source("digits"), Wishes()).target == "digit"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_id"),
+    [
+        ("id", [1, 2, 3], True),
+        ("customer_id", [7, 8, 9], True),
+        ("patientID", [7, 8, 9], True),
+        ("", [0, 1, 2], True),
+        ("Unnamed: 0", [0, 1, 2], True),
+        ("uuid", ["x", "y", "z"], True),
+        ("id", [1, 1, 2], False),
+        ("width", [1, 2, 3], False),
+        ("id", [0.5, 1.5, 2.5], False),
+        ("acid", [1, 2, 3], False),
+        ("covid", [1, 2, 3], False),
+        ("idea", [1, 2, 3], False),
+        ("name", ["x", "y", "z"], False),
+        ("name", [f"n{i}" for i in range(30)], True),
+    ],
+)
+def test_ids_are_known_by_name_and_by_having_no_value_twice(name, values, is_id):
+    assert id_columns(pl.DataFrame({name: values}), set()) == ([name] if is_id else [])
+
+
+def test_predicting_takes_features_by_name_and_keeps_ids():
+    source = open_source(pl.DataFrame({"b": N, "id": range(6), "a": N, "extra": N}))
+    roles = roles_for_predicting(source, ["a", "b"], 2, Wishes())
+    assert (roles.features, roles.kept) == (("a", "b"), ("id",))
+
+
+def test_a_lacking_column_is_named_with_the_nearest():
+    source = open_source(pl.DataFrame({"petal_len": N, "b": N}))
+    with pytest.raises(FeatureMismatchError, match=r"lacks the column 'petal_length'.*'petal_len'"):
+        roles_for_predicting(source, ["petal_length", "b"], 2, Wishes())
+
+
+def test_a_model_without_names_takes_numeric_columns_in_order():
+    source = open_source(pl.DataFrame({"id": range(6), "b": N, "t": ["u"] * 6, "a": N}))
+    with pytest.warns(SufficeWarning, match="taking 'b', 'a' in this order"):
+        assert roles_for_predicting(source, None, 2, Wishes()).features == ("b", "a")
+    with pytest.raises(FeatureMismatchError, match=r"takes 3 numeric columns, but .* has 2"):
+        roles_for_predicting(source, None, 3, Wishes())
