@@ -172,7 +172,7 @@ def test_confusion_is_that_of_scikit_learn(seed):
 
 def test_refused_rows_have_a_column_of_their_own():
     rows = confusion(["a", "b", "b"], np.array(["a", None, "b"], dtype=object))
-    assert rows.actions.tolist() == ["a", "b", "none"]
+    assert rows.actions.tolist() == ["a", "b", None]
     assert rows.counts.tolist() == [[1, 0, 0], [0, 1, 1]]
     assert rows.error == pytest.approx(1 / 3)
 

@@ -21,7 +21,7 @@ class Confusion:
     """Weight of rows of each true class by what was predicted for them."""
 
     classes: Labels  # true labels  (K,)
-    actions: Labels  # predicted labels: the classes, then any other such as a reject  (A,)
+    actions: Labels  # predicted labels: the classes, then any other; None: no decision  (A,)
     counts: Floats  # [truth, prediction]  (K, A)
 
     @property
@@ -38,9 +38,7 @@ class Confusion:
         return float(1 - np.trace(self.counts) / self.counts.sum())
 
 
-def confusion(
-    y: Any, predicted: Any, classes: Any = None, sample_weight: Any = None
-) -> Confusion:
+def confusion(y: Any, predicted: Any, classes: Any = None, sample_weight: Any = None) -> Confusion:
     """Return the confusion matrix of true labels ``y`` (n,) and predicted labels (n,).
 
     Parameters
@@ -58,7 +56,7 @@ def confusion(
     array([[1., 1.],
            [0., 1.]])
     >>> confusion([0, 1, 1], [0.0, 1.0, float("nan")]).actions
-    array([0, 1, 'none'], dtype=object)
+    array([0, 1, None], dtype=object)
     """
     truth = as_labels(y)
     known = np.unique(truth) if classes is None else np.asarray(classes)
@@ -74,9 +72,9 @@ def confusion(
 
 
 def _columns(guesses: list[Any], classes: Labels) -> tuple[Labels, Codes]:
-    """Return the labels of the columns and the column of each guess; no label is 'none'."""
+    """Return the labels of the columns and the column of each guess; NaN is None."""
     column = {label: k for k, label in enumerate(classes.tolist())}
-    named = ["none" if g is None or g != g else g for g in guesses]
+    named = [None if g is None or g != g else g for g in guesses]
     columns = np.array([column.setdefault(guess, len(column)) for guess in named], np.intp)
     if len(column) == len(classes):
         return classes, columns

@@ -88,8 +88,6 @@ def _checked(neighbours: Any, most: int) -> Codes:
         return np.arange(1, most + 1, 2)
     ks = np.unique(np.asarray(neighbours, dtype=np.intp))
     if not ks.size or ks[0] < 1 or ks[-1] > most:
-        msg = (
-            f"neighbours={neighbours!r}: expected numbers from 1 to {most}, the rows of a fold"
-        )
+        msg = f"neighbours={neighbours!r}: expected numbers from 1 to {most}, the rows of a fold"
         raise InvalidParameterError(msg)
     return ks

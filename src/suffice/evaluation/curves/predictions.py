@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidInputError, UnknownLabelError
+from suffice.labels import position, positions
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_weights
 
@@ -107,6 +108,11 @@ def coded(labels: Labels, classes: Labels) -> Codes:
         raise UnknownLabelError(msg)
     codes: Codes = np.array([known[label] for label in distinct.tolist()], np.intp)[which]
     return codes
+
+
+def code_of(label: Any, classes: Any) -> int:
+    """Return the position of one label among the classes."""
+    return position(label, positions(np.asarray(classes)), where="the call")
 
 
 def _check(log_posteriors: Floats, n: int, classes: Labels) -> None:

@@ -51,16 +51,18 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
     """
     from scipy.optimize import minimize_scalar
 
-    grid = np.geomspace(0.1, 10, 81) if temperatures is None else np.asarray(temperatures)
-    if grid.ndim != 1 or not np.all(np.isfinite(grid) & (grid > 0)):
-        msg = f"temperatures={temperatures!r}: expected positive numbers"
-        raise InvalidParameterError(msg)
     _check(rows)
-    losses = np.array([_log_loss(rows, float(t)) for t in grid])
     found = minimize_scalar(
         lambda s: _log_loss(rows, float(np.exp(s))), bounds=np.log(WIDEST), method="bounded"
     )
-    return TemperatureCurve(grid, losses, float(np.exp(found.x)), float(found.fun))
+    best = float(np.exp(found.x))
+    around = np.geomspace(min(0.1, best / 4), max(10.0, best * 4), 81)
+    grid = around if temperatures is None else np.asarray(temperatures, np.float64)
+    if grid.ndim != 1 or not np.all(np.isfinite(grid) & (grid > 0)):
+        msg = f"temperatures={temperatures!r}: expected positive numbers"
+        raise InvalidParameterError(msg)
+    losses = np.array([_log_loss(rows, float(t)) for t in grid])
+    return TemperatureCurve(grid, losses, best, float(found.fun))
 
 
 def _log_loss(rows: Predictions, t: float) -> float:

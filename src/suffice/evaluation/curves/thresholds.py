@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.evaluation.curves.predictions import coded
+from suffice.evaluation.curves.predictions import code_of
 
 if TYPE_CHECKING:
     from suffice.evaluation.curves.predictions import Predictions
@@ -96,7 +96,7 @@ def cost_curve(
     (0.7, 0.25)
     """
     _check_costs(false_alarm_cost, miss_cost)
-    k = int(coded(np.array([positive]), rows.classes)[0])
+    k = code_of(positive, rows.classes)
     p, event = np.exp(rows.log_posteriors[:, k]), rows.codes == k
     order = np.argsort(p, kind="stable")
     w, event, p = rows.weights[order], event[order], p[order]

@@ -1,0 +1,148 @@
+"""Which features a linear classifier goes by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError
+from suffice.evaluation.curves import standardised_coefficients
+from suffice.plots.canvas import MOST_ENTRIES, class_patch, drawing
+from suffice.plots.fitted import Fitted
+from suffice.plots.palette import palette_for
+from suffice.plots.words import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from suffice.plots.canvas import Canvas
+    from suffice.plots.palette import Palette
+    from suffice.plots.style import Theme
+    from suffice.typing import Floats
+
+
+def coefficient_importance(
+    estimator: Any,
+    X: Any = None,
+    *,
+    most: int = 15,
+    legend: bool = True,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with the standardised coefficients of a linear classifier, largest on top.
+
+    Each is the change of a log odds as its feature grows by one standard deviation. Of two
+    classes a bar points to, and has the colour of, the class that the feature speaks for; of
+    more, a dot for each class shows its score against the mean of all.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours with tied covariance, or any with ``coef_``.
+    X : array or frame (n, d), optional
+        Rows whose standard deviations are taken; our own classifiers know them without.
+    most : int
+        Features shown.
+    legend, palette, theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    Menard (2004), *The American Statistician* 58, 218–223.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> [t.get_text() for t in coefficient_importance(sf.LDA().fit(X, y)).get_yticklabels()]
+    ['x₃', 'x₄', 'x₂', 'x₁']
+    """
+    fitted = Fitted.of(estimator, X)
+    looks = palette_for(fitted.classes, palette)
+    table = standardised_coefficients(_coefficients(estimator), _deviations(fitted))
+    size = np.abs(table).max(axis=0)
+    order = np.argsort(-size, kind="stable")[:most]
+    entries = min(len(looks), MOST_ENTRIES)
+    height = max(1.2 + 0.27 * len(order), 0.6 + 0.22 * entries)
+    with drawing(ax, theme, (5.8, height)) as canvas:
+        canvas.ax.axvline(0, color=canvas.style.soft, linewidth=0.8, zorder=3)
+        draw = _bars if len(table) == 1 else _dots
+        draw(canvas, table[:, order], looks)
+        names = shortened([fitted.names[j] for j in order], 28)
+        canvas.ax.set_yticks(range(len(order)), labels=names, parse_math=False)
+        canvas.ax.tick_params(axis="y", length=0)
+        canvas.ax.set_ylim(len(order) - 0.4, -0.6)
+        canvas.ax.spines["left"].set_visible(False)
+        rest = len(size) - len(order)
+        more = f" ({rest} more not shown)" if rest else ""
+        canvas.name_axes(f"log odds per standard deviation{more}")
+        if legend and len(table) == 1:
+            canvas.legend([class_patch(look, canvas.style) for look in looks.looks], looks.names)
+        elif legend:
+            canvas.legend_of_classes(looks)
+    return canvas.axes
+
+
+def _coefficients(estimator: Any) -> Any:
+    coefficients = getattr(estimator, "coef_", None)
+    if coefficients is None:
+        msg = (
+            f"{type(estimator).__name__} has no coefficients (coef_): importance is drawn for "
+            "linear classifiers, such as sf.LDA or logistic regression"
+        )
+        raise InvalidInputError(msg)
+    return coefficients
+
+
+def _deviations(fitted: Fitted) -> Floats:
+    """Return the standard deviation of each feature over all rows, (d,)."""
+    if len(fitted.rows):
+        return np.asarray(fitted.rows.std(axis=0))
+    moments = getattr(fitted.estimator, "moments_", None)
+    if moments is None:
+        msg = "coefficients are comparable only in standard deviations: pass the rows X"
+        raise InvalidInputError(msg)
+    # s² = (Σ_k S_k,jj + Σ_k w_k (μ_k − μ)²_j) / w
+    between = moments.weights @ np.square(moments.centred_means)
+    total = moments.diagonals.sum(axis=0) + between
+    deviations: Floats = np.sqrt(total / moments.total_weight)
+    return deviations
+
+
+def _bars(canvas: Canvas, table: Floats, palette: Palette) -> None:
+    values = table[0]
+    looks = [palette.looks[int(value > 0)] for value in values]
+    bars = canvas.ax.barh(
+        range(len(values)), values, color=[look.colour for look in looks], height=0.66, zorder=2
+    )
+    for bar, look in zip(bars, looks, strict=True):
+        bar.set(hatch=look.hatch, edgecolor=canvas.style.ground)
+
+
+def _dots(canvas: Canvas, table: Floats, palette: Palette) -> None:
+    rows = np.arange(table.shape[1])
+    canvas.ax.hlines(
+        rows,
+        table.min(axis=0),
+        table.max(axis=0),
+        color=canvas.style.grid,
+        linewidth=2,
+        zorder=1,
+    )
+    for k, look in enumerate(palette.looks):
+        canvas.ax.plot(
+            table[k],
+            rows,
+            linestyle="none",
+            marker=look.marker,
+            markersize=6.5,
+            zorder=4,
+            color=look.colour,
+            markeredgecolor=canvas.style.ground,
+            markeredgewidth=0.5,
+            label=f"_coefficients {palette.labels[k]}",
+        )

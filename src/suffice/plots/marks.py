@@ -1,0 +1,165 @@
+"""What many figures share: points of classes, and ellipses around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+
+if TYPE_CHECKING:
+    from suffice.plots.canvas import Canvas
+    from suffice.plots.palette import Palette
+    from suffice.plots.plane import Plane
+    from suffice.typing import Codes, Floats
+
+FEW_CLASSES = 6  # are told apart by a legend; more are also named where they lie
+MOST_NAMED = 40
+RUG = 0.045  # height of a class's row of ticks, by that of the axes
+MOST_POINTS = 4000  # drawn; of more rows a fixed random choice stands for all
+
+
+def chosen_rows(n: int, most: int = MOST_POINTS) -> Codes:
+    """Return the rows that are drawn."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def marker_area(n: int) -> float:
+    """Return the area of a marker, in square points, that suits n of them."""
+    return float(np.clip(4200 / max(n, 1), 6, 26))
+
+
+def points(
+    canvas: Canvas,
+    z: Floats,
+    codes: Codes,
+    palette: Palette,
+    wrong: Any = None,
+    *,
+    size: float = 1.0,
+) -> Any:
+    """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
+    shown = chosen_rows(len(z))
+    area = size * marker_area(len(shown))
+    drawn = []
+    for k, look in enumerate(palette.looks):
+        rows = shown[codes[shown] == k]
+        edges = [canvas.style.ground] * len(rows)
+        if wrong is not None:
+            edges = [canvas.style.ink if bad else canvas.style.ground for bad in wrong[rows]]
+        ring = 1.1 if area > 10 else 0.8
+        widths = [ring if edge == canvas.style.ink else 0.4 for edge in edges]
+        drawn.append(
+            canvas.ax.scatter(
+                z[rows, 0],
+                z[rows, 1],
+                s=area,
+                marker=look.marker,
+                c=look.colour,
+                edgecolors=edges,
+                linewidths=widths,
+                label=f"_points {palette.labels[k]}",
+                zorder=3,
+            )
+        )
+    return drawn
+
+
+def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Floats:
+    """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (n, 2).
+
+    Examples
+    --------
+    >>> ellipse(np.zeros(2), np.eye(2), 1 - np.exp(-0.5), 5).round(6) + 0.0
+    array([[ 1., 0.],
+           [ 0., 1.],
+           [-1., 0.],
+           [ 0., -1.],
+           [ 1., 0.]])
+    """
+    angle = np.linspace(0, 2 * np.pi, n)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    # (x − μ)ᵀ Σ⁻¹ (x − μ) = χ²₂(coverage) = −2 log(1 − coverage)
+    radius = np.sqrt(-2 * np.log1p(-coverage))
+    # Σ = L Lᵀ with L = diag(s) [[1, 0], [ρ, √(1 − ρ²)]], right whatever the units
+    s = np.sqrt(np.diagonal(sigma))
+    rho = float(np.clip(sigma[0, 1] / (s[0] * s[1]), -1, 1)) if s.all() else 0.0
+    L = s[:, None] * np.array([[1.0, 0.0], [rho, np.sqrt(1 - rho**2)]])
+    curve: Floats = mean + radius * circle @ L.T
+    return curve
+
+
+def ellipses(canvas: Canvas, plane: Plane, model: Any, palette: Palette, coverage: Any) -> None:
+    """Draw for each class the ellipses that hold the given shares of its Gaussian."""
+    for k, look in enumerate(palette.looks):
+        mean = plane.coordinates(model.means[k : k + 1])[0]
+        sigma = plane.spread(model.covariance_of(k).dense())
+        for share in coverage:
+            curve = ellipse(mean, sigma, share)
+            canvas.ax.plot(
+                *curve.T,
+                color=look.colour,
+                linewidth=1.3,
+                zorder=2.6,
+                label=f"_ellipse {palette.labels[k]}",
+            )
+
+
+def shares(palette: Palette, coverage: Any) -> tuple[float, ...]:
+    """Return the shares that ellipses hold: as asked for, or fewer where classes are many."""
+    if coverage is not None:
+        return tuple(coverage)
+    return (0.5, 0.95) if len(palette) <= FEW_CLASSES else (0.5,)
+
+
+def name_classes(canvas: Canvas, z: Floats, codes: Codes, palette: Palette) -> None:
+    """Write the name of each of many classes in the middle of its rows."""
+    if not FEW_CLASSES < len(palette) <= MOST_NAMED:
+        return
+    halo = [withStroke(linewidth=2.5, foreground=canvas.style.ground)]
+    for k, name in enumerate(palette.names):
+        if np.any(codes == k):
+            x, y = np.median(z[codes == k], axis=0)
+            text = canvas.ax.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
+            text.set(path_effects=halo, fontweight="bold", parse_math=False, clip_on=True)
+
+
+def wrong_entry(canvas: Canvas, wrong: Any) -> list[tuple[Any, str]]:
+    """Return what a legend says of rows predicted wrongly, if there are any."""
+    if not np.any(wrong):
+        return []
+    ring = Line2D([], [], linestyle="none", marker="o", markersize=6, markeredgewidth=1.1)
+    ring.set(markerfacecolor="none", markeredgecolor=canvas.style.ink)
+    return [(ring, "predicted wrongly")]
+
+
+def rug(canvas: Canvas, values: Floats, codes: Codes, palette: Palette, top: float) -> None:
+    """Draw the rows of each of few classes as ticks in a row of its own, below zero.
+
+    The axes, which reach up to ``top``, are given room for it.
+    """
+    if len(palette) > FEW_CLASSES:
+        return
+    share = RUG * (len(palette) + 0.7)
+    bottom = -top * share / (1 - share)
+    canvas.ax.set_ylim(bottom, top)
+    canvas.ax.axhline(0, color=canvas.style.soft, linewidth=0.8)
+    canvas.ax.set_yticks([t for t in canvas.ax.get_yticks() if 0 <= t <= top])
+    canvas.ax.spines["left"].set_bounds(0, top)
+    shown = chosen_rows(len(values), 1500)
+    for k, look in enumerate(palette.looks):
+        x = values[shown[codes[shown] == k]]
+        canvas.ax.plot(
+            x,
+            np.full(len(x), bottom * (k + 1) / (len(palette) + 0.7)),
+            linestyle="none",
+            marker="|",
+            markersize=6,
+            markeredgewidth=0.8,
+            color=look.colour,
+            alpha=0.8,
+            label=f"_rows {palette.labels[k]}",
+        )

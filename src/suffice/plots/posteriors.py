@@ -1,0 +1,195 @@
+"""Posteriors of the classes, along a line and over a plane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import to_rgb
+
+from suffice.evaluation.curves.predictions import code_of
+from suffice.plots import marks
+from suffice.plots.canvas import drawing
+from suffice.plots.field import mesh
+from suffice.plots.fitted import Fitted
+from suffice.plots.palette import palette_for
+from suffice.plots.plane import line_for, plane_for
+from suffice.plots.solid import coloured_surface, sheets
+from suffice.plots.strips import jitter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from suffice.plots.canvas import Canvas
+    from suffice.plots.palette import Palette
+    from suffice.plots.style import Theme
+    from suffice.typing import Codes, Floats
+
+
+def posterior_line(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    feature: Any = None,
+    at: Any = None,
+    legend: bool = True,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with the posterior of each class along a line through feature space.
+
+    Of two classes the second is drawn, a sigmoid where log odds are linear, with the rows at 0
+    and 1; of more classes every one, a softmax, with the rows as ticks below.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours, or any of scikit-learn with ``predict_proba``.
+    X : array or frame (n, d)
+        Rows that set the window and are drawn if ``y`` is given.
+    y : array (n,), optional
+        Their labels.
+    feature : name or index, optional
+        The feature that varies; by default the only one, or the first discriminant coordinate.
+    at : array (d,), optional
+        Where the other features are held; by default at the mean of ``X``.
+    legend, palette, theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.2.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> posterior_line(sf.LDA().fit(X, y), X, y, feature=3).get_xlabel()
+    'x₄'
+    """
+    fitted = Fitted.of(estimator, X)
+    line = line_for(fitted, y, feature, at)
+    looks = palette_for(fitted.classes, palette)
+    xs = line.stretch(fitted.rows)
+    p = fitted.posteriors(line.lift(xs[:, None]))
+    with drawing(ax, theme) as canvas:
+        _guides(canvas)
+        first = 1 if len(looks) == 2 else 0
+        for k in range(first, len(looks)):
+            look = looks.looks[k]
+            canvas.ax.plot(
+                xs,
+                p[:, k],
+                color=look.colour,
+                linestyle=look.line if first == 0 else "-",
+                linewidth=2,
+                label=f"_posterior {looks.labels[k]}",
+            )
+        _frame(canvas, xs, line.names[0], looks)
+        if y is not None:
+            draw = _rows_at_ends if first else _rows_below
+            draw(canvas, line.coordinates(fitted.rows)[:, 0], fitted.codes(y), looks)
+        if legend:
+            canvas.legend_of_classes(looks, lines=not first)
+    return canvas.axes
+
+
+def posterior_surface(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    label: Any = None,
+    features: Any = None,
+    at: Any = None,
+    resolution: int = 90,
+    legend: bool = True,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return 3-D axes with the posterior of a class, or of every class, over a plane.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours, or any of scikit-learn with ``predict_proba``.
+    X : array or frame (n, d)
+        Rows that set the window.
+    y : array (n,), optional
+        Their labels: needed for discriminant coordinates of a classifier that is not ours.
+    label : object, optional
+        The class whose posterior is drawn; by default the second of two, or every one of more,
+        each where it is over 1 %.
+    features, at
+        As in ``decision_regions``.
+    resolution : int
+        Points along each side.
+    legend, palette, theme
+        As in ``decision_regions``.
+    ax : Axes, optional
+        3-D axes.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> posterior_surface(sf.LDA().fit(X, y), X, label=1, features=(2, 3)).get_zlabel()
+    'p(1 | x)'
+    """
+    fitted = Fitted.of(estimator, X)
+    plane = plane_for(fitted, y, features, at)
+    looks = palette_for(fitted.classes, palette)
+    xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
+    p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
+    if label is None and len(looks) == 2:
+        label = looks.labels[1]
+    with drawing(ax, theme, (6.0, 4.4), solid=True) as canvas:
+        if label is None:
+            sheets(canvas, xs, ys, p, looks, least=0.01)
+            height = "posterior"
+        else:
+            k = code_of(label, fitted.classes)
+            coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, looks, k))
+            height = f"p({looks.names[k]} | x)"
+        canvas.ax.set_zlim(0, 1)
+        canvas.name_axes(*plane.names, height)
+        if legend and (label is None or len(looks) == 2):
+            canvas.legend_of_classes(looks)
+    return canvas.axes
+
+
+def _blended(canvas: Canvas, p: Floats, palette: Palette, k: int) -> Any:
+    """Return colours from the other class's, or grey for several, to that of class k."""
+    own = np.array(to_rgb(palette.looks[k].colour))
+    rest = to_rgb(palette.looks[1 - k].colour if len(palette) == 2 else canvas.style.soft)
+    share = p[..., k : k + 1]
+    return share * own + (1 - share) * np.array(rest)
+
+
+def _guides(canvas: Canvas) -> None:
+    """Draw the level at which a class is more probable than all others together."""
+    canvas.ax.axhline(0.5, color=canvas.style.grid, linewidth=0.9, zorder=0)
+    for level in (0, 1):
+        canvas.ax.axhline(level, color=canvas.style.grid, linewidth=0.9, zorder=0)
+
+
+def _frame(canvas: Canvas, xs: Floats, name: str, palette: Palette) -> None:
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if len(palette) == 2 else (-0.02, 1.02))
+    canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    two = len(palette) == 2
+    canvas.name_axes(name, f"p({palette.names[1]} | x)" if two else "posterior")
+
+
+def _rows_at_ends(canvas: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
+    """Draw the rows of two classes just under 0 and just over 1."""
+    heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
+    marks.points(canvas, np.stack([x, heights], axis=1), codes, palette)
+
+
+def _rows_below(canvas: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
+    marks.rug(canvas, x, codes, palette, top=1.02)

@@ -1,0 +1,137 @@
+"""Whether posteriors can be believed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.evaluation.curves import reliability as reliability_of
+from suffice.plots.canvas import drawing
+from suffice.plots.palette import palette_for
+from suffice.plots.sources import event_of, predictions_of
+from suffice.plots.words import amount
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from suffice.evaluation.curves import Predictions, Reliability
+    from suffice.plots.canvas import Canvas
+    from suffice.plots.palette import Palette
+    from suffice.plots.style import Theme
+
+
+def reliability(
+    source: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    bins: int = 10,
+    equal_counts: bool = False,
+    sample_weight: Any = None,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with the observed frequency of a class against the posterior that was stated.
+
+    Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
+    On the diagonal posteriors are what they say; above it too shy, below it too bold.
+
+    Parameters
+    ----------
+    source : fitted classifier or Predictions
+        What is judged, best on rows that were not learnt from.
+    X, y : array or frame (n, d) and array (n,), optional
+        Rows and their labels, with a classifier.
+    label : object, optional
+        The class whose posterior is judged; by default the second of two, and of several the
+        most probable one of each row: how often is it the true class?
+    bins : int
+        Number of bins.
+    equal_counts : bool
+        Bins that hold equally many rows, instead of bins of equal width.
+    sample_weight : array (n,), optional
+        Weights of the rows, with a classifier.
+    palette, theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    DeGroot & Fienberg (1983), *The Statistician* 32, 12–22.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
+    'stated probability of 2'
+    """
+    rows = predictions_of(source, X, y, sample_weight)
+    k = event_of(rows, label)
+    looks = palette_for(rows.classes, palette)
+    table = _table(rows, k, bins, equal_counts=equal_counts)
+    with drawing(ax, theme, (4.4, 4.6)) as canvas:
+        colour = canvas.style.accent if k is None else looks.looks[k].colour
+        canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+        spread = np.stack([table.observed - table.low, table.high - table.observed])
+        canvas.ax.errorbar(
+            table.stated,
+            table.observed,
+            spread,
+            color=colour,
+            linestyle="none",
+            elinewidth=1.2,
+            label="_interval",
+        )
+        canvas.ax.plot(table.stated, table.observed, color=colour, linewidth=0.8, alpha=0.6)
+        canvas.ax.scatter(
+            table.stated,
+            table.observed,
+            s=16 + 90 * table.weights / table.weights.sum(),
+            color=colour,
+            edgecolors=canvas.style.ground,
+            linewidths=0.5,
+            zorder=3,
+            clip_on=False,
+            label="_reliability",
+        )
+        canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        what = "the chosen class" if k is None else looks.names[k]
+        canvas.name_axes(f"stated probability of {what}", "observed frequency")
+        _counts(canvas, table, colour)
+    return canvas.axes
+
+
+def _table(rows: Predictions, k: int | None, bins: int, *, equal_counts: bool) -> Reliability:
+    p = rows.posteriors
+    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.codes == k, p[:, k])
+    stated = np.clip(stated, 0, 1)
+    return reliability_of(event, stated, rows.weights, bins=bins, equal_counts=equal_counts)
+
+
+def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:
+    """Draw the weight of rows in each bin, above the axes."""
+    above = canvas.strip_above(0.5)
+    widths = table.high_edges - table.low_edges
+    above.bar(
+        table.low_edges,
+        table.weights,
+        widths,
+        align="edge",
+        color=colour,
+        alpha=0.55,
+        edgecolor=canvas.style.ground,
+        label="_counts",
+    )
+    top = float(table.weights.max())
+    above.set(ylim=(0, top), yticks=[top])
+    error = f"expected calibration error {table.calibration_error:.3f}"
+    above.set_title(error, loc="left", fontsize=9, color=canvas.style.ink)
+    above.set_yticklabels([amount(top)])
+    above.tick_params(axis="x", labelbottom=False, length=0)
+    above.set_ylabel("rows", color=canvas.style.ink)
+    canvas.style.dress(above)
+    above.tick_params(axis="x", length=0)

@@ -1,0 +1,217 @@
+"""Whether rows drawn from the model look like the real ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from suffice.errors import InvalidInputError
+from suffice.evaluation.curves import distance_quantiles
+from suffice.plots import marks
+from suffice.plots.canvas import class_entries, drawing
+from suffice.plots.fitted import Fitted
+from suffice.plots.palette import palette_for
+from suffice.plots.panels import chosen_features, panels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+    from suffice.plots.canvas import Canvas
+    from suffice.plots.palette import Palette
+    from suffice.plots.style import Style, Theme
+    from suffice.typing import Floats
+
+
+def real_against_synthetic(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: Sequence[Any] | None = None,
+    random_state: int = 0,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    figure: FigureBase | None = None,
+) -> Any:
+    """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
+
+    As many rows are drawn from the model as there are. Where the model is right the two halves
+    are mirror images but for chance. On the diagonal both are counted, all classes together.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours, with ``sample``.
+    X, y : array or frame (n, d) and array (n,)
+        Real rows and their labels.
+    features : names or indices, optional
+        The features; by default all, of more than five those that separate the classes most.
+    random_state : int
+        Seed of the synthetic rows.
+    palette, theme
+        As in ``decision_regions``.
+    figure : Figure or SubFigure, optional
+        Where to draw; by default a new one.
+
+    References
+    ----------
+    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> real_against_synthetic(sf.QDA().fit(X, y), X, y, features=(2, 3)).shape
+    (2, 2)
+    """
+    fitted = Fitted.of(estimator, X)
+    real, codes = fitted.rows, fitted.codes(y)
+    drawn, drawn_codes = _sample(fitted, random_state)
+    looks = palette_for(fitted.classes, palette)
+    chosen = chosen_features(fitted.names, real, codes, features)
+    real, drawn = real[:, chosen], drawn[:, chosen]
+    with panels(figure, theme, tuple(fitted.names[j] for j in chosen)) as grid:
+        for row, column in np.ndindex(grid.axes.shape):
+            cell = grid.cell(row, column)
+            if row == column:
+                _both(cell, real[:, row], drawn[:, row])
+            elif row > column:
+                marks.points(cell, real[:, [column, row]], codes, looks, size=0.5)
+            else:
+                marks.points(cell, drawn[:, [column, row]], drawn_codes, looks, size=0.5)
+        grid.limit(np.concatenate([real, drawn]))
+        classes = class_entries(looks, grid.style) if len(chosen) > 1 else []
+        grid.legend([*classes, *_entries(grid.style)])
+    return grid.axes
+
+
+def mahalanobis_qq(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    confidence: float = 0.95,
+    legend: bool = True,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with distances of rows from their class mean against those of a Gaussian.
+
+    On the diagonal a class is Gaussian; a curve that bends up has heavier tails. The band is
+    the pointwise interval for a class of middling size.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours, Gaussian.
+    X, y : array or frame (n, d) and array (n,)
+        Rows and their labels.
+    confidence : float
+        Of the band.
+    legend, palette, theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    Gnanadesikan & Kettenring (1972), *Biometrics* 28, 81–124.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> mahalanobis_qq(sf.QDA().fit(X, y), X, y).get_ylabel()
+    'observed distance'
+    """
+    fitted = Fitted.of(estimator, X)
+    looks = palette_for(fitted.classes, palette)
+    codes = fitted.codes(y)
+    with drawing(ax, theme) as canvas:
+        reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
+        for k in np.unique(codes):
+            squared = _squared_distances(fitted, fitted.rows[codes == k], int(k))
+            table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
+            shown = marks.chosen_rows(len(squared))
+            look = looks.looks[k]
+            canvas.ax.plot(
+                table.expected[shown],
+                table.observed[shown],
+                linestyle="none",
+                marker=look.marker,
+                markersize=4.5,
+                color=look.colour,
+                markeredgecolor=canvas.style.ground,
+                markeredgewidth=0.4,
+                label=f"_distances {looks.labels[k]}",
+            )
+        canvas.ax.set_xlim(0, reach)
+        canvas.ax.set_ylim(bottom=0)
+        canvas.name_axes("distance expected of a Gaussian", "observed distance")
+        if legend:
+            band = Patch(facecolor=canvas.style.soft, alpha=0.25, linewidth=0)
+            canvas.legend_of_classes(looks, extra=[(band, "expected by chance")])
+    return canvas.axes
+
+
+def _sample(fitted: Fitted, random_state: int) -> tuple[Floats, Any]:
+    """Return as many synthetic rows and their classes as there are real ones."""
+    if not hasattr(fitted.estimator, "sample"):
+        msg = (
+            f"{type(fitted.estimator).__name__} cannot draw rows: use a generative classifier, "
+            "such as sf.LDA or sf.QDA"
+        )
+        raise InvalidInputError(msg)
+    x, labels = fitted.estimator.sample(len(fitted.rows), random_state=random_state)
+    known = {label: k for k, label in enumerate(fitted.classes.tolist())}
+    return np.asarray(x), np.array([known[label] for label in labels.tolist()])
+
+
+def _both(cell: Canvas, real: Floats, drawn: Floats) -> None:
+    """Draw the histogram of real rows filled, that of synthetic ones as a line."""
+    bins = int(np.clip(np.sqrt(len(real)) * 1.4, 8, 30))
+    edges = np.histogram_bin_edges(np.concatenate([real, drawn]), bins)
+    cell.ax.hist(real, edges, color=cell.style.soft, alpha=0.45, label="_real")
+    cell.ax.hist(
+        drawn, edges, histtype="step", color=cell.style.ink, linewidth=1.1, label="_synthetic"
+    )
+
+
+def _entries(style: Style) -> list[tuple[Any, str]]:
+    filled = Patch(facecolor=style.soft, alpha=0.45, linewidth=0)
+    line = Line2D([], [], color=style.ink, linewidth=1.1)
+    return [(filled, "real, below"), (line, "synthetic, above")]
+
+
+def _squared_distances(fitted: Fitted, x: Floats, k: int) -> Floats:
+    model = fitted.gaussian
+    # D² = |L⁻¹(x − μ)|²
+    squared: Floats = np.square(model.covariance_of(k).whiten(x - model.means[k])).sum(axis=1)
+    return squared
+
+
+def _band(canvas: Canvas, counts: Any, n_features: int, confidence: float) -> float:
+    """Draw the diagonal and what chance allows around it; return how far it reaches."""
+    n = int(np.median(counts[counts > 0]))
+    table = distance_quantiles(np.zeros(n), n_features, confidence=confidence)
+    longest = distance_quantiles(np.zeros(int(counts.max())), n_features).expected[-1]
+    reach = 1.04 * float(longest)
+    canvas.ax.fill_between(
+        table.expected,
+        table.low,
+        table.high,
+        color=canvas.style.soft,
+        alpha=0.25,
+        linewidth=0,
+        zorder=0,
+        label="_band",
+    )
+    canvas.ax.plot([0, reach], [0, reach], color=canvas.style.soft, linewidth=0.9, zorder=1)
+    return reach

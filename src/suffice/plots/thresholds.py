@@ -1,0 +1,230 @@
+"""What a threshold on posteriors costs and saves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import PercentFormatter
+
+from suffice.evaluation.curves import cost_curve, reject_curve
+from suffice.plots.canvas import class_marker, drawing
+from suffice.plots.palette import palette_for
+from suffice.plots.scales import confidence_scale, odds_scale
+from suffice.plots.sources import event_of, predictions_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from suffice.evaluation.curves import CostCurve, RejectCurve
+    from suffice.plots.canvas import Canvas
+    from suffice.plots.palette import Palette
+    from suffice.plots.style import Theme
+
+SHOWN = (5e-4, 1 - 5e-4)  # thresholds from and up to which costs are drawn
+MOST_UNDECIDED = 0.9  # share of rows up to which thresholds are shown
+
+
+def error_against_threshold(
+    source: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with the error of rows that are decided, by the least posterior required.
+
+    A row is decided if its greatest posterior reaches the threshold; above is the share that is
+    not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
+
+    Parameters
+    ----------
+    source, X, y, sample_weight
+        As in ``roc``.
+    theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> error_against_threshold(sf.LDA().fit(X, y), X, y).get_ylabel()
+    'error of rows decided'
+    """
+    rows = predictions_of(source, X, y, sample_weight)
+    curve = reject_curve(rows)
+    low = 1 / len(rows.classes)
+    with drawing(ax, theme, (5.0, 4.2)) as canvas:
+        thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
+        error = np.concatenate([curve.error[:1], curve.error, curve.error[-1:]])
+        canvas.ax.plot(
+            thresholds, error, drawstyle="steps-pre", color=canvas.style.accent, label="_error"
+        )
+        most = curve.thresholds[curve.rejected <= MOST_UNDECIDED].max()
+        confidence_scale(canvas.ax, low, float(np.clip(most, 0.99, 1 - 1e-5)))
+        canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
+        canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        canvas.name_axes("least posterior required", "error of rows decided")
+        _rejected(canvas, curve, thresholds)
+    return canvas.axes
+
+
+def cost_against_threshold(
+    source: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    false_alarm_cost: float = 1.0,
+    miss_cost: float = 1.0,
+    sample_weight: Any = None,
+    legend: bool = True,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with the mean cost of a row, by the posterior from which a class is called.
+
+    A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
+    where posteriors are right, C_false alarm / (C_false alarm + C_miss).
+
+    Parameters
+    ----------
+    source, X, y, sample_weight
+        As in ``roc``.
+    label : object, optional
+        The class to be called; by default the second of two, or each of several against the
+        rest. For one class the two parts of the cost are drawn too.
+    false_alarm_cost, miss_cost : float
+        Of calling a row of another class, and of not calling one of the class.
+    legend, palette, theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    Elkan (2001), *IJCAI*, 973–978.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cost_against_threshold(sf.LDA().fit(X, y), X, y, label=2, miss_cost=5).get_ylabel()
+    'mean cost of a row'
+    """
+    rows = predictions_of(source, X, y, sample_weight)
+    looks = palette_for(rows.classes, palette)
+    k = event_of(rows, label)
+    shown = range(len(looks)) if k is None else [k]
+    costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
+    with drawing(ax, theme) as canvas:
+        curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
+        for j, curve in zip(shown, curves, strict=True):
+            _cost(canvas, curve, looks, j)
+        entries = [_calibrated(canvas, curves[0].bayes_threshold)]
+        if k is not None:
+            entries = [*_parts(canvas, curves[0], looks, k), *entries]
+        _frame(canvas, curves, "a class" if k is None else looks.names[k])
+        if legend and k is None:
+            canvas.legend_of_classes(looks, lines=True, extra=entries)
+        elif legend:
+            canvas.legend([handle for handle, _ in entries], [name for _, name in entries])
+    return canvas.axes
+
+
+def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
+    """Draw the share of rows left undecided, above the axes."""
+    above = canvas.strip_above(0.7)
+    share = np.concatenate([[0.0], curve.rejected, [1.0]])
+    above.fill_between(
+        thresholds, share, step="pre", color=canvas.style.soft, alpha=0.4, linewidth=0
+    )
+    above.plot(
+        thresholds[:-1],
+        share[:-1],
+        drawstyle="steps-pre",
+        color=canvas.style.soft,
+        linewidth=1.2,
+        label="_rejected",
+    )
+    above.set(ylim=(0, 1), yticks=[0.5, 1])
+    above.set_title("share of rows left undecided", loc="left", fontsize=9)
+    above.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    canvas.style.dress(above)
+    above.tick_params(axis="x", labelbottom=False, length=0)
+
+
+def _cost(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> None:
+    look = palette.looks[k]
+    x, y = np.append(curve.thresholds, 1.0), np.append(curve.cost, curve.cost[-1])
+    canvas.ax.plot(
+        x,
+        y,
+        drawstyle="steps-pre",
+        color=look.colour,
+        label=f"_cost {palette.labels[k]}",
+        linestyle=look.line if len(palette) > 2 else "-",
+        linewidth=1.8,
+        zorder=2.5,
+    )
+    canvas.ax.plot(
+        curve.best_threshold,
+        curve.cost.min(),
+        marker="o",
+        markersize=5.5,
+        color=look.colour,
+        markeredgecolor=canvas.style.ground,
+        label="_best",
+        zorder=3,
+    )
+
+
+def _frame(canvas: Canvas, curves: list[CostCurve], what: str) -> None:
+    """Show thresholds that decide anything, and the costs there."""
+    odds_scale(canvas.ax, *SHOWN)
+    inside = [(c.thresholds >= SHOWN[0]) & (c.thresholds <= SHOWN[1]) for c in curves]
+    largest = max(
+        float(np.interp(SHOWN, c.thresholds, c.cost).max(initial=c.cost[i].max(initial=0)))
+        for c, i in zip(curves, inside, strict=True)
+    )
+    canvas.ax.set_ylim(0, 1.08 * largest or 1)
+    canvas.name_axes(f"posterior from which {what} is called", "mean cost of a row")
+
+
+def _calibrated(canvas: Canvas, threshold: float) -> tuple[Any, str]:
+    line = canvas.ax.axvline(
+        threshold, color=canvas.style.soft, linewidth=1, linestyle=(0, (4, 3)), zorder=1
+    )
+    return line, f"if calibrated: {threshold:.2g}"
+
+
+def _parts(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> list[tuple[Any, str]]:
+    """Draw what false alarms and what misses cost; return entries for the legend."""
+    parts = (
+        (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),
+        (curve.miss_cost * curve.misses, ":", "misses"),
+    )
+    both = canvas.ax.lines[0]
+    entries: list[tuple[Any, str]] = [(both, "both errors")]
+    for cost, line, name in parts:
+        x, y = np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
+        (drawn,) = canvas.ax.plot(
+            x,
+            y,
+            drawstyle="steps-pre",
+            color=canvas.style.soft,
+            linestyle=line,
+            linewidth=1.3,
+            label=f"_{name}",
+        )
+        entries.append((drawn, name))
+    dot = class_marker(replace(palette.looks[k], marker="o"), canvas.style)
+    return [*entries, (dot, f"cheapest here: {curve.best_threshold:.2g}")]
