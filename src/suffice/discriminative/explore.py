@@ -57,8 +57,8 @@ def descend(
     >>> import numpy as np
     >>> valley = lambda w: (w[0] ** 2 - 1) ** 2  # two minima: the start decides
     >>> slope = lambda w: 4 * w * (w**2 - 1)
-    >>> [round(descend(valley, slope, [s]).parameters[-1, 0], 3) for s in (-0.1, 0.1)]
-    [-1.0, 1.0]
+    >>> [descend(valley, slope, [s]).parameters[-1].round(3).tolist() for s in (-0.1, 0.1)]
+    [[-1.0], [1.0]]
     """
     w = np.atleast_1d(np.asarray(start, np.float64))
     if not learning_rate > 0:

@@ -115,7 +115,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     >>> x = np.arange(6.0)[:, None]
     >>> fit = LinearGaussianRegressor().fit(x, [1.0, 3.0, 5.0, 7.0, 9.0, 11.5])
     >>> fit.coef_.round(4).tolist(), round(fit.intercept_, 4), round(fit.variance_, 4)
-    ([2.0714], 0.9048, 0.0099)
+    ([2.0714], 0.9048, 0.0198)
     >>> fit.sample([[10.0]], random_state=0).shape
     (1,)
     """

@@ -109,7 +109,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
     >>> passed = np.array([0, 0, 1, 0, 0, 1, 0, 1, 1])
     >>> fit = LogisticRegression(l2=0).fit(hours, passed)
     >>> fit.coef_.round(3).tolist(), fit.intercept_.round(3).tolist()
-    ([[1.189]], [-3.305])
+    ([[1.089]], [-3.112])
     """
 
     _stream: Stream
