@@ -10,13 +10,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from suffice.estimation.niw import NormalInverseWishart
     from suffice.estimators.gaussian import GaussianClassifier
-    from suffice.estimators.presets import LDA, QDA, GaussianNB
+    from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
     from suffice.evaluation.cross_validation import cross_validate
     from suffice.evaluation.leave_one_out import leave_one_out
     from suffice.files import load
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
+    from suffice.power import PowerTransform
 
 __version__ = "0.1.0"
 
@@ -25,10 +27,13 @@ _HOMES = {
     "GaussianClassifier": "suffice.estimators.gaussian",
     "LDA": "suffice.estimators.presets",
     "QDA": "suffice.estimators.presets",
+    "RDA": "suffice.estimators.presets",
     "GaussianNB": "suffice.estimators.presets",
     "Hyperplane": "suffice.model.geometry",
     "Quadric": "suffice.model.geometry",
     "Moments": "suffice.moments",
+    "NormalInverseWishart": "suffice.estimation.niw",
+    "PowerTransform": "suffice.power",
     "cross_validate": "suffice.evaluation.cross_validation",
     "leave_one_out": "suffice.evaluation.leave_one_out",
     "load": "suffice.files",
@@ -37,10 +42,13 @@ _HOMES = {
 __all__ = [
     "LDA",
     "QDA",
+    "RDA",
     "GaussianClassifier",
     "GaussianNB",
     "Hyperplane",
     "Moments",
+    "NormalInverseWishart",
+    "PowerTransform",
     "Quadric",
     "cross_validate",
     "leave_one_out",

@@ -10,6 +10,7 @@ from scipy.linalg import eigh, lapack
 from suffice.typing import Codes, Floats
 
 EPS = float(np.finfo(np.float64).eps)
+LOG_2PI = float(np.log(2 * np.pi))
 
 
 def rank_tolerance(d: int) -> float:

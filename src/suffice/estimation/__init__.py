@@ -1,0 +1,1 @@
+"""From sums to parameters: divisors, tying, shrinkage, priors and families."""

@@ -52,7 +52,9 @@ def downdated_scores(
     gamma = recipe.dials.shrinkage.gamma if plain else None  # type: ignore[attr-defined]
     if isinstance(recipe.structure, FullStructure) and gamma == 0:
         write = _full
-    elif isinstance(recipe.structure, DiagonalStructure):
+    elif isinstance(recipe.structure, DiagonalStructure) and (
+        gamma == 0 or recipe.dials.target == "diagonal"
+    ):
         write = _diagonal
     else:
         return scores
@@ -87,7 +89,7 @@ def _full(
     groups = pooled_groups(full_groups(moments, group_of), recipe.dials.pooling)
     sigmas = groups.divided(recipe.dials.divisor)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    regular = resolved_variances(variances, moments, group_of).all(1)
+    regular = np.all(resolved_variances(variances, moments, group_of) > 0, axis=1)
     for g, scatter in enumerate(groups.scatters):
         factor = scaled_cholesky(scatter) if regular[g] else None
         if factor is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,11 +40,9 @@ class Gap:
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""
         members = moments.classes[group_of == self.group]
-        who = (
-            f"class {members[0].item()!r}" if len(members) == 1 else _listed("classes", members)
-        )
+        who = f"class {members[0].item()!r}" if len(members) == 1 else _listed("classes", members)
         rank = self.n_features - len(self.constant) - len(self.dependent)
-        names = moments.feature_names or tuple(range(self.n_features))
+        names: Any = moments.feature_names or range(self.n_features)
         reasons = []
         if len(self.constant):
             reasons.append(_listed("constant:", [names[j] for j in self.constant]))

@@ -65,12 +65,15 @@ def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     return _grouped(moments, group_of, moments.diagonals, summed=False)
 
 
-def _grouped(
-    moments: Moments, group_of: Codes, scatters: Floats, *, summed: bool
-) -> GroupScatter:
+def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of fourth moments Σ w z_i² z_j² about the class means, of each group."""
+    return _grouped(moments, group_of, moments.required_fourth().fourths, summed=False)
+
+
+def _grouped(moments: Moments, group_of: Codes, scatters: Floats, *, summed: bool) -> GroupScatter:
     n_groups = int(group_of.max(initial=0)) + 1
-    weights = np.bincount(group_of, moments.weights, n_groups)
-    n_means = np.bincount(group_of, moments.weights > 0, n_groups)
+    weights: Floats = np.bincount(group_of, moments.weights, n_groups).astype(np.float64)
+    n_means: Floats = np.bincount(group_of, moments.weights > 0, n_groups).astype(np.float64)
     if not summed and n_groups < len(group_of):
         merged = np.zeros((n_groups, *scatters.shape[1:]))
         np.add.at(merged, group_of, scatters)

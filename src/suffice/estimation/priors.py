@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.labels import in_order
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.estimation.smoothing import SmoothedPriors
+from suffice.labels import in_order
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,6 +47,8 @@ def parse_priors(priors: Priors, classes: Labels, weights: Floats) -> Floats:
     >>> parse_priors({"spam": 0.1, "ham": 0.9}, classes, weights)
     array([0.9, 0.1])
     """
+    if isinstance(priors, SmoothedPriors):
+        return priors.of(np.asarray(weights, dtype=np.float64))
     if priors is None:
         return _shares(np.asarray(weights, dtype=np.float64))
     if isinstance(priors, str):

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.estimation.auto import AUTO
 from suffice.estimation.groups import GroupScatter
 
 if TYPE_CHECKING:
+    from suffice.estimation.targets import ShrinkageTarget
     from suffice.typing import Floats
-
-Target = Literal["diagonal", "sphere"]
 
 
 def parse_dial(value: Any, name: str) -> float:
-    """Return a number in [0, 1]; None is 0."""
+    """Return a number in [0, 1], or the mark of one yet to be chosen; None is 0."""
     if value is None:
         return 0.0
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:
-        msg = f"{name} must be None or a number in [0, 1], got {value!r}"
+    if isinstance(value, str) and value == "auto":
+        return AUTO
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+        msg = f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
         raise InvalidParameterError(msg)
-    return float(value)
+    return float(value)  # type: ignore[arg-type]
 
 
 def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
@@ -46,18 +48,24 @@ class Shrinkage:
     """Pull each Σ_g towards a simpler matrix by an intensity per group."""
 
     intensities: Floats  # γ  (G,)
-    target: Target
-    scale: Floats  # √ of the pooled variances  (d,): the units of the sphere
+    target: ShrinkageTarget
+    scale: Floats  # √ of the pooled variances  (d,)
 
     def apply(self, sigma: Floats) -> Floats:
-        """Return (1 − γ) Σ + γ T, T = diag Σ or the sphere of equal trace in units of scale."""
+        """Return (1 − γ) Σ + γ T, shape (G, d, d)."""
         gamma = self.intensities[:, None, None]
         if not gamma.any():
             return sigma
         variances = np.diagonal(sigma, axis1=1, axis2=2)
-        if self.target == "sphere":
-            # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(scale)
-            variances = (variances / self.scale**2).mean(1, keepdims=True) * self.scale**2
-        towards = variances[:, :, None] * np.eye(sigma.shape[1])
-        shrunk: Floats = (1 - gamma) * sigma + gamma * towards
+        towards = self.target.variances(variances, self.scale)
+        shrunk: Floats = (1 - gamma) * sigma + gamma * towards[:, :, None] * np.eye(len(self.scale))
+        return shrunk
+
+    def apply_to_variances(self, variances: Floats) -> Floats:
+        """Return the same of diagonal matrices, given and returned by their diagonals (G, d)."""
+        gamma = self.intensities[:, None]
+        if not gamma.any():
+            return variances
+        towards = self.target.variances(variances, self.scale)
+        shrunk: Floats = (1 - gamma) * variances + gamma * towards
         return shrunk

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from suffice.estimation.auto import Auto
 from suffice.estimation.degenerate import (
     filled_variances,
     full_metric,
@@ -14,15 +15,16 @@ from suffice.estimation.degenerate import (
     total_variances,
 )
 from suffice.estimation.gaps import Gap
-from suffice.estimation.groups import diagonal_groups, full_groups
+from suffice.estimation.groups import diagonal_groups, fourth_groups, full_groups
 from suffice.estimation.regularise import Shrinkage, pooled_groups
+from suffice.estimation.targets import TARGETS
 from suffice.linalg import inverse_lower, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 
 if TYPE_CHECKING:
     from suffice.estimation.groups import Divisor, GroupScatter
     from suffice.estimation.intensity import Intensity
-    from suffice.estimation.regularise import Target
+    from suffice.estimation.targets import Target
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 
@@ -35,6 +37,11 @@ class Dials:
     pooling: float
     shrinkage: Intensity
     target: Target
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every dial is chosen."""
+        return not any(isinstance(dial, Auto) for dial in (self.pooling, self.shrinkage))
 
 
 class Structure(Protocol):
@@ -126,12 +133,25 @@ class SphericalStructure:
 
 def full_sigmas(moments: Moments, group_of: Codes, dials: Dials) -> tuple[Floats, Floats]:
     """Return Σ_g (G, d, d), pooled and shrunk, and the variances before shrinkage (G, d)."""
-    groups = full_groups(moments, group_of)
-    sigmas = pooled_groups(groups, dials.pooling).divided(dials.divisor)
-    variances = resolved_variances(np.diagonal(sigmas, axis1=1, axis2=2), moments, group_of)
-    intensities = dials.shrinkage.intensities(moments, groups, group_of)
+    groups = pooled_groups(full_groups(moments, group_of), dials.pooling)
+    sigmas = groups.divided(dials.divisor)
+    diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
+    shrinkage = _shrinkage(moments, group_of, dials, groups, diagonals)
+    return shrinkage.apply(sigmas), resolved_variances(diagonals, moments, group_of)
+
+
+def _shrinkage(
+    moments: Moments, group_of: Codes, dials: Dials, groups: GroupScatter, variances: Floats
+) -> Shrinkage:
+    """Return how far each of the groups, already pooled, is pulled, and towards what."""
+    target = TARGETS[dials.target]
     scale = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
-    return Shrinkage(intensities, dials.target, scale).apply(sigmas), variances
+
+    def fourths() -> Floats:
+        return pooled_groups(fourth_groups(moments, group_of), dials.pooling).scatters
+
+    intensities = dials.shrinkage.intensities(groups, target.scales(variances, scale), fourths)
+    return Shrinkage(intensities, target, scale)
 
 
 def factored(
@@ -158,7 +178,9 @@ def diagonal_variances(
 ) -> tuple[Floats, Floats, Floats]:
     """Return group variances (G, d), pooled ones (d,) and total ones (d,); zero where none."""
     groups = diagonal_groups(moments, group_of)
-    variances = pooled_groups(groups, dials.pooling).divided(dials.divisor)
+    lent = pooled_groups(groups, dials.pooling)
+    variances = lent.divided(dials.divisor)
+    variances = _shrinkage(moments, group_of, dials, lent, variances).apply_to_variances(variances)
     pooled = groups.pooled.divided(dials.divisor)[0]
     totals = total_variances(moments)
     return (

@@ -1,6 +1,6 @@
 """Classifiers in scikit-learn's contract."""
 
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.presets import LDA, QDA, GaussianNB
+from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
 
-__all__ = ["LDA", "QDA", "GaussianClassifier", "GaussianNB"]
+__all__ = ["LDA", "QDA", "RDA", "GaussianClassifier", "GaussianNB"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice import archive
 from suffice.errors import FileFormatError, InvalidParameterError
+from suffice.estimation.niw import NormalInverseWishart
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.presets import LDA, QDA, GaussianNB
+from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
 from suffice.moments.file import arrays_of, header_of, moments_from
+from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +21,10 @@ if TYPE_CHECKING:
 
 KIND = "model"
 ESTIMATORS: Mapping[str, type[GaussianClassifier]] = {
-    cls.__name__: cls for cls in (GaussianClassifier, LDA, QDA, GaussianNB)
+    cls.__name__: cls for cls in (GaussianClassifier, LDA, QDA, RDA, GaussianNB)
+}
+VALUES: Mapping[str, type[Any]] = {
+    cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)
 }
 
 
@@ -49,6 +55,10 @@ def _plain(name: str, value: Any) -> Any:
     """Return a setting as JSON can hold it."""
     if isinstance(value, dict):
         return {"__pairs__": [[_plain(name, k), _plain(name, v)] for k, v in value.items()]}
+    if type(value).__name__ in VALUES and isinstance(value, tuple(VALUES.values())):
+        names = [field.name for field in fields(VALUES[type(value).__name__])]
+        parts = {field: getattr(value, field) for field in names}
+        return {"__value__": type(value).__name__, **_plain(name, parts)}
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(name, value.tolist())
     if isinstance(value, (list, tuple)):
@@ -60,11 +70,18 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _revived(value: Any) -> Any:
+    if isinstance(value, dict) and "__value__" in value:
+        parts = {k: _as_array(v) for k, v in value["__pairs__"]}
+        return VALUES[value["__value__"]](**parts)
     if isinstance(value, dict):
         return {_key(k): _revived(v) for k, v in value["__pairs__"]}
     if isinstance(value, list):
         return [_revived(item) for item in value]
     return value
+
+
+def _as_array(value: Any) -> Any:
+    return np.array(value, np.float64) if isinstance(value, list) else value
 
 
 def _key(key: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,26 +14,25 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.decision.costs import parse_costs
 from suffice.errors import InvalidParameterError
-from suffice.estimation.fisher import DiscriminantSpace
-from suffice.estimation.priors import parse_priors
 from suffice.estimation.recipe import Recipe
+from suffice.estimators.coordinates import Coordinates
+from suffice.estimators.decisions import GaussianDecisions
 from suffice.estimators.readout import GaussianAttributes
-from suffice.estimators.validation import checked_rows, checked_table
+from suffice.estimators.settings import checked_transform
+from suffice.estimators.validation import checked_table
 from suffice.moments import Moments
-from suffice.moments.rows import refuse_unusable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from suffice.decision.costs import CostMatrix
-    from suffice.model import GaussianModel
-    from suffice.typing import Floats, Labels
+    from suffice.model import ClassModel
 
 
 class GaussianClassifier(
+    Coordinates,
     GaussianAttributes,
+    GaussianDecisions,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClassifierMixin,
@@ -44,21 +42,35 @@ class GaussianClassifier(
 
     Parameters
     ----------
-    covariance : {"full", "diagonal", "spherical"}, default="full"
-        Structure of each covariance.
+    covariance : {"full", "diagonal", "spherical"}, an EDDA code or "auto", default="full"
+        Structure of each covariance. A code ("EII" … "VVV") says of volume, shape and orientation
+        whether classes share them (E), not (V), or have none (I); it leaves ``tied``, ``pooling``
+        and ``shrinkage`` alone. "auto" takes the code of least ``bic()``, kept as ``family_``.
     tied : bool or list of lists of labels, default=False
         True: one covariance for all classes (linear boundaries). False: one per class
         (quadratic boundaries). Groups of labels: classes of one group share one.
     divisor : {"mle", "unbiased"}, default="mle"
         Divide scatter by the weight (maximum likelihood, the default: it is what the likelihood,
         AIC and BIC speak of), or by the weight less one per mean (Bessel).
-    pooling : float in [0, 1], optional
+    pooling : float in [0, 1] or "auto", optional
         Friedman's λ: how much each group borrows from all.
-    shrinkage : float in [0, 1], optional
-        Friedman's γ: how much each covariance is pulled towards ``target``.
-    target : {"diagonal", "sphere"}, default="diagonal"
+    shrinkage : float in [0, 1], "oas", "ledoit-wolf" or "auto", optional
+        Friedman's γ: how much each covariance is pulled towards ``target``. The closed forms
+        give each group of tied classes its own γ, from its own sums.
+    target : {"diagonal", "sphere", "identity"}, default="diagonal"
         What shrinkage pulls towards: the covariance's own diagonal, or a sphere once features
-        are measured in units of their pooled standard deviation. Neither depends on units.
+        are measured in units of their pooled standard deviation; neither depends on units.
+        "identity" is (tr Σ / d) I in the units of the data, as in Friedman's paper.
+    estimate : {"plug-in", "map", "predictive", "debiased"}, default="plug-in"
+        Estimates in the place of parameters; most probable parameters; parameters integrated
+        out (a Student t per class, good for one row or fewer rows than features); or plug-in
+        scores without their bias. The last three learn full covariances and ignore ``divisor``.
+    prior : None, "flat" or NormalInverseWishart, default=None
+        Prior of means and covariances for "map" and "predictive". None is weak, proper, and in
+        the units of the data (see ``NormalInverseWishart.default``).
+    dirichlet : float, optional
+        Concentration of a symmetric Dirichlet prior of class priors, where these are learnt:
+        as many imagined rows of each class. None counts rows alone.
     priors : None, "uniform", array or {label: p}, default=None
         Class priors; None takes class frequencies.
     costs : array (K, K) or {(action, truth): cost}, optional
@@ -68,6 +80,11 @@ class GaussianClassifier(
     reject_label : object, default=None
         What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
         among text labels.
+    transform : None, "yeo-johnson" or PowerTransform, default=None
+        Change each feature by a monotone power first, fitted to the rows without their labels,
+        or given; densities, samples and posteriors stay those of the rows as they are, means_,
+        covariance_ and coef_ are of transformed rows. ``partial_fit`` keeps the transform of
+        its first chunk. Read it by ``get_params()``: ``est.transform(X)`` is a method.
     temperature : float, default=1.0
         Posteriors are softmax(temperature · log joint): 1 is Bayes, larger is bolder.
     n_jobs : int, optional
@@ -79,12 +96,14 @@ class GaussianClassifier(
         Labels, in the order of every other attribute.
     moments_ : Moments
         What was learnt from the data; add two to merge two fits.
-    model_ : GaussianModel
+    model_ : GaussianModel, StudentModel, DebiasedModel or TransformedModel
         Densities, posterior and samples; estimated from ``moments_`` when first needed.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
     coef_, intercept_ : arrays
         Linear scores of a tied model.
+    family_ : str or None
+        The EDDA code in use, where ``covariance`` is one or "auto".
     scalings_, xbar_, explained_variance_ratio_ : arrays
         Discriminant coordinates: ``transform(X) = (X - xbar_) @ scalings_``.
 
@@ -94,22 +113,26 @@ class GaussianClassifier(
     >>> from suffice import GaussianClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> round(GaussianClassifier(tied=[[0, 1], [2]]).fit(X, y).score(X, y), 3)
-    0.98
+    0.987
     """
 
     def __init__(
         self,
         covariance: str = "full",
-        tied: Any = False,
+        tied: Any = False,  # noqa: FBT002
         divisor: str = "mle",
         *,
         pooling: Any = None,
         shrinkage: Any = None,
         target: str = "diagonal",
+        estimate: str = "plug-in",
+        prior: Any = None,
+        dirichlet: Any = None,
         priors: Any = None,
         costs: Any = None,
         reject_cost: Any = None,
         reject_label: Any = None,
+        transform: Any = None,
         temperature: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -119,10 +142,14 @@ class GaussianClassifier(
         self.pooling = pooling
         self.shrinkage = shrinkage
         self.target = target
+        self.estimate = estimate
+        self.prior = prior
+        self.dirichlet = dirichlet
         self.priors = priors
         self.costs = costs
         self.reject_cost = reject_cost
         self.reject_label = reject_label
+        self.transform = transform
         self.temperature = temperature
         self.n_jobs = n_jobs
 
@@ -130,101 +157,33 @@ class GaussianClassifier(
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
         recipe = self.recipe()
         x, y = checked_table(self, X, y, reset=True)
-        return self._set_moments(self._summarise(x, y, sample_weight, recipe), recipe)
+        power = self.get_params()["transform"]
+        return self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
+        checked_transform(self.get_params()["transform"], moments)
         self.n_features_in_ = moments.n_features
         self.__dict__.pop("feature_names_in_", None)
         if moments.feature_names is not None:
             self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
         return self._set_moments(moments, self.recipe())
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
-        more = self._summarise(x, y, sample_weight, self.recipe(), classes)
+        power = self.get_params()["transform"] if first else self.moments_.transform
+        more = self._summarise(x, y, sample_weight, self.recipe(), power, classes)
         return self._set_moments(more if first else self.moments_ + more)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)
         x, y = checked_table(self, X, y, reset=False)
-        less = self._summarise(x, y, sample_weight, self.recipe())
+        power = self.moments_.transform
+        less = self._summarise(x, y, sample_weight, self.recipe(), power)
         return self._set_moments(self.moments_ - less)
-
-    def predict(self, X: Any) -> Labels:
-        """Return the action of least expected cost for each row: by default the MAP class."""
-        x = checked_rows(self, X)
-        decision = self._decision()
-        if decision.is_map:
-            labels: Labels = self.classes_[self.model_.most_probable(x)]
-            return labels
-        return decision.decode(decision.decide(self.model_.posterior(x)))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return p(class | x), shape (n, K)."""
-        x = checked_rows(self, X)
-        return self.model_.posterior(x)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log p(class | x), shape (n, K), exact far from the data."""
-        x = checked_rows(self, X)
-        return self.model_.log_posterior(x)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the log odds of the second class (n,), or the score of each class (n, K)."""
-        x = checked_rows(self, X)
-        scores = self.model_.scores(x)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def class_log_density(self, X: Any) -> Floats:
-        """Return log p(x | class), shape (n, K)."""
-        x = checked_rows(self, X)
-        return self.model_.class_log_density(x)
-
-    def log_density(self, X: Any) -> Floats:
-        """Return log p(x), shape (n,): low values are outliers."""
-        x = checked_rows(self, X)
-        return self.model_.log_density(x)
-
-    def transform(self, X: Any) -> Floats:
-        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
-        x = checked_rows(self, X)
-        with np.errstate(invalid="ignore", over="ignore"):
-            coordinates = self._space().project(x)
-        if not np.isfinite(coordinates).all():
-            refuse_unusable(x, self.moments_.feature_names)
-        return coordinates
-
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``."""
-        check_is_fitted(self)
-        x, codes = self.model_.sample(n, _generator(random_state))
-        return x, self.classes_[codes]
-
-    def with_priors(self, priors: Any) -> Self:
-        """Return a copy under other priors; nothing is fitted again."""
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        changed.priors = priors
-        known = parse_priors(priors, self.classes_, self.moments_.weights)
-        changed._model = self.model_.with_priors(known)
-        return changed
-
-    def with_costs(
-        self, costs: Any = None, *, reject_cost: Any = None, reject_label: Any = None
-    ) -> Self:
-        """Return a copy that decides by other costs; nothing is fitted again."""
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        changed.costs, changed.reject_cost = costs, reject_cost
-        changed.reject_label = reject_label
-        changed._decision()
-        return changed
 
     def save(self, path: str | Path) -> None:
         """Write a ``.suffice`` file: sums and settings in one zip, never pickle."""
@@ -242,14 +201,20 @@ class GaussianClassifier(
             pooling=self.pooling,
             shrinkage=self.shrinkage,
             target=self.target,
+            estimate=self.estimate,
+            prior=self.prior,
+            dirichlet=self.dirichlet,
             priors=self.priors,
         )
 
-    def _decision(self) -> CostMatrix:
-        return parse_costs(self.costs, self.classes_, self.reject_cost, self.reject_label)
-
     def _summarise(
-        self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, classes: Any = None
+        self,
+        x: Any,
+        y: Any,
+        sample_weight: Any,
+        recipe: Recipe,
+        transform: Any,
+        classes: Any = None,
     ) -> Moments:
         moments = Moments.of(
             x,
@@ -258,6 +223,7 @@ class GaussianClassifier(
             storage="auto" if recipe.storage == "pooled" else recipe.storage,
             fourth=recipe.needs_fourth,
             classes=classes,
+            transform=transform,
             n_threads=self.n_jobs,
         )
         names = getattr(self, "feature_names_in_", None)
@@ -272,39 +238,21 @@ class GaussianClassifier(
             self._decision()
         return self
 
-    def _estimate(self, recipe: Recipe) -> GaussianModel:
+    def _estimate(self, recipe: Recipe) -> ClassModel:
         if not np.isfinite(self.temperature) or self.temperature <= 0:
             msg = f"temperature must be a positive number, got {self.temperature!r}"
             raise InvalidParameterError(msg)
-        return recipe.estimate(self.moments_).with_temperature(float(self.temperature))
+        settled = recipe.settled(self.moments_)
+        self.family_ = settled.family
+        return settled.model(self.moments_).with_temperature(float(self.temperature))
 
     @property
-    def model_(self) -> GaussianModel:
+    def model_(self) -> ClassModel:
         """Densities, posterior and samples, estimated from ``moments_`` when first needed."""
         check_is_fitted(self)
         if "_model" not in vars(self):
             self._model = self._estimate(self.recipe())
         return self._model
-
-    def _space(self) -> DiscriminantSpace:
-        model, moments = self.model_, self.moments_
-        within = model.covariances[0] if model.is_tied else self._pooled_covariance(moments)
-        return DiscriminantSpace.of(model.priors, model.centre, model.offsets, within)
-
-    def _pooled_covariance(self, moments: Moments) -> Any:
-        covariance = "diagonal" if moments.storage == "diagonal" else "full"
-        recipe = Recipe.parse(covariance=covariance, tied=True, divisor=self.divisor)
-        return recipe.estimate(moments).covariances[0]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self._space().scalings.shape[1])
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
 
 
 __all__ = ["GaussianClassifier"]

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import UnknownLabelError
-from suffice.model.likelihood import log_likelihood
+from suffice.errors import InvalidParameterError, UnknownLabelError
 
 if TYPE_CHECKING:
     from suffice.estimation.fisher import DiscriminantSpace
-    from suffice.model import GaussianModel
+    from suffice.model import ClassModel, GaussianModel
     from suffice.model.bayes_error import BayesError
     from suffice.model.geometry import Boundary, GaussianScore
     from suffice.moments import Moments
@@ -22,9 +21,13 @@ if TYPE_CHECKING:
 class GaussianAttributes:
     """Parameters, boundaries and errors of ``model_``."""
 
-    model_: GaussianModel
     moments_: Moments
     classes_: Labels
+
+    @property
+    def model_(self) -> ClassModel:
+        """Densities, posterior and samples."""
+        raise NotImplementedError
 
     def _space(self) -> DiscriminantSpace:
         raise NotImplementedError
@@ -42,16 +45,13 @@ class GaussianAttributes:
     @property
     def covariance_(self) -> Floats:
         """Σ, shape (d, d) if all classes share it, else (K, d, d)."""
-        model = self.model_
-        if model.is_tied:
-            return model.covariances[0].dense()
-        return np.stack([model.covariance_of(k).dense() for k in range(model.n_classes)])
+        return self.model_.covariance_matrices
 
     @property
     def coef_(self) -> Floats:
         """Weights of linear scores: (1, d) for two classes, second against first, else (K, d)."""
         model = self._tied_model("coef_")
-        weights = model.covariances[0].precision_times(model.means)
+        weights: Floats = model.covariances[0].precision_times(model.means)
         return weights[1:] - weights[:1] if len(weights) == 2 else weights
 
     @property
@@ -60,7 +60,7 @@ class GaussianAttributes:
         model = self._tied_model("intercept_")
         weights = model.covariances[0].precision_times(model.means)
         # w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
-        w0 = model.log_priors - 0.5 * np.einsum("kd,kd->k", model.means, weights)
+        w0: Floats = model.log_priors - 0.5 * np.einsum("kd,kd->k", model.means, weights)
         return w0[1:] - w0[:1] if len(w0) == 2 else w0
 
     @property
@@ -78,27 +78,33 @@ class GaussianAttributes:
         """Share of between-class variance along each discriminant coordinate."""
         return self._space().explained_ratio
 
-    def boundary(self, label_a: Any, label_b: Any) -> Boundary:
-        """Return where two classes are equally probable; positive values favour ``label_a``."""
+    def boundary(self, label_a: Any, label_b: Any, *, coordinates: str = "rows") -> Boundary:
+        """Return where two classes are equally probable; positive values favour ``label_a``.
+
+        With a power transform the boundary is a hyperplane or quadric of transformed rows only:
+        ask for it by ``coordinates="transformed"``.
+        """
         from suffice.model.geometry import boundary_between
 
         a, b = self._code(label_a), self._code(label_b)
+        self._check_coordinates(coordinates)
+        model = self.model_.as_gaussian()
         return boundary_between(
-            self._class_score(a),
-            self._class_score(b),
-            tied=bool(self.model_.group_of[a] == self.model_.group_of[b]),
+            _class_score(model, a),
+            _class_score(model, b),
+            tied=bool(model.group_of[a] == model.group_of[b]),
             feature_names=self.moments_.feature_names,
             labels=(self.classes_[a].item(), self.classes_[b].item()),
         )
 
-    def boundaries(self) -> dict[tuple[Any, Any], Boundary]:
+    def boundaries(self, *, coordinates: str = "rows") -> dict[tuple[Any, Any], Boundary]:
         """Return the boundary of every pair of classes, keyed by their labels."""
         pairs = combinations(self.classes_.tolist(), 2)
-        return {(a, b): self.boundary(a, b) for a, b in pairs}
+        return {(a, b): self.boundary(a, b, coordinates=coordinates) for a, b in pairs}
 
     def log_likelihood(self) -> float:
         """Return Σ log p(x, y) of the training rows, from the moments alone."""
-        return log_likelihood(self.model_, self.moments_)
+        return self.model_.log_likelihood(self.moments_)
 
     def aic(self) -> float:
         """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""
@@ -111,24 +117,25 @@ class GaussianAttributes:
 
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
         """Return the error of the best rule if the model were true."""
-        from suffice.model.bayes_error import bayes_error
+        return self.model_.bayes_error(n_samples, np.random.default_rng(random_state))
 
-        return bayes_error(self.model_, n_samples, np.random.default_rng(random_state))
-
-    def _class_score(self, k: int) -> GaussianScore:
-        from suffice.model.geometry import GaussianScore
-
-        sigma = self.model_.covariance_of(k)
-        log_prior = float(self.model_.log_priors[k])
-        return GaussianScore(
-            self.model_.means[k], sigma.dense_precision(), sigma.log_det, log_prior
-        )
+    def _check_coordinates(self, coordinates: str) -> None:
+        if coordinates not in ("rows", "transformed"):
+            msg = f"coordinates must be 'rows' or 'transformed', got {coordinates!r}"
+            raise InvalidParameterError(msg)
+        if coordinates == "rows" and self.moments_.transform is not None:
+            msg = (
+                "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
+                "for boundary(a, b, coordinates='transformed') and evaluate it at "
+                "moments_.transform.apply(X)"
+            )
+            raise InvalidParameterError(msg)
 
     def _tied_model(self, name: str) -> GaussianModel:
-        if not self.model_.is_tied:
+        if self.model_.shared_covariance is None:
             msg = f"{name} exists only where all classes share one covariance (tied=True)"
             raise AttributeError(msg)
-        return self.model_
+        return self.model_.as_gaussian()
 
     def _code(self, label: Any) -> int:
         found = np.flatnonzero(self.classes_ == label)
@@ -136,3 +143,10 @@ class GaussianAttributes:
             msg = f"label {label!r} is not one of the classes {self.classes_.tolist()}"
             raise UnknownLabelError(msg)
         return int(found[0])
+
+
+def _class_score(model: GaussianModel, k: int) -> GaussianScore:
+    from suffice.model.geometry import GaussianScore
+
+    sigma, log_prior = model.covariance_of(k), float(model.log_priors[k])
+    return GaussianScore(model.means[k], sigma.dense_precision(), sigma.log_det, log_prior)

@@ -1,6 +1,19 @@
 """The fitted object: densities, posteriors, samples, boundaries."""
 
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
+from suffice.model.debiased import DebiasedModel
 from suffice.model.gaussian import GaussianModel
+from suffice.model.protocol import ClassModel
+from suffice.model.student import StudentModel
+from suffice.model.transformed import TransformedModel
 
-__all__ = ["Covariance", "DiagonalCovariance", "FullCovariance", "GaussianModel"]
+__all__ = [
+    "ClassModel",
+    "Covariance",
+    "DebiasedModel",
+    "DiagonalCovariance",
+    "FullCovariance",
+    "GaussianModel",
+    "StudentModel",
+    "TransformedModel",
+]

@@ -11,6 +11,7 @@ from suffice.model.covariance import FullCovariance
 
 if TYPE_CHECKING:
     from suffice.model.gaussian import GaussianModel
+    from suffice.model.protocol import ClassModel
     from suffice.typing import Floats
 
 
@@ -27,7 +28,12 @@ class BayesError(float):
 
     @classmethod
     def of(
-        cls, value: float, pair_bounds: Floats, *, standard_error: float = 0.0, n_samples: int = 0
+        cls,
+        value: float,
+        pair_bounds: Floats,
+        *,
+        standard_error: float = 0.0,
+        n_samples: int = 0,
     ) -> BayesError:
         """Return the error with its account; no samples means exact."""
         error = cls(value)
@@ -47,15 +53,28 @@ class BayesError(float):
         return f"{float(self):.6g} ({how})"
 
 
-def bayes_error(model: GaussianModel, n_samples: int, rng: np.random.Generator) -> BayesError:
+def gaussian_error(model: GaussianModel, n_samples: int, rng: np.random.Generator) -> BayesError:
     """Return E[1 − max_k p(k | x)]: exact for two tied classes, else by simulation."""
     bounds = bhattacharyya_bounds(model)
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
         return BayesError.of(_two_tied(model, int(present[0]), int(present[1])), bounds)
+    return simulated_error(model, n_samples, rng, bounds)
+
+
+def simulated_error(
+    model: ClassModel, n_samples: int, rng: np.random.Generator, bounds: Floats | None = None
+) -> BayesError:
+    """Return E[1 − max_k p(k | x)] by simulation, and so the pairs' bounds if not given."""
     x, _ = model.sample(n_samples, rng)
+    p = model.with_temperature(1.0).posterior(x)
     # averaging 1 − max p, not 0 or 1, has less variance and the same mean
-    losses = 1 - model.with_temperature(1.0).posterior(x).max(1)
+    losses = 1 - p.max(1)
+    if bounds is None:
+        # ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x))
+        root = np.sqrt(p)
+        bounds = root.T @ root / n_samples
+        np.fill_diagonal(bounds, 0.0)
     se = float(losses.std() / np.sqrt(n_samples))
     return BayesError.of(float(losses.mean()), bounds, standard_error=se, n_samples=n_samples)
 

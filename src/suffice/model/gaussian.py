@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.linalg import LOG_2PI
+from suffice.model.likelihood import log_likelihood
 from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
 from suffice.model.scoring import Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from suffice.model.bayes_error import BayesError
     from suffice.model.covariance import Covariance
+    from suffice.moments import Moments
     from suffice.typing import Codes, Floats
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +106,23 @@ class GaussianModel:
     def n_parameters(self) -> int:
         """Number of free parameters: priors, means and covariances."""
         k, d = self.offsets.shape
-        return k - 1 + k * d + self.n_covariance_parameters
+        return int(k - 1 + k * d + self.n_covariance_parameters)
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        """Σ, shape (d, d) if all classes share it, else (K, d, d)."""
+        if self.is_tied:
+            return self.covariances[0].dense()
+        return np.stack([self.covariance_of(k).dense() for k in range(self.n_classes)])
+
+    @property
+    def shared_covariance(self) -> Covariance | None:
+        """Σ of all classes, where they share one."""
+        return self.covariances[0] if self.is_tied else None
 
     def covariance_of(self, k: int) -> Covariance:
         """Return Σ_k."""
-        return self.covariances[self.group_of[k]]
+        return self.covariances[int(self.group_of[k])]
 
     def with_priors(self, priors: Floats) -> GaussianModel:
         """Return the same densities under other priors."""
@@ -168,6 +182,20 @@ class GaussianModel:
             rows = self.group_of[k] == g
             x[rows] = covariance.colorize(x[rows])
         return self.centre + (x + self.offsets[k]), k
+
+    def as_gaussian(self) -> GaussianModel:
+        """Return itself."""
+        return self
+
+    def log_likelihood(self, moments: Moments) -> float:
+        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
+        return log_likelihood(self, moments)
+
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
+        """Return the error of the best rule if the model were true."""
+        from suffice.model.bayes_error import gaussian_error
+
+        return gaussian_error(self, n_samples, rng)
 
     @cached_property
     def _scorer(self) -> Scorer:

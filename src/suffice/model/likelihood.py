@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.model.gaussian import LOG_2PI
+from suffice.linalg import LOG_2PI
 
 if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
@@ -42,8 +42,6 @@ def _trace(covariance: Covariance, moments: Moments, members: Codes, n_groups: i
     if moments.storage == "diagonal":
         unit = covariance.whiten(np.eye(moments.n_features))
         return float(np.square(unit).sum(0) @ moments.diagonals[members].sum(0))
-    scatter: Floats = (
-        moments.pooled_scatter if n_groups == 1 else moments.scatters[members].sum(0)
-    )
+    scatter: Floats = moments.pooled_scatter if n_groups == 1 else moments.scatters[members].sum(0)
     # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj
     return float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))

@@ -61,19 +61,24 @@ class Warp:
         return Warp(self.transform, self.log_slopes * factor)
 
 
+def check_transform(transform: Any) -> None:
+    """Refuse what names no transform."""
+    known = transform is None or isinstance(transform, PowerTransform)
+    if not known and not (isinstance(transform, str) and transform == "yeo-johnson"):
+        msg = f"transform must be None, 'yeo-johnson' or a PowerTransform, got {transform!r}"
+        raise InvalidParameterError(msg)
+
+
 def parse_transform(transform: Any, x: Matrix, w: Floats | None) -> PowerTransform | None:
     """Return the transform that users name, fitted to the rows where it is not given."""
+    check_transform(transform)
     if transform is None:
         return None
-    if isinstance(transform, PowerTransform):
-        if transform.n_features != x.shape[1]:
-            msg = f"the transform knows {transform.n_features} features, X has {x.shape[1]}"
-            raise FeatureMismatchError(msg)
-        return transform
-    if isinstance(transform, str) and transform == "yeo-johnson":
-        return PowerTransform.of(x, w)
-    msg = f"transform must be None, 'yeo-johnson' or a PowerTransform, got {transform!r}"
-    raise InvalidParameterError(msg)
+    power = transform if isinstance(transform, PowerTransform) else PowerTransform.of(x, w)
+    if power.n_features != x.shape[1]:
+        msg = f"the transform knows {power.n_features} features, X has {x.shape[1]}"
+        raise FeatureMismatchError(msg)
+    return power
 
 
 def check_coordinates(a: Warp | None, b: Warp | None) -> None:

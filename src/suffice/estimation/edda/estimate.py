@@ -120,9 +120,7 @@ def bic(log_likelihood: float, n_parameters: int, n_rows: float) -> float:
     return float(2 * log_likelihood - n_parameters * np.log(n_rows))
 
 
-def _checked(
-    weights: Floats, scatters: Floats, tol: float, max_iter: int
-) -> tuple[Floats, Floats]:
+def _checked(weights: Floats, scatters: Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
     """Return weights and symmetric scatters as floats, or say what is wrong with them."""
     n, w = np.asarray(weights, dtype=float), np.asarray(scatters, dtype=float)
     if n.ndim != 1 or w.ndim != 3 or w.shape != (len(n), w.shape[-1], w.shape[-1]):

@@ -31,9 +31,7 @@ class Task:
         """Say which classes leave the likelihood of this family without a maximum."""
         k, w = classes.tolist(), self.weights[classes].tolist()
         who = f"class {k[0]} (weight {w[0]:g})" if len(k) == 1 else f"classes {k} (weights {w})"
-        msg = (
-            f"family {self.code!r} has no maximum-likelihood covariance: {who}: {found}; {CURE}"
-        )
+        msg = f"family {self.code!r} has no maximum-likelihood covariance: {who}: {found}; {CURE}"
         raise InvalidInputError(msg)
 
 

@@ -65,7 +65,13 @@ class NormalInverseWishart:
 
     @classmethod
     def default(
-        cls, weights: Floats, means: Floats, pooled: Floats, *, mean_strength: float = 0.01
+        cls,
+        weights: Floats,
+        means: Floats,
+        pooled: Floats,
+        *,
+        mean_strength: float = 0.01,
+        quiet: bool = False,
     ) -> NormalInverseWishart:
         """Return a weak proper prior that follows the units of the features.
 
@@ -73,14 +79,14 @@ class NormalInverseWishart:
         The mean is the mean of all rows, ν = d + 2 is the least whole number with a finite
         expectation, and E Σ is the diagonal of the pooled within-class covariance (divisor n).
         A feature without spread within classes takes its spread over all rows, and one without
-        any spread takes one, with a warning.
+        any spread takes one, with a warning unless ``quiet``.
         """
         n, d = weights.sum(), means.shape[1]
         m = weights @ means / n
         within = np.diagonal(pooled) / n
         total = within + weights @ np.square(means - m) / n
         scale = np.where(within > NO_SPREAD * total, within, total)
-        return cls(m, mean_strength, np.diag(_positive(scale)), d + 2.0)
+        return cls(m, mean_strength, np.diag(_positive(scale, quiet=quiet)), d + 2.0)
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
@@ -112,19 +118,29 @@ class NormalInverseWishart:
         # Σ = Ψ / (ν + d + 1 + number of means)
         return self.scale / (self.degrees + len(self.mean) + 1 + self.n_means)
 
+    @property
+    def predictive_degrees(self) -> float:
+        """Return the degrees of freedom f of the predictive density; none is proper if f ≤ 0."""
+        # f = ν − d + 1
+        return self.degrees - len(self.mean) + 1
+
     def predictive(self) -> StudentT:
         """Return the density of the next row, (μ, Σ) integrated out."""
-        d, kappa = len(self.mean), self.mean_strength
-        # t with f = ν − d + 1 at m, shape Ψ (κ + 1) / (κ f)
-        f = self.degrees - d + 1
+        f, kappa = self.predictive_degrees, self.mean_strength
         if not (f > 0 and kappa > 0) or scaled_cholesky(self.scale) is None:
-            msg = (
-                f"no proper predictive density of {d} features from {self.degrees:g} degrees "
-                f"of freedom (more than {d - 1} are needed, and a scale of full rank): "
-                "collect more rows, drop constant or duplicated columns, or use a proper prior"
-            )
-            raise InvalidInputError(msg)
+            raise InvalidInputError(self.improper)
+        # t with f degrees at m, shape Ψ (κ + 1) / (κ f)
         return StudentT(f, self.mean, self.scale * ((kappa + 1) / (kappa * f)))
+
+    @property
+    def improper(self) -> str:
+        """Return what to say where the predictive density is not proper."""
+        d = len(self.mean)
+        return (
+            f"no proper predictive density of {d} features from {self.degrees:g} degrees "
+            f"of freedom (more than {d - 1} are needed, and a scale of full rank): "
+            "collect more rows, drop constant or duplicated columns, or use a proper prior"
+        )
 
 
 def posteriors(
@@ -160,10 +176,10 @@ def predictives(learned: Sequence[NormalInverseWishart]) -> tuple[StudentT, ...]
     return each_class(NormalInverseWishart.predictive, learned)
 
 
-def _positive(variances: Floats) -> Floats:
+def _positive(variances: Floats, *, quiet: bool) -> Floats:
     """Return variances, one where there is none, and say which features these are."""
     flat = np.flatnonzero(variances <= 0)
-    if len(flat):
+    if len(flat) and not quiet:
         msg = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
         warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
     return np.where(variances > 0, variances, 1.0)

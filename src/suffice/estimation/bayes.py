@@ -1,0 +1,120 @@
+"""Bayesian learning: parameters at the mode of their posterior, or integrated out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.estimation.groups import full_groups
+from suffice.estimation.learning import gaussian_model
+from suffice.estimation.niw.learning import tied_posteriors
+from suffice.estimation.structures import factored, resolved_variances
+from suffice.linalg import inverse_lower, scaled_cholesky
+from suffice.model.covariance import FullCovariance
+from suffice.model.student import StudentModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from suffice.estimation.evidence import Evidence
+    from suffice.estimation.niw.beliefs import Belief
+    from suffice.estimation.niw.learning import NormalInverseWishart
+    from suffice.estimation.structures import Dials, Structure
+    from suffice.model.gaussian import GaussianModel
+
+
+@dataclass(frozen=True, slots=True)
+class MostProbable:
+    """Parameters at the mode of their posterior."""
+
+    belief: Belief
+
+    def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> GaussianModel:  # noqa: ARG002
+        """Return the Gaussian model of the most probable means and covariances."""
+        learned = posteriors_by_group(evidence, self.belief)
+        firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
+        for posterior in firsts:
+            _require_mode(posterior)
+        sigmas = np.stack([posterior.map_covariance for posterior in firsts])
+        diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
+        variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
+        covariances, gaps = factored(sigmas, variances, evidence.moments)
+        means = np.stack([posterior.map_mean for posterior in learned])
+        return gaussian_model(evidence, structure, means, covariances, gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictive:
+    """Parameters integrated out."""
+
+    belief: Belief
+
+    def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> StudentModel:  # noqa: ARG002
+        """Return the Student t model of the next row."""
+        learned = posteriors_by_group(evidence, self.belief)
+        scales = [_scale(evidence, learned, g) for g in range(evidence.n_groups)]
+        # a class without rows is known by a proper prior, or not at all
+        known = evidence.present | (self.belief.is_proper & (evidence.priors > 0))
+        strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
+        degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
+        _require_proper(evidence, learned, (degrees > 0) & (strengths > 0))
+        with np.errstate(divide="ignore"):
+            log_priors = np.log(np.where(known, evidence.priors, 0.0))
+        return StudentModel(
+            log_priors,
+            evidence.moments.grand_mean,
+            np.stack([posterior.mean for posterior in learned]),
+            tuple(scales),
+            evidence.group_of,
+            degrees,
+            strengths / (strengths + 1),  # s = κ / (κ + 1)
+        )
+
+
+def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInverseWishart]:
+    """Return what is known of each class about the grand mean; groups share scale and degrees."""
+    moments = evidence.moments
+    learned: list[NormalInverseWishart | None] = [None] * moments.n_classes
+    for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
+        members = evidence.members(g)
+        n_means = max(int(evidence.present[members].sum()), 1)
+        prior = belief.about(moments, n_means=n_means, quiet=evidence.quiet or g > 0)
+        weights, means = moments.weights[members], moments.centred_means[members]
+        for k, posterior in zip(
+            members, tied_posteriors(prior, weights, means, scatter), strict=True
+        ):
+            learned[k] = posterior
+    return [posterior for posterior in learned if posterior is not None]
+
+
+def _scale(evidence: Evidence, learned: Sequence[NormalInverseWishart], g: int) -> FullCovariance:
+    """Return Ψ of a group, factored."""
+    members = evidence.members(g)
+    factor = scaled_cholesky(learned[members[0]].scale)
+    if factor is None:
+        msg = f"{evidence.named(members)}: {learned[members[0]].improper}"
+        raise InvalidInputError(msg)
+    return FullCovariance(factor, inverse_lower(factor))
+
+
+def _require_proper(
+    evidence: Evidence,
+    learned: Sequence[NormalInverseWishart],
+    proper: np.ndarray[Any, np.dtype[np.bool_]],
+) -> None:
+    for k in np.flatnonzero(~proper)[:1]:
+        msg = f"{evidence.named(np.array([k]))}: {learned[k].improper}"
+        raise InvalidInputError(msg)
+
+
+def _require_mode(posterior: NormalInverseWishart) -> None:
+    total = posterior.degrees + len(posterior.mean) + 1 + posterior.n_means
+    if not total > 0:
+        msg = (
+            f"prior leaves {posterior.degrees:g} degrees of freedom, too few for a most probable "
+            "covariance: use a prior of more degrees, or more rows"
+        )
+        raise InvalidParameterError(msg)

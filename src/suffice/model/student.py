@@ -1,0 +1,182 @@
+"""Class-conditional Student t densities: Gaussian classes whose parameters are integrated out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from scipy.special import gammaln
+
+from suffice.errors import InvalidParameterError, MissingStatisticsError
+from suffice.model.bayes_error import simulated_error
+from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
+from suffice.model.scoring import Scorer
+from suffice.model.tails import Tailed
+
+if TYPE_CHECKING:
+    from suffice.model.bayes_error import BayesError
+    from suffice.model.covariance import Covariance
+    from suffice.model.readout import Readout
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class StudentModel:
+    r"""Class k has prior :math:`\pi_k` and a Student t density with :math:`f_k` degrees.
+
+    .. math::  \log t_k(x) = c_k - \tfrac{f_k + d}{2} \log(1 + s_k \Delta_k^2), \quad
+               \Delta_k^2 = (x - m_k)^\top \Psi_k^{-1} (x - m_k), \quad
+               s_k = \kappa_k / (\kappa_k + 1)
+
+    Ψ and κ are those of the Normal–inverse-Wishart posterior; classes of one group share Ψ.
+    Its verbs are those of ``GaussianModel``.
+
+    References
+    ----------
+    Geisser (1964), *JRSS B* 26, 69–76.
+    """
+
+    log_priors: Floats  # log π  (K,)
+    centre: Floats  # (d,)
+    offsets: Floats  # m − centre  (K, d)
+    scales: tuple[Covariance, ...]  # Ψ  (G,)
+    group_of: Codes  # group of each class  (K,)
+    degrees: Floats  # f  (K,)
+    shares: Floats  # s  (K,)
+    temperature: float = 1.0
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.log_priors)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self.centre)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters integrated out: priors, means and covariances."""
+        k, d = self.offsets.shape
+        return int(k - 1 + k * d + len(self.scales) * d * (d + 1) // 2)
+
+    @property
+    def priors(self) -> Floats:
+        """π, shape (K,)."""
+        return np.exp(self.log_priors)
+
+    @property
+    def means(self) -> Floats:
+        """m, shape (K, d)."""
+        return self.centre + self.offsets
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        """Covariances of the densities, (K, d, d); infinite where f_k ≤ 2."""
+        dense = np.stack([scale.dense() for scale in self.scales])[self.group_of]
+        # shape = Ψ / (s f),  covariance = shape · f / (f − 2)
+        with np.errstate(divide="ignore"):
+            factor = np.where(self.degrees > 2, 1 / (self.shares * (self.degrees - 2)), np.inf)
+        spread: Floats = dense * factor[:, None, None]
+        return spread
+
+    @property
+    def shared_covariance(self) -> None:
+        """None: even where classes share Ψ, those with more rows have tighter densities."""
+        return
+
+    def with_priors(self, priors: Floats) -> StudentModel:
+        """Return the same densities under other priors."""
+        with np.errstate(divide="ignore"):
+            return replace(self, log_priors=np.log(priors))
+
+    def with_temperature(self, temperature: float) -> StudentModel:
+        """Return the same scores under another temperature t: softmax(t · a)."""
+        return replace(self, temperature=temperature)
+
+    def posterior(self, x: Any) -> Floats:
+        """Return p(k | x), shape (n, K)."""
+        return self._read(x, Posterior(self.temperature))
+
+    def log_posterior(self, x: Any) -> Floats:
+        """Return log p(k | x), shape (n, K), exact far from the data."""
+        return self._read(x, LogPosterior(self.temperature))
+
+    def scores(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k, shape (n, K)."""
+        return self._read(x, Joint())
+
+    def most_probable(self, x: Any) -> Codes:
+        """Return argmax_k p(k | x), shape (n,)."""
+        return self._read(x, Argmax()).astype(np.intp, copy=False)
+
+    def log_joint(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k, shape (n, K)."""
+        return self._read(x, Joint())
+
+    def class_log_density(self, x: Any) -> Floats:
+        """Return log p(x | k), shape (n, K)."""
+        return replace(self, log_priors=np.zeros(self.n_classes))._read(x, Joint())
+
+    def log_density(self, x: Any) -> Floats:
+        """Return log p(x), shape (n,)."""
+        return self._read(x, LogDensity())
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """Draw n pairs (x, k): a class from π, then x from its Student t."""
+        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
+        z = rng.standard_normal((n, self.n_features))
+        # x = m + Ψ^½ z / √(s χ²_f)
+        z /= np.sqrt(self.shares[k] * rng.chisquare(self.degrees[k]))[:, None]
+        for g, scale in enumerate(self.scales):
+            rows = self.group_of[k] == g
+            z[rows] = scale.colorize(z[rows])
+        return self.centre + (z + self.offsets[k]), k
+
+    def as_gaussian(self) -> NoReturn:
+        """Refuse: surfaces between Student t densities are no quadrics."""
+        msg = (
+            "predictive densities are Student t, and where two of them are equal is no hyperplane "
+            "or quadric: use estimate='map' or 'plug-in' for boundaries and coefficients"
+        )
+        raise InvalidParameterError(msg)
+
+    def log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
+        """Refuse: a product of Student t densities is no function of sums."""
+        msg = (
+            "the likelihood of predictive densities cannot be read from moments: add up log_joint "
+            "of the rows, or use estimate='map' or 'plug-in'"
+        )
+        raise MissingStatisticsError(msg)
+
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
+        """Return the error of the best rule if the model were true, by simulation."""
+        return simulated_error(self, n_samples, rng)
+
+    def _read(self, x: Any, readout: Readout) -> Floats:
+        tailed = Tailed(readout, self.log_priors + self._constants, self._powers, self.shares)
+        return self._scorer.score(x, tailed)  # type: ignore[arg-type]
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        scales = [self.scales[g] for g in self.group_of]
+        return Scorer.of(np.zeros(self.n_classes), self.offsets, scales, origin=self.centre)
+
+    @cached_property
+    def _powers(self) -> Floats:
+        powers: Floats = (self.degrees + self.n_features) / 2
+        return powers
+
+    @cached_property
+    def _constants(self) -> Floats:
+        """Log density of each class at its m_k, shape (K,)."""
+        d = self.n_features
+        log_dets = np.array([scale.log_det for scale in self.scales])[self.group_of]
+        # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
+        gammas = gammaln(self._powers) - gammaln(self.degrees / 2)
+        constants: Floats = gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
+        return constants
