@@ -30,9 +30,7 @@ def test_gradient_and_hessian_agree_with_finite_differences(
     slope = numeric_gradient(lambda p: objective.evaluate(p).loss, phi)
     np.testing.assert_allclose(point.gradient, slope, rtol=1e-5, atol=1e-5)
     for i, index in enumerate(np.ndindex(*phi.shape)):
-        row = numeric_gradient(
-            lambda p, index=index: objective.evaluate(p).gradient[index], phi
-        )
+        row = numeric_gradient(lambda p, index=index: objective.evaluate(p).gradient[index], phi)
         np.testing.assert_allclose(point.hessian[i], row.ravel(), rtol=1e-5, atol=1e-5)
 
 

@@ -37,9 +37,7 @@ def test_every_solver_records_its_way_in_original_units(hours, solver):
     assert path.names == ("intercept", "x0")
     assert path.losses[0] == pytest.approx(20 * np.log(2))
     assert path.losses[-1] == pytest.approx(8.0298784643446748, abs=1e-3)
-    np.testing.assert_allclose(
-        path.parameters[-1], [fit.intercept_[0], fit.coef_[0, 0]], atol=1e-3
-    )
+    np.testing.assert_allclose(path.parameters[-1], [fit.intercept_[0], fit.coef_[0, 0]], atol=1e-3)
     # the landscape is the loss that was walked on
     np.testing.assert_allclose(path.landscape(path.parameters), path.losses, rtol=1e-12)
 

@@ -126,9 +126,7 @@ def test_the_criterion_and_its_gradient_agree():
     _, gradient = criterion(rows, rule, w)
     for j in range(3):
         step = np.eye(3)[None, j] * h
-        slope = (criterion(rows, rule, w + step)[0] - criterion(rows, rule, w - step)[0]) / (
-            2 * h
-        )
+        slope = (criterion(rows, rule, w + step)[0] - criterion(rows, rule, w - step)[0]) / (2 * h)
         assert gradient[0, j] == pytest.approx(slope, rel=1e-5)
 
 

@@ -41,8 +41,7 @@ def test_stochastic_descent_is_seeded(rows_and_codes, problem):
     task = problem(*rows_and_codes(100, 2, 2), l2=1.0)
     rule = Stopping(tol=1e-12, max_iter=3)
     first, again, other = (
-        StochasticDescent(seed=s).solve(task, Zero().phi(task), rule).point.phi
-        for s in (1, 1, 2)
+        StochasticDescent(seed=s).solve(task, Zero().phi(task), rule).point.phi for s in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -63,8 +62,7 @@ def test_the_lda_start_saves_at_least_two_newton_steps(rows_and_codes, problem):
     x = rng.normal(size=(4000, 5)) + 1.3 * codes[:, None]
     task = problem(x, codes)
     near, far = (
-        Newton().solve(task, start.phi(task), Newton.default).n_iter
-        for start in (Lda(), Zero())
+        Newton().solve(task, start.phi(task), Newton.default).n_iter for start in (Lda(), Zero())
     )
     assert near <= far - 2
 
@@ -111,6 +109,13 @@ def test_a_descent_can_stop_on_the_change_of_the_log_likelihood(rows_and_codes, 
     losses = found.trace.losses
     assert found.converged
     assert abs(losses[-1] - losses[-2]) < 0.5 <= abs(losses[-2] - losses[-3])
+
+
+def test_newton_stops_where_arithmetic_ends(rows_and_codes, problem):
+    task = problem(*rows_and_codes(200, 3, 3))
+    found = Newton().solve(task, Lda().phi(task), Stopping(tol=1e-300, max_iter=100))
+    assert found.converged
+    assert found.n_iter < 15
 
 
 def test_the_quasi_newton_metric_may_be_a_bound(rows_and_codes, problem, monkeypatch):

@@ -269,6 +269,13 @@ class TestStreams:
         before = fit.coef_
         fit.partial_fit(X[1500:], y[1500:])
         assert 0 < np.abs(fit.coef_ - before).max() < 0.5
+        assert not hasattr(fit, "log_likelihood_")
+        with pytest.raises(InvalidParameterError, match=r"summary\(X, y\)"):
+            fit.summary()
+
+    def test_balanced_classes_need_all_rows(self):
+        with pytest.raises(InvalidParameterError, match="all rows at once"):
+            LogisticRegression(class_weight="balanced").partial_fit(*noisy())
 
     def test_unknown_labels_and_other_features_are_refused(self):
         X, y = noisy()

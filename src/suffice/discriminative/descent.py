@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SUFFICIENT = 1e-4
 _ROUNDING = 1e-12
+_INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
 
 
 P = TypeVar("P", bound=Point)
@@ -48,6 +49,8 @@ class Stopping:
     def met(self, gradient_norm: float, before: Step[P] | None, now: Step[P]) -> bool:
         """Return whether the descent has arrived."""
         if gradient_norm <= self.tol and now.decrement <= self.tol:
+            return True
+        if 0 < now.decrement <= _INVISIBLE * now.point.loss:
             return True
         if self.epsilon is None or before is None:
             return False

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 _MANY_FEATURES = 3000  # above this, moments keep variances only
+_OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
 
 
 class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
@@ -96,6 +97,9 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
     separation_ : Separation or None
         How the classes are separated, if l2=0 was asked for and they are.
     path_ : Path or None
+
+    ``n_iter_``, ``converged_``, ``gradient_norm_``, ``log_likelihood_`` and ``path_`` describe a
+    ``fit``; after ``partial_fit`` there are none.
 
     References
     ----------
@@ -165,14 +169,15 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         )
         return self._accept(table, fit)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch by stochastic gradient steps, whatever the solver.
 
         ``classes`` lists all labels; the first batch needs it unless it has them all. Standard
         units are those of all rows so far, and settle as rows come in.
         """
+        if isinstance(self.class_weight, str):
+            msg = "class_weight='balanced' needs all rows at once: pass {label: weight} instead"
+            raise InvalidParameterError(msg)
         first = "_stream" not in vars(self)
         x, seen, codes = coded_table(self, X, y, reset=first)
         if first:
@@ -182,6 +187,9 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         rows = (table.x, table.codes, table.weight)
         self._stream = self._stream.fed(*rows, more, self._stochastic(), self._penalty())
         self._set_coefficients(self._stream.average)
+        self._inference = None
+        for name in _OF_A_FIT:
+            self.__dict__.pop(name, None)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -230,7 +238,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
 
     def _set_coefficients(self, beta: Floats) -> None:
         rows = symmetric(beta)
-        self.intercept_, self.coef_ = rows[:, 0], rows[:, 1:]
+        self.intercept_, self.coef_ = rows[:, 0].copy(), rows[:, 1:].copy()
 
     def _beta(self) -> Floats:
         return against_first(np.column_stack([self.intercept_, self.coef_]))
@@ -254,7 +262,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         require_two(nothing.classes)
         self.classes_ = nothing.classes
         self._stream = Stream.before(nothing)
-        self.l2_, self._inference = self._penalty(), None
+        self.l2_ = self._penalty()
 
     def _batch(self, x: Any, seen: Any, codes: Any, sample_weight: Any) -> Table:
         """Return a batch coded by the classes of the stream."""

@@ -29,10 +29,13 @@ def _aliased(estimator: Any, fit: LogisticFit) -> str:
     columns = fit.problem.aliased
     if not len(columns):
         return ""
+    named = column_names(estimator, columns)
+    if fit.l2 > 0:
+        return f"columns {named}: constant, so their coefficients are set to zero; drop them"
     return (
-        f"the data cannot tell the coefficients of columns {column_names(estimator, columns)}: "
-        "they are constant, or combinations of other columns; they are set to zero. "
-        "Drop them, or set l2 > 0 to share the effect among combined columns"
+        f"the data cannot tell the coefficients of columns {named}: they are constant, or "
+        "combinations of other columns, and are set to zero. Drop them, or set l2 > 0 to share "
+        "the effect among combined columns"
     )
 
 
