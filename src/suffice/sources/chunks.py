@@ -39,6 +39,11 @@ class Chunk:
         labels: Labels = self.classes[self.codes]
         return labels
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The features as a frame with names."""
+        return pl.DataFrame(self.x, schema=list(self.names))
+
     def moments(self, **options: Any) -> Moments:
         """Return the sums of these rows."""
         if self.weight is not None and not self.weight.any():

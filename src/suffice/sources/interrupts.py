@@ -23,12 +23,12 @@ def deferred() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _noted.clear()
     before = signal.signal(signal.SIGINT, _note)
     try:
         yield
         heed()
     finally:
+        _noted.clear()
         signal.signal(signal.SIGINT, before)
 
 

@@ -1,0 +1,54 @@
+"""``suffice boundary``: where two classes are equally probable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.command import Command
+from suffice.cli.options import file_argument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from suffice.cli.terminal import Terminal
+
+
+@click.command(
+    "boundary",
+    cls=Command,
+    examples=[
+        "suffice boundary iris.suffice versicolor virginica",
+        "suffice boundary iris.suffice setosa virginica --latex",
+    ],
+)
+@file_argument("model")
+@click.argument("class_a", metavar="A")
+@click.argument("class_b", metavar="B")
+@click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True)
+@click.option("--latex", is_flag=True, help="Write the equation in LaTeX.")
+@click.pass_obj
+def command(
+    terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int, *, latex: bool
+) -> None:
+    """Print where two classes are equally probable.
+
+    The left-hand side is positive where A is the more probable.
+    """
+    from suffice.cli.files import label_named, load_model
+
+    fitted = load_model(model)
+    labels = [label_named(fitted.classes_, text) for text in (class_a, class_b)]
+    border = fitted.boundary(*labels)
+    text = border.latex(digits) if latex else border.equation(digits)
+    document = {"kind": type(border).__name__, "labels": labels, "equation": text}
+    terminal.result({**document, **_numbers(border)}, text)
+
+
+def _numbers(border: Any) -> dict[str, Any]:
+    """Return the arrays a boundary is made of."""
+    from dataclasses import fields
+
+    values = {field.name: getattr(border, field.name) for field in fields(border)}
+    return {name: value for name, value in values.items() if hasattr(value, "tolist")}

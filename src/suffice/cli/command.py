@@ -1,0 +1,86 @@
+"""What every subcommand shares: quiet, JSON and debug options, and errors in one line."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import traceback
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli import INTERRUPTED
+from suffice.cli.terminal import Terminal
+from suffice.errors import SufficeError, SufficeWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SHARED = (
+    (["-q", "--quiet"], "No notes and no progress, errors only."),
+    (["--json"], "Print the result as JSON on standard output."),
+    (["--debug"], "Show the traceback of an error."),
+)
+
+
+class Command(click.Command):
+    """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+        self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on a line of its own."""
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; turn whatever it raises into one line and an exit code."""
+        quiet, json, debug = (ctx.params.pop(name) for name in ("quiet", "json", "debug"))
+        ctx.obj = Terminal(quiet=quiet, json=json)
+        try:
+            with _notes(ctx.obj):
+                return super().invoke(ctx)
+        except (click.exceptions.Exit, click.ClickException):
+            raise
+        except KeyboardInterrupt:
+            ctx.obj.error("interrupted: no output was written")
+            ctx.exit(INTERRUPTED)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise
+            if debug:
+                traceback.print_exc(file=sys.stderr)
+            ctx.obj.error(told(error))
+            ctx.exit(1)
+
+
+def told(error: Exception) -> str:
+    """Return an error as one line that says what and how to fix it."""
+    text = " ".join(str(error).split())
+    if isinstance(error, SufficeError):
+        return text
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename!r}: check the path"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {error.strerror or text}"
+    if isinstance(error, MemoryError):
+        return "not enough memory: use fewer columns, or a command that streams such as summarize"
+    kind = type(error).__name__
+    return f"unexpected {kind}: {text}; run again with --debug to see where"
+
+
+@contextmanager
+def _notes(terminal: Terminal) -> Iterator[None]:
+    """Show the library's warnings as notes, and no others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", SufficeWarning)
+        warnings.showwarning = lambda message, *_, **__: terminal.note(str(message))
+        yield

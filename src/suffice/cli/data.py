@@ -1,0 +1,84 @@
+"""The rows a person names on the command line, with all that was said about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suffice.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from suffice.cli.terminal import Terminal
+    from suffice.moments import Moments
+    from suffice.sources import Reading
+    from suffice.sources.chunks import Chunk
+    from suffice.sources.roles import Roles
+    from suffice.sources.source import Source
+
+_ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A source by name, the roles of its columns, and how its text is written."""
+
+    name: str
+    target: str | None = None
+    feature: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    weight: str | None = None
+    ids: tuple[str, ...] = ()
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is a model or moments file rather than rows."""
+        path = Path(self.name)
+        if path.suffix in (".moments", ".suffice"):
+            return True
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_ZIP)) == _ZIP
+
+    def opened(self) -> tuple[Source, Roles]:
+        """Return the source and the roles of its columns, guessed where nothing was said."""
+        from suffice.sources import open_source
+        from suffice.sources.roles import Wishes, roles_for_learning
+
+        source = open_source(self.name, self._reading())
+        features, ids = self.feature or None, self.ids or None
+        wishes = Wishes(self.target, features, self.weight, self.ignore, ids)
+        return source, roles_for_learning(source, wishes)
+
+    def moments(self, terminal: Terminal, **options: Any) -> Moments:
+        """Return the sums of the rows, read once."""
+        from suffice.cli.meter import Meter
+        from suffice.sources.summarize import summarize_source
+
+        source, roles = self.opened()
+        with Meter(terminal) as meter:
+            return summarize_source(source, roles, progress=meter, **options)
+
+    def sums(self, terminal: Terminal, **options: Any) -> Moments:
+        """Return the sums that a file of ours holds, or those of the rows."""
+        from suffice.cli.files import load_moments
+
+        return load_moments(Path(self.name)) if self.is_ours else self.moments(terminal, **options)
+
+    def rows(self) -> Chunk:
+        """Return every usable row, in memory."""
+        from suffice.sources.rows import load_rows
+
+        if self.is_ours:
+            msg = f"{self.name} holds sums, and this needs rows: give the data file"
+            raise InvalidInputError(msg)
+        return load_rows(*self.opened())
+
+    def _reading(self) -> Reading:
+        from suffice.sources import Reading
+        from suffice.sources.source import MISSING
+
+        return Reading(self.delimiter, self.missing or MISSING)

@@ -1,0 +1,115 @@
+"""``suffice fit``: rows or sums to a saved model."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli import models
+from suffice.cli.command import Command
+from suffice.cli.options import learning_data, output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from suffice.cli.data import Data
+    from suffice.cli.terminal import Terminal
+
+
+@click.command(
+    "fit",
+    cls=Command,
+    examples=[
+        "suffice fit iris -o iris.suffice",
+        "suffice fit iris --model qda --shrinkage 0.1 --prior uniform -o iris.suffice",
+        "suffice fit all.moments --model nb -o nb.suffice",
+        "suffice fit wine -m gaussian --shrinkage 0.2 --set target=sphere -o wine.suffice",
+    ],
+)
+@learning_data
+@output("The model file to write.", required=True)
+@click.option(
+    "-m",
+    "--model",
+    type=click.Choice(list(models.KINDS)),
+    default="lda",
+    show_default=True,
+    help="Which model.",
+)
+@click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code.")
+@click.option("--tied/--untied", default=None, help="One covariance for all classes, or one each.")
+@click.option(
+    "--divisor",
+    type=click.Choice(["mle", "unbiased"]),
+    help="Divide scatter by the weight, or by the weight less one per mean.",
+)
+@click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto.")
+@click.option("--shrinkage", metavar="SHARE", help="A number in [0, 1], oas, ledoit-wolf, auto.")
+@click.option("--prior", multiple=True, metavar="LABEL=P", help="uniform, or one for every class.")
+@click.option("--temperature", type=float, help="Of the posteriors: 1 is Bayes.")
+@click.option("--reject-cost", type=float, help="Cost of giving no label.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any setting, as JSON."
+)
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    /,
+    data: Data,
+    output: Path,
+    model: str,
+    prior: tuple[str, ...],
+    settings: tuple[str, ...],
+    **said: Any,
+) -> None:
+    """Fit a classifier and save it.
+
+    DATA may also be a moments file: then no row is read.
+    """
+    kind = models.KINDS[model]
+    dials = ("pooling", "shrinkage")
+    given = {name: value for name, value in said.items() if value is not None}
+    given |= {name: models.number_or_word(given[name]) for name in dials if name in given}
+    given |= dict(map(models.setting, settings))
+    estimator = kind.build(given)
+    classes, fit = _prepared(estimator, data, kind.storage, terminal)
+    if prior:
+        estimator.set_params(priors=models.priors(prior, classes))
+    fitted = fit()
+    fitted.save(output)
+    _tell(fitted, output, terminal)
+
+
+def _prepared(
+    estimator: Any, data: Data, storage: str, terminal: Terminal
+) -> tuple[Any, Callable[[], Any]]:
+    """Return the classes and the way to fit: from sums where they suffice, else from rows."""
+    if hasattr(estimator, "fit_moments"):
+        fourth = getattr(estimator, "shrinkage", None) == "ledoit-wolf"
+        moments = data.sums(terminal, storage=storage, fourth=fourth)
+        return moments.classes, partial(estimator.fit_moments, moments)
+    rows = data.rows()
+    weights = {} if rows.weight is None else {"sample_weight": rows.weight}
+    return rows.classes, partial(estimator.fit, rows.frame, rows.y, **weights)
+
+
+def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
+    document: dict[str, Any] = {
+        "output": str(output),
+        "model": type(fitted).__name__,
+        "classes": fitted.classes_,
+        "n_features": int(fitted.n_features_in_),
+    }
+    rows = ""
+    if hasattr(fitted, "moments_"):
+        document["rows"] = int(fitted.moments_.counts.sum())
+        document["log_likelihood"] = fitted.log_likelihood()
+        rows = f" to {document['rows']:,} rows"
+    terminal.done(
+        document,
+        f"{output}: {fitted} fitted{rows}, {len(fitted.classes_)} classes, "
+        f"{fitted.n_features_in_} features",
+    )

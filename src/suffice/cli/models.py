@@ -1,0 +1,88 @@
+"""Models by the names they have on the command line."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import suffice
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of model: the class that fits it, and what scatter suffices for it."""
+
+    estimator: str
+    storage: str = "auto"
+
+    def build(self, settings: Mapping[str, Any]) -> Any:
+        """Return the estimator with these settings, or say which setting it lacks."""
+        cls = getattr(suffice, self.estimator, None)
+        if cls is None:
+            msg = f"this version of suffice has no {self.estimator}: choose another --model"
+            raise InvalidParameterError(msg)
+        known = list(inspect.signature(cls).parameters)
+        for name in settings:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+                msg = f"{self.estimator} has no setting {name!r}: {hint}"
+                raise InvalidParameterError(msg)
+        return cls(**settings)
+
+
+KINDS: Mapping[str, Kind] = {
+    "lda": Kind("LDA"),
+    "qda": Kind("QDA"),
+    "nb": Kind("GaussianNB", "diagonal"),
+    "rda": Kind("RDA"),
+    "gaussian": Kind("GaussianClassifier"),
+    "auto": Kind("AutoGaussian"),
+    "mixture": Kind("MixtureClassifier"),
+    "least-squares": Kind("LeastSquaresClassifier"),
+    "logistic": Kind("LogisticRegression"),
+    "perceptron": Kind("Perceptron"),
+}
+
+
+def number_or_word(text: str) -> Any:
+    """Return what a person wrote as a number if it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Return a setting ``NAME=VALUE``; the value is JSON, or else the text itself."""
+    name, mark, value = text.partition("=")
+    if not mark:
+        msg = f"a setting is written NAME=VALUE, got {text!r}"
+        raise InvalidParameterError(msg)
+    try:
+        return name.strip(), json.loads(value)
+    except json.JSONDecodeError:
+        return name.strip(), value
+
+
+def priors(texts: tuple[str, ...], classes: Any) -> Any:
+    """Return priors written as one word such as uniform, or as LABEL=P for every class."""
+    from suffice.cli.files import label_named
+
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    pairs = [text.rpartition("=") for text in texts]
+    try:
+        return {label_named(classes, name): float(value) for name, _, value in pairs}
+    except ValueError as error:
+        if isinstance(error, suffice.errors.SufficeError):
+            raise
+        msg = f"a prior is written LABEL=PROBABILITY, got {' '.join(texts)!r}"
+        raise InvalidParameterError(msg) from error

@@ -1,0 +1,92 @@
+"""Options that several subcommands share."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class DataName(click.ParamType[str]):
+    """A path, a glob, - or the name of a built-in data set."""
+
+    name = "data"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer the built-in data sets and the files."""
+        from suffice.datasets import names
+
+        known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [*known, CompletionItem(incomplete, type="file")]
+
+
+_READING = (
+    click.option("--delimiter", metavar="MARK", help="Separator of text; found by default."),
+    click.option(
+        "--missing", multiple=True, metavar="TEXT", help="What stands for a missing value."
+    ),
+)
+_LEARNING = (
+    click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
+    click.option(
+        "-f", "--feature", multiple=True, metavar="COLUMN", help="Use only these; repeatable."
+    ),
+    click.option("-i", "--ignore", multiple=True, metavar="COLUMN", help="Leave out; repeatable."),
+    click.option("--weight", metavar="COLUMN", help="The column of row weights."),
+    click.option(
+        "--id", "ids", multiple=True, metavar="COLUMN", help="Names rows; found by default."
+    ),
+    *_READING,
+)
+_NAMES = ("target", "feature", "ignore", "weight", "ids", "delimiter", "missing")
+
+
+def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an argument DATA and its options, as one ``Data`` called ``data``."""
+
+    @functools.wraps(function)
+    def packed(*args: Any, data: str, **options: Any) -> Any:
+        from suffice.cli.data import Data
+
+        said = {name: options.pop(name) for name in _NAMES}
+        return function(*args, data=Data(data, **said), **options)
+
+    decorated: Callable[..., Any] = packed
+    for option in reversed(_LEARNING):
+        decorated = option(decorated)
+    return click.argument("data", type=DataName())(decorated)
+
+
+def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of how text is written."""
+    return functools.reduce(lambda f, option: option(f), reversed(_READING), function)
+
+
+def output(text: str, *, required: bool = False, metavar: str = "FILE") -> Decorator:
+    """Return the option ``-o``."""
+    return click.option(
+        "-o",
+        "--output",
+        required=required,
+        metavar=metavar,
+        type=click.Path(path_type=Path, dir_okay=False),
+        help=text,
+    )
+
+
+def file_argument(name: str, **options: Any) -> Decorator:
+    """Return an argument that names a file of ours."""
+    return click.argument(name, type=click.Path(path_type=Path), **options)

@@ -1,0 +1,97 @@
+"""``suffice predict``: new rows to answers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.command import Command
+from suffice.cli.options import DataName, file_argument, output, reading_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from suffice.cli.terminal import Terminal
+
+
+@click.command(
+    "predict",
+    cls=Command,
+    examples=[
+        "suffice predict iris.suffice iris -o answers.csv",
+        "suffice predict iris.suffice 'new/*.parquet' --keep customer -o answers.parquet",
+        "cat new.csv | suffice predict iris.suffice - > answers.csv",
+    ],
+)
+@file_argument("model")
+@click.argument("data", type=DataName())
+@output("The file to write; without it CSV goes to standard output.")
+@click.option("--keep", multiple=True, metavar="COLUMN", help="Copy too; ids by default.")
+@click.option("--keep-all", is_flag=True, help="Copy every column.")
+@click.option("-i", "--ignore", multiple=True, metavar="COLUMN", help="Not an id; repeatable.")
+@click.option("--prefix", default="", metavar="TEXT", help="Put before the answers' names.")
+@click.option(
+    "--outlier-rate",
+    type=click.FloatRange(0, 1),
+    default=0.001,
+    show_default=True,
+    help="Share of the model's own rows that would count as outliers.",
+)
+@reading_options
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    /,
+    model: Path,
+    data: str,
+    output: Path | None,
+    keep: tuple[str, ...],
+    ignore: tuple[str, ...],
+    prefix: str,
+    outlier_rate: float,
+    delimiter: str | None,
+    missing: tuple[str, ...],
+    *,
+    keep_all: bool,
+) -> None:
+    """Write label, posteriors, log density and outliers for new rows.
+
+    Rows are read and written in bounded memory, in their order; columns are matched by name. A
+    row that lacks a number gets empty answers. An outlier has a log density below the quantile
+    --outlier-rate of 50,000 rows drawn from the model itself.
+    """
+    from suffice.cli.files import load_model
+    from suffice.cli.meter import Meter
+    from suffice.sources import Reading, open_source, predict_stream
+    from suffice.sources.source import MISSING
+
+    if terminal.json and output is None:
+        msg = "--json prints on standard output, where the answers would go: name a file with -o"
+        raise click.UsageError(msg)
+    source = open_source(data, Reading(delimiter, missing or MISSING))
+    fitted = load_model(model)
+    kept = list(source.sample.columns) if keep_all else list(keep) or None
+    sink: Any = output or _to_standard_output
+    with Meter(terminal) as meter:
+        done = predict_stream(
+            fitted,
+            source,
+            sink,
+            keep=kept,
+            ignore=ignore,
+            prefix=prefix,
+            outlier_rate=outlier_rate,
+            progress=meter,
+        )
+    terminal.done(
+        {"output": None if output is None else str(output), **asdict(done)},
+        f"{output or 'standard output'}: {done.rows:,} rows, {done.outliers:,} outliers",
+    )
+
+
+def _to_standard_output(frame: Any) -> None:
+    from suffice.cli.tables import write_to_standard_output
+
+    write_to_standard_output(frame)

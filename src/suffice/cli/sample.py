@@ -1,0 +1,74 @@
+"""``suffice sample``: rows from a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.command import Command
+from suffice.cli.options import file_argument, output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import polars as pl
+
+    from suffice.cli.terminal import Terminal
+
+_AT_ONCE = 100_000
+
+
+@click.command(
+    "sample",
+    cls=Command,
+    examples=[
+        "suffice sample iris.suffice -n 5 --seed 1",
+        "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
+    ],
+)
+@file_argument("model")
+@click.option("-n", "--number", type=click.IntRange(min=0), default=1000, show_default=True)
+@click.option("--seed", type=int, help="For the same rows again.")
+@click.option("--label", default="label", show_default=True, help="Name of the label column.")
+@output("The file to write; without it CSV goes to standard output.")
+@click.pass_obj
+def command(
+    terminal: Terminal, /, model: Path, number: int, seed: int | None, label: str, output: Path
+) -> None:
+    """Draw rows from a fitted model.
+
+    A class is drawn from the priors, then a row from the density of the class.
+    """
+    from suffice.cli import tables
+    from suffice.cli.files import load_model
+
+    fitted = load_model(model)
+    tables.write(_drawn(fitted, number, seed, label), output)
+    if output is not None:
+        terminal.done({"output": str(output), "rows": number}, f"{output}: {number:,} rows")
+
+
+def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+    """Return the rows as a lazy table that is drawn while it is written."""
+    import numpy as np
+    from polars.io.plugins import register_io_source
+
+    rng = np.random.default_rng(seed)
+
+    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+        for start in range(0, number, _AT_ONCE):
+            yield _frame(fitted, min(_AT_ONCE, number - start), rng, label)
+
+    schema = _frame(fitted, 1, np.random.default_rng(0), label).schema
+    return register_io_source(frames, schema=schema)
+
+
+def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
+    import polars as pl
+
+    x, y = fitted.sample(number, rng)
+    names = getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])])
+    columns = {str(name): column for name, column in zip(names, x.T, strict=True)}
+    return pl.DataFrame({**columns, label: y.tolist()})

@@ -1,0 +1,53 @@
+"""``suffice summarize``: rows to sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from suffice.cli.command import Command
+from suffice.cli.options import learning_data, output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from suffice.cli.data import Data
+    from suffice.cli.terminal import Terminal
+
+
+@click.command(
+    "summarize",
+    cls=Command,
+    examples=[
+        "suffice summarize iris -o iris.moments",
+        "suffice summarize 'site-a/*.parquet' --target label -o site-a.moments",
+        "cat rows.csv | suffice summarize - --target label -o rows.moments",
+    ],
+)
+@learning_data
+@output("The moments file to write.", required=True)
+@click.option(
+    "--storage",
+    type=click.Choice(["auto", "per-class", "pooled", "diagonal"]),
+    default="auto",
+    help="What scatter to keep; auto keeps one matrix per class where that is affordable.",
+)
+@click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs.")
+@click.pass_obj
+def command(terminal: Terminal, /, data: Data, output: Path, storage: str, *, fourth: bool) -> None:
+    """Save the sums of labelled rows: all a Gaussian model needs.
+
+    One pass in bounded memory. The file holds class weights, means and scatters, no rows.
+    """
+    moments = data.moments(terminal, storage=storage, fourth=fourth)
+    moments.save(output)
+    terminal.done(
+        {
+            "output": str(output),
+            "rows": int(moments.counts.sum()),
+            "classes": moments.classes,
+            "features": moments.feature_names,
+        },
+        f"{output}: {moments!r}",
+    )

@@ -1,0 +1,78 @@
+"""What a person reads: notes and errors on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where the words of a command go."""
+
+    quiet: bool = False
+    json: bool = False
+
+    def note(self, text: str) -> None:
+        """Say something beside the result, unless told to be quiet."""
+        if not self.quiet:
+            click.secho(f"note: {text}", err=True, dim=True)
+
+    def error(self, text: str) -> None:
+        """Say why there is no result."""
+        click.echo(f"suffice: {text}", err=True)
+
+    def result(self, document: dict[str, Any], text: str | None = None) -> None:
+        """Print a result: as JSON if asked for, else as text."""
+        if self.json:
+            click.echo(json.dumps(document, ensure_ascii=False, default=_plain))
+        elif text is not None:
+            click.echo(text)
+
+    def done(self, document: dict[str, Any], text: str) -> None:
+        """Say what was written: a JSON result, or a note that is no part of any output."""
+        if self.json:
+            self.result(document)
+        elif not self.quiet:
+            click.echo(text, err=True)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Print a table: text left, numbers right."""
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Console
+        from rich.table import Table
+
+        lines = [[_cell(value) for value in row] for row in rows]
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for j, name in enumerate(columns):
+            numeric = bool(lines) and all(_is_number(line[j]) for line in lines)
+            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        for line in lines:
+            table.add_row(*line)
+        Console(file=sys.stdout, highlight=False, markup=False).print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays and their numbers as JSON can hold them."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
