@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.estimation.niw import NormalInverseWishart
+    from suffice.estimators.auto import AutoGaussian
     from suffice.estimators.gaussian import GaussianClassifier
     from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
     from suffice.evaluation.cross_validation import cross_validate
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 
 # public name → the module that defines it; imported when first asked for
 _HOMES = {
+    "AutoGaussian": "suffice.estimators.auto",
     "GaussianClassifier": "suffice.estimators.gaussian",
     "LDA": "suffice.estimators.presets",
     "QDA": "suffice.estimators.presets",
@@ -43,6 +45,7 @@ __all__ = [
     "LDA",
     "QDA",
     "RDA",
+    "AutoGaussian",
     "GaussianClassifier",
     "GaussianNB",
     "Hyperplane",

@@ -23,6 +23,7 @@ KIND = "model"
 ESTIMATORS: Mapping[str, type[GaussianClassifier]] = {
     cls.__name__: cls for cls in (GaussianClassifier, LDA, QDA, RDA, GaussianNB)
 }
+CHOSEN = ("pooling_", "shrinkage_", "temperature_")  # by cross-validation, where left open
 VALUES: Mapping[str, type[Any]] = {
     cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)
 }
@@ -31,9 +32,11 @@ VALUES: Mapping[str, type[Any]] = {
 def save_estimator(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator to ``path``, atomically."""
     settings = {name: _plain(name, value) for name, value in estimator.get_params().items()}
+    chosen = {name: vars(estimator).get(name) for name in CHOSEN if name in vars(estimator)}
     header = {
         "estimator": type(estimator).__name__,
         "parameters": settings,
+        "chosen": _plain("chosen", chosen),
         **header_of(estimator.moments_),
     }
     archive.write(path, KIND, header, arrays_of(estimator.moments_))
@@ -45,7 +48,9 @@ def estimator_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     try:
         cls = ESTIMATORS[header["estimator"]]
         settings = {name: _revived(value) for name, value in header["parameters"].items()}
-        return cls(**settings).fit_moments(moments)
+        estimator = cls(**settings)
+        vars(estimator).update(_revived(header["chosen"]))
+        return estimator.fit_moments(moments)
     except (KeyError, TypeError, AttributeError) as error:
         msg = f"the file names an estimator or setting that this version lacks ({error})"
         raise FileFormatError(msg) from error

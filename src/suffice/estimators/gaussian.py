@@ -22,6 +22,8 @@ from suffice.estimators.readout import GaussianAttributes
 from suffice.estimators.settings import checked_transform
 from suffice.estimators.validation import checked_table
 from suffice.moments import Moments
+from suffice.moments.labels import as_labels
+from suffice.moments.rows import as_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,9 +157,9 @@ class GaussianClassifier(
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        recipe = self.recipe()
         x, y = checked_table(self, X, y, reset=True)
-        power = self.get_params()["transform"]
+        power = self._settle(x, y, sample_weight)
+        recipe = self.recipe()
         return self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -173,7 +175,7 @@ class GaussianClassifier(
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
-        power = self.get_params()["transform"] if first else self.moments_.transform
+        power = self._settle(x, y, sample_weight) if first else self.moments_.transform
         more = self._summarise(x, y, sample_weight, self.recipe(), power, classes)
         return self._set_moments(more if first else self.moments_ + more)
 
@@ -198,14 +200,35 @@ class GaussianClassifier(
             covariance=self.covariance,
             tied=self.tied,
             divisor=self.divisor,
-            pooling=self.pooling,
-            shrinkage=self.shrinkage,
+            pooling=self._chosen("pooling"),
+            shrinkage=self._chosen("shrinkage"),
             target=self.target,
             estimate=self.estimate,
             prior=self.prior,
             dirichlet=self.dirichlet,
             priors=self.priors,
         )
+
+    def _chosen(self, name: str) -> Any:
+        """Return a setting, or the number that was chosen for it where it says "auto"."""
+        value = self.get_params()[name]
+        return vars(self).get(f"{name}_", value) if _is_word(value, "auto") else value
+
+    def _settle(self, x: Any, y: Any, sample_weight: Any) -> Any:
+        """Choose what was left open by cross-validation; return the transform to use."""
+        for name in ("pooling_", "shrinkage_", "temperature_"):
+            self.__dict__.pop(name, None)
+        recipe, transform = self.recipe(), self.get_params()["transform"]
+        if recipe.is_resolved and self.temperature != "auto" and not _is_word(transform, "auto"):
+            return transform
+        from suffice.evaluation.search.dials import settled
+
+        labels, weight = as_labels(y), as_weights(sample_weight, len(x))
+        temperature = self.temperature
+        found = settled(recipe, x, labels, weight, transform=transform, temperature=temperature)
+        self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
+        self.temperature_ = found.temperature
+        return found.transform
 
     def _summarise(
         self,
@@ -239,12 +262,13 @@ class GaussianClassifier(
         return self
 
     def _estimate(self, recipe: Recipe) -> ClassModel:
-        if not np.isfinite(self.temperature) or self.temperature <= 0:
-            msg = f"temperature must be a positive number, got {self.temperature!r}"
+        temperature = self._chosen("temperature")
+        if isinstance(temperature, str) or not 0 < temperature < np.inf:
+            msg = f"temperature must be a positive number or 'auto' with rows, got {temperature!r}"
             raise InvalidParameterError(msg)
         settled = recipe.settled(self.moments_)
         self.family_ = settled.family
-        return settled.model(self.moments_).with_temperature(float(self.temperature))
+        return settled.model(self.moments_).with_temperature(float(temperature))
 
     @property
     def model_(self) -> ClassModel:
@@ -253,6 +277,10 @@ class GaussianClassifier(
         if "_model" not in vars(self):
             self._model = self._estimate(self.recipe())
         return self._model
+
+
+def _is_word(value: Any, word: str) -> bool:
+    return isinstance(value, str) and value == word
 
 
 __all__ = ["GaussianClassifier"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def checked_transform(transform: Any, moments: Moments) -> None:
     """Refuse moments that were not taken in the coordinates that an estimator asks for."""
-    if transform is None:
+    if transform is None or (isinstance(transform, str) and transform == "auto"):
         return
     check_transform(transform)
     if moments.transform is None:

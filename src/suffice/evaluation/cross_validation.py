@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from threadpoolctl import threadpool_limits
 
 from suffice.errors import InvalidParameterError
 from suffice.evaluation.folds import folds_of, splits_of
@@ -18,6 +19,7 @@ from suffice.evaluation.losses import RowLosses
 from suffice.model.tiles import usable_cores
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_matrix, as_weights
+from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,7 +170,7 @@ def cross_validate(
     x, _ = as_matrix(X)
     labels, weight = as_labels(y), as_weights(sample_weight, len(x))
     splits = splits_of(cv, x, labels, groups)
-    if all(hasattr(c, "recipe") for c in candidates):
+    if all(_is_read_from_sums(c) for c in candidates):
         judged = _from_sums(candidates, x, labels, weight, splits, refit_priors=refit_priors)
     else:
         judged = _by_fitting(candidates, X, labels, weight, splits)
@@ -176,6 +178,16 @@ def cross_validate(
     best = clone(candidates[result.best_index])
     fitted = best.fit(X, y) if weight is None else best.fit(X, y, sample_weight=weight)
     return CrossValidation(params, judged[0], criterion, refit_priors, judged[1], fitted)
+
+
+def _is_read_from_sums(candidate: Any) -> bool:
+    """Whether an estimator is a function of sums, with no setting left open."""
+    if not hasattr(candidate, "recipe"):
+        return False
+    open_words = (candidate.temperature, candidate.get_params()["transform"])
+    return candidate.recipe().is_resolved and not any(
+        isinstance(word, str) and word == "auto" for word in open_words
+    )
 
 
 def _from_sums(
@@ -187,21 +199,60 @@ def _from_sums(
     *,
     refit_priors: bool,
 ) -> tuple[Floats, tuple[str, ...]]:
+    classes, codes = np.unique(y, return_inverse=True)
+    fixed = None if refit_priors else np.bincount(codes, weight, len(classes)).astype(float)
+    losses = np.empty((len(candidates), len(splits), 3))
+    absent: tuple[str, ...] = ()
+    for members in _by_transform(candidates):
+        seen = _seen(candidates[members[0]], x, weight)
+        folds = _folds([candidates[i] for i in members], seen, y, weight, splits)
+        losses[members] = _fold_losses([candidates[i] for i in members], folds, fixed)
+        absent = _absences(folds)
+    return losses, absent
+
+
+def _by_transform(candidates: Sequence[Any]) -> list[list[int]]:
+    """Return the candidates in groups that look at the rows in the same way."""
+    groups: dict[str, list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        groups.setdefault(repr(candidate.get_params()["transform"]), []).append(i)
+    return list(groups.values())
+
+
+def _seen(candidate: Any, x: Matrix, weight: Floats | None) -> Matrix:
+    """Return the rows after the candidate's transform: label-free, so fitted once on all rows."""
+    transform = candidate.get_params()["transform"]
+    if transform is None:
+        return x
+    power = PowerTransform.of(x, weight) if isinstance(transform, str) else transform
+    return power.apply(x)
+
+
+def _folds(
+    candidates: Sequence[Any],
+    x: Matrix,
+    y: Labels,
+    weight: Floats | None,
+    splits: Sequence[tuple[Codes, Codes]],
+) -> list[Fold]:
     recipes = [c.recipe() for c in candidates]
     fourth = any(r.needs_fourth for r in recipes)
     kept = {r.storage for r in recipes}
     storage = "per-class" if len(kept) > 1 or fourth else kept.pop()
-    folds = folds_of(x, y, weight, splits, storage=storage, fourth=fourth)
-    classes, codes = np.unique(y, return_inverse=True)
-    fixed = None if refit_priors else np.bincount(codes, weight, len(classes)).astype(float)
+    return folds_of(x, y, weight, splits, storage=storage, fourth=fourth)
+
+
+def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats | None) -> Floats:
+    """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
+    recipes = [c.recipe() for c in candidates]
     temperatures, at = np.unique([c.temperature for c in candidates], return_inverse=True)
 
     def losses_of(fold: Fold) -> Floats:
-        every = held_out_losses(recipes, fold, temperatures, fixed)
-        return every[np.arange(len(recipes)), at]
+        return held_out_losses(recipes, fold, temperatures, fixed)[np.arange(len(recipes)), at]
 
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        return np.stack(list(pool.map(losses_of, folds)), axis=1), _absences(folds)
+    # one BLAS thread for each of ours: more would wait for each other
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
+        return np.stack(list(pool.map(losses_of, folds)), axis=1)
 
 
 def _absences(folds: Sequence[Fold]) -> tuple[str, ...]:
@@ -241,7 +292,8 @@ def _losses_of(fitted: Any, held: Any, truth: Codes, classes: Labels) -> RowLoss
     log_posterior = np.full((len(truth), len(classes)), -np.inf)
     with np.errstate(divide="ignore"):
         known = np.searchsorted(classes, fitted.classes_)
-        log_posterior[:, known] = np.log(fitted.predict_proba(held))
+        exact = getattr(fitted, "predict_log_proba", None)
+        log_posterior[:, known] = exact(held) if exact else np.log(fitted.predict_proba(held))
     return RowLosses.of(log_posterior, truth)
 
 

@@ -20,6 +20,7 @@ from suffice.model.readout import LogPosterior
 from suffice.moments import Moments
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_matrix, as_weights
+from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
@@ -96,6 +97,10 @@ def leave_one_out(
     """
     x, _ = as_matrix(X)
     labels, weight = as_labels(y), as_weights(sample_weight, len(x))
+    transform = estimator.get_params()["transform"]
+    if transform is not None:  # label-free, so fitted once on all rows
+        power = PowerTransform.of(x, weight) if isinstance(transform, str) else transform
+        x = power.apply(x)
     recipe = estimator.recipe()
     storage = "per-class" if recipe.needs_fourth else recipe.storage
     moments = Moments.of(x, labels, weight, storage=storage, fourth=recipe.needs_fourth)
@@ -145,9 +150,13 @@ def _log_priors(
     recipe: Recipe, moments: Moments, truth: Codes, w: Floats, *, refit: bool
 ) -> Floats:
     weights = np.repeat(moments.weights[None], len(truth), axis=0)
+    if refit:
+        rows = np.arange(len(truth))
+        weights[rows, truth] = np.maximum(weights[rows, truth] - w, 0.0)
     if refit and recipe.priors is None:
-        weights[np.arange(len(truth)), truth] -= w
-        priors = np.maximum(weights, 0.0) / (moments.total_weight - w)[:, None]
+        priors = weights / (moments.total_weight - w)[:, None]
+    elif refit and hasattr(recipe.priors, "of"):  # learnt, with imagined rows
+        priors = np.stack([parse_priors(recipe.priors, moments.classes, row) for row in weights])
     else:
         priors = np.broadcast_to(_fixed(recipe, moments, moments), weights.shape)
     with np.errstate(divide="ignore"):

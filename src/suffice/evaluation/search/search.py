@@ -1,0 +1,123 @@
+"""Exact cross-validation over views, pooling, shrinkage and temperature."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from suffice.evaluation.folds import folds_of
+from suffice.evaluation.held_out import held_out_losses, held_out_scores
+from suffice.evaluation.losses import ABSENT_LOSS
+from suffice.evaluation.search.average import mixing_weights
+from suffice.model.readout import LogPosterior
+from suffice.model.tiles import usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from suffice.estimation.recipe import Recipe
+    from suffice.evaluation.folds import Fold
+    from suffice.evaluation.search.views import View
+    from suffice.typing import Codes, Floats, Labels
+
+TEMPERATURES = np.array([0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.15, 1.4])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A candidate as judged: how rows are seen, how sums become a model, how bold it is."""
+
+    view: View
+    recipe: Recipe
+    temperature: float
+    error: float
+    log_loss: float
+    log_loss_se: float
+    weight: float = 0.0  # share in the average
+
+    def describe(self) -> str:
+        """Return the settings in words."""
+        dials = self.recipe.dials
+        return (
+            f"pooling {dials.pooling:g}, shrinkage {dials.shrinkage.gamma:g}, "  # type: ignore[attr-defined]
+            f"temperature {self.temperature:.3g}, {self.view.name}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Labelled rows divided into folds."""
+
+    x: Any  # (n, d)
+    y: Labels  # (n,)
+    weight: Floats | None
+    splits: Sequence[tuple[Codes, Codes]]
+
+    def folds(self, view: View) -> list[Fold]:
+        """Return the folds of the rows as seen."""
+        seen = view.apply(self.x)
+        return folds_of(seen, self.y, self.weight, self.splits, storage="per-class", fourth=False)
+
+
+def search(
+    task: Task,
+    views: Sequence[tuple[View, Sequence[Recipe]]],
+    n_kept: int,
+    temperatures: Floats = TEMPERATURES,
+) -> list[Choice]:
+    """Return the best candidates, best first, with the weights of their average."""
+    judged: list[tuple[Choice, list[Fold]]] = []
+    # one BLAS thread for each of ours: more would wait for each other
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
+        for view, recipes in views:
+            folds = task.folds(view)
+            losses = np.stack(
+                list(pool.map(lambda fold: held_out_losses(recipes, fold, temperatures), folds))
+            )
+            judged += [(c, folds) for c in _choices(view, recipes, losses, temperatures)]
+        judged.sort(key=lambda pair: pair[0].log_loss)
+        best = judged[:n_kept]
+        if len(best) == 1:
+            return [replace(best[0][0], weight=1.0)]
+        true_log = np.stack(list(pool.map(lambda pair: _true_log_posteriors(*pair), best)))
+    weight = np.ones(len(task.y)) if task.weight is None else task.weight
+    shares = mixing_weights(true_log, weight)
+    return [replace(choice, weight=w) for (choice, _), w in zip(best, shares, strict=True)]
+
+
+def _choices(
+    view: View, recipes: Sequence[Recipe], losses: Floats, temperatures: Floats
+) -> list[Choice]:
+    """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
+    means = losses.mean(0)
+    result = []
+    for i, recipe in enumerate(recipes):
+        t = int(np.argmin(means[i, :, 1]))
+        se = losses[:, i, t, 1].std(ddof=1) / np.sqrt(len(losses))
+        temperature = _refined(means[i, :, 1], t, temperatures)
+        error, log_loss = means[i, t, 0], means[i, t, 1]
+        result.append(Choice(view, recipe, temperature, error, log_loss, float(se)))
+    return result
+
+
+def _refined(losses: Floats, at: int, temperatures: Floats) -> float:
+    """Return the temperature at the bottom of the parabola through the least loss."""
+    if not 0 < at < len(temperatures) - 1:
+        return float(temperatures[at])
+    t = np.log(temperatures[at - 1 : at + 2])
+    a, b, _ = np.polyfit(t, losses[at - 1 : at + 2], 2)
+    inside = a > 0 and t[0] < -b / (2 * a) < t[2]
+    return float(np.exp(-b / (2 * a))) if inside else float(temperatures[at])
+
+
+def _true_log_posteriors(choice: Choice, folds: list[Fold]) -> Floats:
+    """Return log p(true class) of every row, held out, (n,)."""
+    found = np.empty(sum(len(fold.rows) for fold in folds))
+    for fold in folds:
+        log_p = LogPosterior(choice.temperature).read(held_out_scores(choice.recipe, fold))
+        found[fold.rows] = log_p[np.arange(len(fold.truth)), fold.truth]
+    return np.maximum(found, -ABSENT_LOSS)

@@ -1,0 +1,96 @@
+"""Ways to look at the rows before a Gaussian is fitted: as they are, straightened, or lifted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from suffice.linalg import unit_scale
+
+if TYPE_CHECKING:
+    from suffice.power import PowerTransform
+    from suffice.typing import Floats
+
+
+class View(Protocol):
+    """A map of rows (n, d) to rows (n, D)."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        ...
+
+    def apply(self, x: Any) -> Floats:
+        """Return the rows as seen, shape (n, D)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plain:
+    """The rows as they are."""
+
+    name = "features as they are"
+
+    def apply(self, x: Any) -> Floats:
+        """Return the rows, shape (n, d)."""
+        return np.asarray(x, np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Straightened:
+    """Each feature made most nearly Gaussian by a power transform."""
+
+    transform: PowerTransform
+    name = "Yeo–Johnson features"
+
+    def apply(self, x: Any) -> Floats:
+        """Return the transformed rows, shape (n, d)."""
+        return self.transform.apply(x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifted:
+    """The features and random waves of them: tied Gaussians there bend like a kernel method.
+
+    References
+    ----------
+    Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal waves).
+    """
+
+    below: View
+    centre: Floats  # (d,)
+    scale: Floats  # (d,)
+    waves: Floats  # frequencies  (d, D)
+    width: float  # how far a wave reaches, in typical distances between rows
+
+    @classmethod
+    def of(cls, below: View, x: Any, width: float, n_waves: int, seed: int) -> Lifted:
+        """Return waves for rows of unit scale, ``width`` typical distances long."""
+        rows = below.apply(x)
+        centre, scale = rows.mean(0), unit_scale(rows.var(0))
+        rng = np.random.default_rng(seed)
+        d = rows.shape[1]
+        blocks = [_orthogonal(d, rng) for _ in range(-(-n_waves // d))]
+        # E|z − z'|² = 2 d for rows of unit scale
+        length = width * np.sqrt(2 * d)
+        return cls(below, centre, scale, np.hstack(blocks)[:, :n_waves] / length, width)
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"{self.below.name} and {2 * self.waves.shape[1]} waves of width {self.width:g}"
+
+    def apply(self, x: Any) -> Floats:
+        """Return [z, cos(z Ω), sin(z Ω)] for each row, shape (n, d + 2D)."""
+        z = (self.below.apply(x) - self.centre) / self.scale
+        phase = z @ self.waves
+        return np.hstack([z, np.cos(phase), np.sin(phase)])
+
+
+def _orthogonal(d: int, rng: np.random.Generator) -> Floats:
+    """Return d orthogonal directions whose lengths are those of Gaussian vectors, (d, d)."""
+    q, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    lengths = np.sqrt(rng.chisquare(d, size=d))
+    return q * lengths
