@@ -35,8 +35,9 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
     ----------
     waves : bool, default=True
         Whether tied Gaussians over random waves of the features may join.
-    n_kept : int, default=8
-        How many of the best settings may share in the average; 1 picks the best.
+    n_kept : int, default=3
+        How many of the best settings of each view of the features (as they are, transformed,
+        with waves) may share in the average; 1 picks the best of all.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are judged on, and the waves.
 
@@ -62,7 +63,7 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, *, waves: bool = True, n_kept: int = 8, random_state: int = 0) -> None:
+    def __init__(self, *, waves: bool = True, n_kept: int = 3, random_state: int = 0) -> None:
         self.waves = waves
         self.n_kept = n_kept
         self.random_state = random_state
@@ -81,6 +82,9 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
         self.choices_ = chosen(
             x, labels, weight, waves=self.waves, n_kept=self.n_kept, seed=self.random_state
         )
+        # the next row is as likely as one in n + 1 to be like none before
+        self.doubt_ = 1 / (len(labels) + 1)
+        self.frequencies_ = class_weights(labels, weight) / class_weights(labels, weight).sum()
         self.members_ = Member.fitted(self.choices_, x, labels, weight)
         self.best_estimator_ = _explained(self.choices_).fit(X, y, sample_weight)
         return self
@@ -88,9 +92,9 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Return the averaged posterior, shape (n, K)."""
         x = checked_rows(self, X)
-        posterior = np.zeros((len(x), len(self.classes_)))
+        posterior = np.tile(self.doubt_ * self.frequencies_, (len(x), 1))
         for member in self.members_:
-            posterior += member.choice.weight * member.posterior(x)
+            posterior += (1 - self.doubt_) * member.choice.weight * member.posterior(x)
         return posterior
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -144,6 +148,12 @@ def _explained(choices: list[Choice]) -> GaussianClassifier:
         transform=transform,
         temperature=best.temperature,
     )
+
+
+def class_weights(y: Labels, weight: Floats | None) -> Floats:
+    """Return the weight of each class, shape (K,)."""
+    codes = np.unique(y, return_inverse=True)[1]
+    return np.bincount(codes, weight).astype(np.float64)
 
 
 def _refuse_bad_numbers(x: Any, y: Labels) -> None:

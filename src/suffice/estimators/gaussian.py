@@ -19,6 +19,7 @@ from suffice.estimation.recipe import Recipe
 from suffice.estimators.coordinates import Coordinates
 from suffice.estimators.decisions import GaussianDecisions
 from suffice.estimators.readout import GaussianAttributes
+from suffice.estimators.sets import PredictsSets
 from suffice.estimators.settings import checked_transform
 from suffice.estimators.validation import checked_table
 from suffice.moments import Moments
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 class GaussianClassifier(
+    PredictsSets,
     Coordinates,
     GaussianAttributes,
     GaussianDecisions,
@@ -160,7 +162,9 @@ class GaussianClassifier(
         x, y = checked_table(self, X, y, reset=True)
         power = self._settle(x, y, sample_weight)
         recipe = self.recipe()
-        return self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
+        self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
+        self._keep_at_hand(x, y, sample_weight)
+        return self
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
@@ -256,6 +260,7 @@ class GaussianClassifier(
         self.moments_ = moments
         self.classes_ = moments.classes
         self.__dict__.pop("_model", None)
+        self._forget_calibration()
         if recipe is not None:
             self._model = self._estimate(recipe)
             self._decision()

@@ -106,8 +106,14 @@ def leave_one_out(
     moments = Moments.of(x, labels, weight, storage=storage, fourth=recipe.needs_fourth)
     truth = np.searchsorted(moments.classes, labels)
     scores = left_out_scores(recipe, moments, x, truth, weight, refit_priors=refit_priors)
-    log_posterior = LogPosterior(float(estimator.temperature)).read(scores)
+    log_posterior = LogPosterior(_temperature(estimator)).read(scores)
     return LeaveOneOut(moments.classes, log_posterior, truth, weight, refit_priors)
+
+
+def _temperature(estimator: Any) -> float:
+    """Return the temperature set, or the one that was chosen where it says "auto"."""
+    word = isinstance(estimator.temperature, str)
+    return float(estimator.temperature_ if word else estimator.temperature)
 
 
 def left_out_scores(

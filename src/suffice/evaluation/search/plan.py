@@ -26,7 +26,7 @@ POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 WAVE_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
 WIDTHS = (0.4, 0.8)
-N_WAVES = 150
+N_WAVES, FEWEST_WAVES = 150, 10
 
 MOST_ROWS = 20_000
 MOST_TRIAL_ROWS = 4_000
@@ -43,11 +43,12 @@ def chosen(
     dialled: list[tuple[View, Sequence[Recipe]]] = [
         (view, _dials(x.shape[1])) for view in (Plain(), straight)
     ]
-    if not waves:
+    n_waves = min(N_WAVES, len(rows) // 4)
+    if not waves or n_waves < FEWEST_WAVES:
         return search(judging_task(x, y, weight, rows, seed), dialled, n_kept)
     trial = sampled(codes, MOST_TRIAL_ROWS, seed)
     tied = [Recipe.parse(tied=True, shrinkage=g) for g in WAVE_SHRINKAGES]
-    lifted = [(Lifted.of(straight, x[trial], width, N_WAVES, seed), tied) for width in WIDTHS]
+    lifted = [(Lifted.of(straight, x[trial], width, n_waves, seed), tied) for width in WIDTHS]
     first = search(judging_task(x, y, weight, trial, seed), [*dialled, *lifted], n_kept)
     bends = any(isinstance(c.view, Lifted) and c.weight > 0 for c in first)
     if len(trial) == len(rows):

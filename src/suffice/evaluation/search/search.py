@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from suffice.evaluation.search.views import View
     from suffice.typing import Codes, Floats, Labels
 
-TEMPERATURES = np.array([0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.15, 1.4])
+TEMPERATURES = np.array([0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.2, 1.5])
+
+_SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +71,10 @@ def search(
     n_kept: int,
     temperatures: Floats = TEMPERATURES,
 ) -> list[Choice]:
-    """Return the best candidates, best first, with the weights of their average."""
+    """Return the best ``n_kept`` candidates of each view, best first, and their shares.
+
+    With ``n_kept`` 1, the best of all.
+    """
     judged: list[tuple[Choice, list[Fold]]] = []
     # one BLAS thread for each of ours: more would wait for each other
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
@@ -78,30 +83,37 @@ def search(
             losses = np.stack(
                 list(pool.map(lambda fold: held_out_losses(recipes, fold, temperatures), folds))
             )
-            judged += [(c, folds) for c in _choices(view, recipes, losses, temperatures)]
+            found = _choices(view, recipes, losses, temperatures, len(task.y))
+            judged += [(c, folds) for c in sorted(found, key=_log_loss)[:n_kept]]
         judged.sort(key=lambda pair: pair[0].log_loss)
-        best = judged[:n_kept]
-        if len(best) == 1:
-            return [replace(best[0][0], weight=1.0)]
-        true_log = np.stack(list(pool.map(lambda pair: _true_log_posteriors(*pair), best)))
+        if n_kept == 1:
+            return [replace(judged[0][0], weight=1.0)]
+        true_log = np.stack(list(pool.map(lambda pair: _true_log_posteriors(*pair), judged)))
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     shares = mixing_weights(true_log, weight)
-    return [replace(choice, weight=w) for (choice, _), w in zip(best, shares, strict=True)]
+    return [replace(choice, weight=w) for (choice, _), w in zip(judged, shares, strict=True)]
 
 
 def _choices(
-    view: View, recipes: Sequence[Recipe], losses: Floats, temperatures: Floats
+    view: View, recipes: Sequence[Recipe], losses: Floats, temperatures: Floats, n: int
 ) -> list[Choice]:
     """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
     means = losses.mean(0)
+    # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily bold
+    doubt = np.square(np.log(temperatures) / _SPREAD) / (2 * n)
     result = []
     for i, recipe in enumerate(recipes):
-        t = int(np.argmin(means[i, :, 1]))
+        judged = means[i, :, 1] + doubt
+        t = int(np.argmin(judged))
         se = losses[:, i, t, 1].std(ddof=1) / np.sqrt(len(losses))
-        temperature = _refined(means[i, :, 1], t, temperatures)
+        temperature = _refined(judged, t, temperatures)
         error, log_loss = means[i, t, 0], means[i, t, 1]
         result.append(Choice(view, recipe, temperature, error, log_loss, float(se)))
     return result
+
+
+def _log_loss(choice: Choice) -> float:
+    return choice.log_loss
 
 
 def _refined(losses: Floats, at: int, temperatures: Floats) -> float:

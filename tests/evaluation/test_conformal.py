@@ -1,0 +1,63 @@
+"""Prediction sets cover as often as they promise."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from suffice import LDA, QDA, Moments
+from suffice.errors import InvalidParameterError, MissingStatisticsError
+
+
+def rows(n, seed):
+    """Draw skewed classes, so that no Gaussian model is true."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return rng.exponential(size=(n, 2)) + 0.8 * np.array([[0, 0], [1, 0], [0, 1]])[y], y
+
+
+@pytest.mark.parametrize("coverage", [0.7, 0.9, 0.97])
+@pytest.mark.parametrize("estimator", [LDA(), QDA(shrinkage=0.2, pooling=0.1)], ids=str)
+def test_coverage_is_kept_though_the_model_is_wrong(estimator, coverage):
+    hits = []
+    for seed in range(60):
+        X, y = rows(80, seed)
+        new, truth = rows(200, 1000 + seed)
+        hits.append(estimator.fit(X, y).predict_set(new, coverage).covers(truth).mean())
+    # 60 calibrations of 80 rows: the mean coverage has a standard error of about 0.006
+    assert np.mean(hits) == pytest.approx(coverage, abs=0.025)
+
+
+def test_sets_grow_with_coverage_and_shrink_with_certainty(iris):
+    X, y = iris
+    fitted = LDA().fit(X, y)
+    small, large = fitted.predict_set(X, 0.8), fitted.predict_set(X, 0.999)
+    assert (small.members <= large.members).all()
+    assert large.sizes[:50].max() >= 1
+    assert fitted.predict_set(X[:1])[0] == ["setosa"]
+    assert len(fitted.predict_set(X[:5]).to_list()) == 5
+
+
+def test_calibration_is_asked_for_when_no_rows_are_at_hand(iris):
+    X, y = iris
+    from_sums = QDA().fit_moments(Moments.of(X, y))
+    with pytest.raises(MissingStatisticsError, match=r"calibrate\(X, y\)"):
+        from_sums.predict_set(X)
+    expected = QDA().fit(X, y).predict_set(X).members
+    np.testing.assert_array_equal(from_sums.calibrate(X, y).predict_set(X).members, expected)
+    added = QDA().fit(X, y).partial_fit(X[:5], y[:5])
+    with pytest.raises(MissingStatisticsError):
+        added.predict_set(X)
+
+
+def test_rows_are_never_pickled(iris):
+    X, y = iris
+    fitted = LDA().fit(X, y)
+    assert b"_rows_at_hand" not in pickle.dumps(fitted)
+    with pytest.raises(MissingStatisticsError):
+        pickle.loads(pickle.dumps(fitted)).predict_set(X)
+
+
+def test_coverage_must_be_a_share(iris):
+    with pytest.raises(InvalidParameterError, match="between 0 and 1"):
+        LDA().fit(*iris).predict_set(iris[0], coverage=95)
