@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +19,15 @@ from suffice.model.student import StudentModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from suffice.estimation.evidence import Evidence
     from suffice.estimation.niw.beliefs import Belief
     from suffice.estimation.niw.learning import NormalInverseWishart
     from suffice.estimation.structures import Dials, Structure
     from suffice.model.gaussian import GaussianModel
+
+    Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,9 @@ class Predictive:
     def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> StudentModel:  # noqa: ARG002
         """Return the Student t model of the next row."""
         learned = posteriors_by_group(evidence, self.belief)
-        scales = [_scale(evidence, learned, g) for g in range(evidence.n_groups)]
         # a class without rows is known by a proper prior, or not at all
         known = evidence.present | (self.belief.is_proper & (evidence.priors > 0))
+        scales = [_scale(evidence, learned, known, g) for g in range(evidence.n_groups)]
         strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
         degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
         _require_proper(evidence, learned, (degrees > 0) & (strengths > 0))
@@ -90,10 +94,13 @@ def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInvers
     return [posterior for posterior in learned if posterior is not None]
 
 
-def _scale(evidence: Evidence, learned: Sequence[NormalInverseWishart], g: int) -> FullCovariance:
-    """Return Ψ of a group, factored."""
+def _scale(
+    evidence: Evidence, learned: Sequence[NormalInverseWishart], known: Flags, g: int
+) -> FullCovariance:
+    """Return Ψ of a group, factored; any matrix where no class of it is known."""
     members = evidence.members(g)
-    factor = scaled_cholesky(learned[members[0]].scale)
+    scale = learned[members[0]].scale
+    factor = scaled_cholesky(scale if known[members].any() else np.eye(len(scale)))
     if factor is None:
         msg = f"{evidence.named(members)}: {learned[members[0]].improper}"
         raise InvalidInputError(msg)
@@ -103,7 +110,7 @@ def _scale(evidence: Evidence, learned: Sequence[NormalInverseWishart], g: int) 
 def _require_proper(
     evidence: Evidence,
     learned: Sequence[NormalInverseWishart],
-    proper: np.ndarray[Any, np.dtype[np.bool_]],
+    proper: Flags,
 ) -> None:
     for k in np.flatnonzero(~proper)[:1]:
         msg = f"{evidence.named(np.array([k]))}: {learned[k].improper}"

@@ -37,9 +37,7 @@ class PlugIn:
 
     def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> GaussianModel:
         """Return the Gaussian model of means and structured covariances."""
-        moments, group_of = evidence.moments, evidence.group_of
-        covariances, gaps = structure.covariances(moments, group_of, dials)
-        return gaussian_model(evidence, structure, moments.centred_means, covariances, gaps)
+        return plug_in(evidence, structure, dials)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,16 @@ class LearntStructure:
     def storage(self, *, tied: bool) -> str:
         """Return the storage of moments that suffices."""
         return FullStructure().storage(tied=tied)
+
+
+def plug_in(
+    evidence: Evidence, structure: Structure, dials: Dials
+) -> tuple[GaussianModel, list[Gap]]:
+    """Return the model of means and structured covariances, and which variance was missing."""
+    moments = evidence.moments
+    covariances, gaps = structure.covariances(moments, evidence.group_of, dials)
+    means = moments.centred_means
+    return gaussian_model(evidence, structure, means, covariances, gaps), gaps
 
 
 def gaussian_model(

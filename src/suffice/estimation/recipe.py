@@ -16,7 +16,7 @@ from suffice.estimation.evidence import Evidence
 from suffice.estimation.families import AnyFamily, parse_word
 from suffice.estimation.groups import parse_divisor
 from suffice.estimation.intensity import parse_shrinkage
-from suffice.estimation.learning import Learning, PlugIn
+from suffice.estimation.learning import Learning, PlugIn, plug_in
 from suffice.estimation.methods import parse_estimate
 from suffice.estimation.regularise import parse_dial
 from suffice.estimation.smoothing import parse_smoothing
@@ -133,11 +133,10 @@ class Recipe:
         return inner if power is None else TransformedModel(inner, power)
 
     def bic(self, moments: Moments) -> float | None:
-        """Return p log n − 2 log L; None where the likelihood has no maximum."""
+        """Return p log n − 2 log L of plug-in estimates; None where L has no maximum."""
         evidence = Evidence.of(moments, self.tied, self.priors, quiet=True)
-        _, gaps = self.structure.covariances(moments, evidence.group_of, self.dials)
+        model, gaps = plug_in(evidence, self.structure, self.dials)
         if gaps:
             return None
-        model = self.learning.model(evidence, self.structure, self.dials)
         size = model.n_parameters * np.log(moments.total_weight)
         return float(size) - 2 * model.log_likelihood(moments)

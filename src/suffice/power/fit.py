@@ -7,16 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 
 from suffice.errors import InvalidInputError
 from suffice.power.transform import PowerTransform
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.typing import Codes, Floats
 
 RANGE = (-4.0, 6.0)  # of exponents: mirrored about 1, as a mirrored feature is
-PRECISION = 1e-7
+PRECISION = 1e-13
+SCOUTS = 1_000  # rows that tell where to look for an exponent
+SMALL = 1e-4  # an exponent under which closed forms cancel
 PARALLEL = 100_000  # numbers under which starting threads does not pay
 
 Column = tuple[float, float, float, float, float]  # λ, c, s, low, high
@@ -61,23 +65,43 @@ def fitted_column(x: Floats, w: Floats) -> Column:
 
 
 def best_exponent(z: Floats, w: Floats) -> float:
-    """Return λ maximising the likelihood of a Gaussian of ψ_λ(z); weights (n,) sum to one."""
-    u, positive = np.abs(z), z >= 0
-    order = np.argsort(~positive, kind="stable")
-    u, w, n = u[order], w[order], int(positive.sum())
-    logs = np.log1p(u)
+    """Return λ maximising the likelihood of a Gaussian of ψ_λ(z); weights are relative."""
+    if z.min() == z.max():
+        return 1.0
+    step = len(z) // SCOUTS
+    guess = best_exponent(z[::step], w[::step]) if step > 1 else None
+    w = w / w.sum()
+    order = np.argsort(z < 0, kind="stable")
+    n, w = int((z >= 0).sum()), w[order]
+    logs = np.log1p(np.abs(z[order]))
     tilt = _mean(logs[:n], w[:n]) - _mean(logs[n:], w[n:])
-    psi = np.empty_like(u)
+    psi, slope = np.empty_like(logs), np.empty_like(logs)
 
-    def loss(exponent: float) -> float:
-        psi[:n] = _curve(exponent, logs[:n])
-        psi[n:] = -_curve(2 - exponent, logs[n:])
-        variance = _mean(np.square(psi - _mean(psi, w)), w)
-        # −log L / n = ½ log σ²(λ) − (λ − 1) Σ w sgn(z) log(1 + |z|)
-        return 0.5 * float(np.log(variance)) - (exponent - 1) * tilt
+    def derivative(exponent: float) -> float:
+        psi[:n], slope[:n] = _curve(exponent, logs[:n])
+        psi[n:], slope[n:] = _curve(2 - exponent, logs[n:])
+        np.negative(psi[n:], out=psi[n:])
+        gap = psi - _mean(psi, w)
+        # −log L / n = ½ log σ²(λ) − (λ − 1) Σ w sgn(z) log(1 + |z|),  σ² = Var ψ_λ
+        return _mean(gap * slope, w) / _mean(gap * gap, w) - tilt
 
-    found = minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": PRECISION})
-    return float(found.x)
+    return _root(derivative, guess)
+
+
+def _root(derivative: Callable[[float], float], guess: float | None) -> float:
+    """Return where an increasing function is zero, or the end of the range nearest to it."""
+    first, last = RANGE
+    reach = last - first if guess is None else 0.25
+    low = high = 1.0 if guess is None else guess
+    while (low := max(low - reach, first)) > first and derivative(low) >= 0:
+        reach *= 2
+    while (high := min(high + reach, last)) < last and derivative(high) <= 0:
+        reach *= 2
+    if low == first and derivative(low) >= 0:
+        return low
+    if high == last and derivative(high) <= 0:
+        return high
+    return float(brentq(derivative, low, high, xtol=PRECISION, rtol=PRECISION))
 
 
 def _mean(values: Floats, w: Floats) -> float:
@@ -85,9 +109,16 @@ def _mean(values: Floats, w: Floats) -> float:
     return float(np.einsum("i,i->", values, w))
 
 
-def _curve(e: float, logs: Floats) -> Floats:
-    curve: Floats = np.expm1(e * logs) / e if e else logs
-    return curve
+def _curve(e: float, logs: Floats) -> tuple[Floats, Floats]:
+    """Return P = ((1 + u)^e − 1) / e and ∂P/∂e, from log(1 + u)."""
+    if abs(e) > SMALL:
+        p: Floats = np.expm1(e * logs) / e
+        # ∂P/∂e = ℓ P + (ℓ − P) / e,  ℓ = log(1 + u)
+        return p, logs * p + (logs - p) / e
+    p = np.expm1(e * logs) / e if e else logs
+    # ∂P/∂e = Σ_k e^k ℓ^{k+2} / (k! (k + 2))
+    t = e * logs
+    return p, np.square(logs) * (1 / 2 + t * (1 / 3 + t * (1 / 8 + t / 30)))
 
 
 def _refuse_unusable(sample: Floats, rows: Codes) -> None:

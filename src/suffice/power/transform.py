@@ -68,9 +68,7 @@ class PowerTransform:
             try:
                 held = np.broadcast_to(value, exponents.shape).copy()
             except ValueError:
-                msg = (
-                    f"{name} has shape {value.shape}, but there are {exponents.size} exponents"
-                )
+                msg = f"{name} has shape {value.shape}, but there are {exponents.size} exponents"
                 raise InvalidParameterError(msg) from None
             held.flags.writeable = False
             object.__setattr__(self, name, held)
@@ -152,9 +150,7 @@ class PowerTransform:
         z = (x - self.centre) / self.scale
         return up.either(down, z >= 0).log_slope(np.abs(z))
 
-    def _each_block(
-        self, rows: Any, change: Callable[[Floats, Branch, Branch], Floats]
-    ) -> Floats:
+    def _each_block(self, rows: Any, change: Callable[[Floats, Branch, Branch], Floats]) -> Floats:
         """Return ``change`` of all rows, a few at a time."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:

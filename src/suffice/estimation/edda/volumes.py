@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from suffice.estimation.edda.ranks import ranks
 from suffice.estimation.edda.task import Parts, symmetric
+from suffice.linalg import inverse_lower
 
 if TYPE_CHECKING:
     from suffice.estimation.edda.task import Task, Volume
@@ -102,7 +102,7 @@ def _relative_volumes(task: Task, w: Floats) -> tuple[Floats, int, bool]:
 
 def _whitened(w: Floats, factor: Floats) -> Floats:
     """Return L⁻¹ W_k L⁻ᵀ for each scatter of a stack, L lower triangular."""
-    inverse = solve_triangular(factor, np.eye(len(factor)), lower=True)
+    inverse = inverse_lower(factor)
     return symmetric(inverse @ w @ inverse.T)
 
 
