@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from suffice.plots import marks
-from suffice.plots.canvas import drawing
+from suffice.plots.canvas import MOST_ENTRIES, drawing
 from suffice.plots.fitted import Fitted
 from suffice.plots.marginals import Marginals
 from suffice.plots.palette import palette_for
@@ -39,7 +39,7 @@ def class_densities(
 ) -> Axes:
     """Return axes with the density of each class over one feature.
 
-    Rows, where given, stand behind as histograms of the same area and below as ticks. Other
+    Rows of a few classes stand behind as histograms of the same area and below as ticks. Other
     features are integrated out.
 
     Parameters
@@ -78,7 +78,7 @@ def class_densities(
     xs = np.linspace(low, high, 601)
     curves = factors * marginals.at(xs[:, None])
     with drawing(ax, theme) as canvas:
-        if codes is not None:
+        if codes is not None and len(looks) <= MOST_ENTRIES:
             _histograms(canvas, fitted.rows[:, j], codes, looks, factors)
         for k, look in enumerate(looks.looks):
             canvas.ax.plot(

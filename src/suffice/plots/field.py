@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from suffice.errors import SufficeError
 from suffice.model.geometry import Hyperplane, Quadric
 
 if TYPE_CHECKING:
@@ -103,5 +104,8 @@ def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:
     by_cost = any(getattr(estimator, name, None) is not None for name in ("costs", "reject_cost"))
     if a < 0 or by_cost or not hasattr(estimator, "boundary"):
         return None
-    boundary = estimator.boundary(fitted.classes[a], fitted.classes[b])
+    try:
+        boundary = estimator.boundary(fitted.classes[a], fitted.classes[b])
+    except SufficeError:  # of this model it is neither a hyperplane nor a quadric
+        return None
     return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None

@@ -64,22 +64,9 @@ class Fitted:
         return model if hasattr(model, "covariance_of") else None
 
     @property
-    def gaussian(self) -> GaussianModel:
-        """The same, or an error that says what is needed."""
-        if self.model is None:
-            msg = (
-                f"{type(self.estimator).__name__} has no Gaussian class densities to draw: "
-                "use sf.LDA, sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
-            )
-            raise InvalidInputError(msg)
-        return self.model
-
-    @property
     def centre(self) -> Floats:
-        """Mean of the rows, or of the model where there are none, (d,)."""
-        if len(self.rows):
-            return np.asarray(self.rows.mean(axis=0))
-        return np.asarray(self.gaussian.priors @ self.gaussian.means)
+        """Mean of the rows, (d,)."""
+        return np.asarray(self.rows.mean(axis=0))
 
     def codes(self, y: Any) -> Codes:
         """Return the class of each row, (n,)."""

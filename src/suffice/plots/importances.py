@@ -43,7 +43,7 @@ def coefficient_importance(
     estimator : fitted classifier
         Ours with tied covariance, or any with ``coef_``.
     X : array or frame (n, d), optional
-        Rows whose standard deviations are taken; our own classifiers know them without.
+        Rows whose standard deviations are taken; our Gaussian classifiers know them.
     most : int
         Features shown.
     legend, palette, theme, ax
@@ -100,9 +100,9 @@ def _coefficients(estimator: Any) -> Any:
 
 def _deviations(fitted: Fitted) -> Floats:
     """Return the standard deviation of each feature over all rows, (d,)."""
-    if len(fitted.rows):
-        return np.asarray(fitted.rows.std(axis=0))
     moments = getattr(fitted.estimator, "moments_", None)
+    if moments is None and len(fitted.rows):
+        return np.asarray(fitted.rows.std(axis=0))
     if moments is None:
         msg = "coefficients are comparable only in standard deviations: pass the rows X"
         raise InvalidInputError(msg)

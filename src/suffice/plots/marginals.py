@@ -1,19 +1,23 @@
-"""Class densities over some of the features."""
+"""Class densities over some of the features, and distances within a class."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.errors import InvalidInputError
 from suffice.model import FullCovariance, GaussianModel
+from suffice.model.student import StudentModel
+from suffice.model.transformed import TransformedModel
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
     from suffice.plots.fitted import Fitted
-    from suffice.typing import Floats
 
-REACH = 3.5  # standard deviations drawn where no rows say how far
+DRAWS = 4000  # synthetic rows that say how far to draw where no rows do
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,51 +25,93 @@ class Marginals:
     """Densities of the classes over one or two features, the others integrated out."""
 
     priors: Floats  # π  (K,)
-    axes: list[int]  # places of the features
-    fitted: Fitted
-    model: GaussianModel | None  # over these features; None: ask the classifier itself
+    model: Any  # of these features
+    rows: Floats  # (n, m)
 
     @classmethod
     def of(cls, fitted: Fitted, axes: list[int]) -> Marginals:
         """Return the densities over the features at these places."""
-        whole = fitted.n_features == len(axes)
-        if fitted.model is None and whole and hasattr(fitted.estimator, "class_log_density"):
-            return cls(np.asarray(fitted.estimator.priors_), axes, fitted, None)
-        model = marginal_model(fitted.gaussian, axes)
-        return cls(model.priors, axes, fitted, model)
+        whole: Any = getattr(fitted.estimator, "model_", None)
+        if not hasattr(whole, "class_log_density"):
+            msg = (
+                f"{type(fitted.estimator).__name__} has no class densities to draw: use sf.LDA, "
+                "sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
+            )
+            raise InvalidInputError(msg)
+        everything = axes == list(range(fitted.n_features))
+        model = whole if everything else marginal(whole, axes)
+        rows = fitted.rows[:, axes]
+        if not len(rows):
+            rows = model.sample(DRAWS, np.random.default_rng(0))[0]
+        return cls(np.asarray(whole.priors), model, rows)
 
     def at(self, z: Floats) -> Floats:
         """Return p(z | k), (n, K), of points (n, m)."""
-        if self.model is None:
-            logs: Floats = np.asarray(self.fitted.ask("class_log_density", z))
-            return np.exp(logs)
-        return np.exp(self.model.class_log_density(z))
+        logs: Floats = self.model.class_log_density(z)
+        return np.exp(logs)
 
     def window(self, margin: float) -> Floats:
-        """Return ((low, high), …) around the rows, or around the classes if there are none."""
-        rows = self.fitted.rows[:, self.axes]
-        if not len(rows) and self.model is not None:
-            model = self.model
-            s = [
-                np.sqrt(np.diagonal(model.covariance_of(k).dense()))
-                for k in range(len(self.priors))
-            ]
-            rows = np.concatenate(
-                [model.means - REACH * np.array(s), model.means + REACH * np.array(s)]
-            )
-            margin = 0.0
-        low, high = rows.min(axis=0), rows.max(axis=0)
+        """Return ((low, high), …) around the rows, or around synthetic ones."""
+        low, high = self.rows.min(axis=0), self.rows.max(axis=0)
         reach = margin * np.where(high > low, high - low, 1.0)
         return np.stack([low - reach, high + reach], axis=1)
 
 
-def marginal_model(model: GaussianModel, axes: list[int]) -> GaussianModel:
-    """Return the model of some features: the others integrated out of each Gaussian."""
-    cut = np.ix_(axes, axes)
-    return GaussianModel.of(
-        priors=model.priors,
+@singledispatch
+def marginal(model: Any, axes: list[int]) -> Any:  # noqa: ARG001  each kind of model has its own
+    """Return the model of some features: the others integrated out of each class."""
+    msg = f"no figure knows the densities of a {type(model).__name__} over some features only"
+    raise InvalidInputError(msg)
+
+
+@marginal.register
+def _(model: GaussianModel, axes: list[int]) -> GaussianModel:
+    return replace(
+        model,
         centre=model.centre[axes],
         offsets=model.offsets[:, axes],
-        covariances=[FullCovariance.of(c.dense()[cut]) for c in model.covariances],
-        group_of=model.group_of,
+        covariances=_cut(model.covariances, axes),
     )
+
+
+@marginal.register
+def _(model: StudentModel, axes: list[int]) -> StudentModel:
+    return replace(
+        model,
+        centre=model.centre[axes],
+        offsets=model.offsets[:, axes],
+        scales=_cut(model.scales, axes),
+    )
+
+
+@marginal.register
+def _(model: TransformedModel, axes: list[int]) -> TransformedModel:
+    return TransformedModel(marginal(model.inner, axes), model.transform.select(np.array(axes)))
+
+
+@singledispatch
+def squared_distances(model: Any, x: Floats, k: int) -> Floats:  # noqa: ARG001
+    """Return D² of rows (n, d) from the mean of class k, by its covariance, (n,)."""
+    msg = (
+        f"distances are compared with those of a Gaussian, which a {type(model).__name__} is not: "
+        "use sf.LDA, sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
+    )
+    raise InvalidInputError(msg)
+
+
+@squared_distances.register
+def _(model: GaussianModel, x: Floats, k: int) -> Floats:
+    # D² = |L⁻¹(x − μ)|²
+    squared: Floats = np.square(model.covariance_of(k).whiten(x - model.means[k])).sum(axis=1)
+    return squared
+
+
+@squared_distances.register
+def _(model: TransformedModel, x: Floats, k: int) -> Floats:
+    return squared_distances(model.inner, model.transform.apply(x), k)
+
+
+def _cut(covariances: Any, axes: list[int]) -> tuple[FullCovariance, ...]:
+    """Return the part of each covariance that belongs to some features."""
+    cut = np.ix_(axes, axes)
+    return tuple(FullCovariance.of(c.dense()[cut]) for c in covariances)

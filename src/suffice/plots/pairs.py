@@ -10,7 +10,7 @@ from suffice.moments import Moments
 from suffice.moments.labels import as_labels, encode
 from suffice.moments.rows import as_matrix
 from suffice.plots import marks
-from suffice.plots.canvas import class_entries
+from suffice.plots.canvas import MOST_ENTRIES, class_entries
 from suffice.plots.palette import palette_for
 from suffice.plots.panels import chosen_features, panels
 from suffice.plots.words import default_names
@@ -82,8 +82,11 @@ def pairs(
 
 
 def histograms(cell: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
-    """Draw the histogram of each class."""
+    """Draw the histogram of each class, or of all together if they are many."""
     edges = np.histogram_bin_edges(x, int(np.clip(np.sqrt(len(x)) * 1.4, 8, 30)))
+    if len(palette) > MOST_ENTRIES:
+        cell.ax.hist(x, edges, color=cell.style.soft, alpha=0.45, label="_histogram")
+        return
     for k, look in enumerate(palette.looks):
         cell.ax.hist(
             x[codes == k],

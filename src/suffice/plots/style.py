@@ -38,6 +38,7 @@ class Style:
         """Settings of matplotlib under which figures are drawn."""
         return {
             "figure.facecolor": "none",
+            "figure.max_open_warning": 0,  # a report has more than 20
             "axes.facecolor": "none",
             "axes.edgecolor": self.soft,
             "axes.labelcolor": self.ink,

@@ -13,6 +13,7 @@ from suffice.evaluation.curves import distance_quantiles
 from suffice.plots import marks
 from suffice.plots.canvas import class_entries, drawing
 from suffice.plots.fitted import Fitted
+from suffice.plots.marginals import squared_distances
 from suffice.plots.palette import palette_for
 from suffice.plots.panels import chosen_features, panels
 
@@ -111,7 +112,7 @@ def mahalanobis_qq(
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, Gaussian.
+        Ours, Gaussian, of the rows or of their power transform.
     X, y : array or frame (n, d) and array (n,)
         Rows and their labels.
     confidence : float
@@ -133,11 +134,11 @@ def mahalanobis_qq(
     """
     fitted = Fitted.of(estimator, X)
     looks = palette_for(fitted.classes, palette)
-    codes = fitted.codes(y)
+    codes, model = fitted.codes(y), getattr(fitted.estimator, "model_", estimator)
     with drawing(ax, theme) as canvas:
         reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
         for k in np.unique(codes):
-            squared = _squared_distances(fitted, fitted.rows[codes == k], int(k))
+            squared = squared_distances(model, fitted.rows[codes == k], int(k))
             table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
             shown = marks.chosen_rows(len(squared))
             look = looks.looks[k]
@@ -188,13 +189,6 @@ def _entries(style: Style) -> list[tuple[Any, str]]:
     filled = Patch(facecolor=style.soft, alpha=0.45, linewidth=0)
     line = Line2D([], [], color=style.ink, linewidth=1.1)
     return [(filled, "real, below"), (line, "synthetic, above")]
-
-
-def _squared_distances(fitted: Fitted, x: Floats, k: int) -> Floats:
-    model = fitted.gaussian
-    # D² = |L⁻¹(x − μ)|²
-    squared: Floats = np.square(model.covariance_of(k).whiten(x - model.means[k])).sum(axis=1)
-    return squared
 
 
 def _band(canvas: Canvas, counts: Any, n_features: int, confidence: float) -> float:
