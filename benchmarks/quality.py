@@ -52,9 +52,13 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks quality")
     parser.add_argument("--data", type=Path, default=Path("tests/reference/data"))
     parser.add_argument("--only", nargs="*", help="classifiers to run; the rest from the cache")
-    parser.add_argument("--cache", type=Path, help="JSON file of earlier results, read and extended")
+    parser.add_argument(
+        "--cache", type=Path, help="JSON file of earlier results, read and extended"
+    )
     options = parser.parse_args(arguments)
-    known = json.loads(options.cache.read_text()) if options.cache and options.cache.exists() else {}
+    known = (
+        json.loads(options.cache.read_text()) if options.cache and options.cache.exists() else {}
+    )
     for name, X, y in tables(options.data):
         for model, make in {**ours(), **peers()}.items():
             key = f"{name}/{model}"
@@ -169,9 +173,7 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
     names = [n for n in names if all(f"{n}/{m}" in results for m in models)]
     ranks = {}
     for loss in ("error", "log_loss", "brier"):
-        values = np.array(
-            [[results[f"{n}/{m}"].get(loss, np.inf) for m in models] for n in names]
-        )
+        values = np.array([[results[f"{n}/{m}"].get(loss, np.inf) for m in models] for n in names])
         ranks[loss] = np.array([rankdata(np.round(row, 10)) for row in values])
     rows = [
         {

@@ -125,9 +125,7 @@ def test_a_rejected_row_is_told_in_the_type_of_the_classes_where_that_can_be(
         np.testing.assert_array_equal(decoded, expected)
 
 
-@pytest.mark.parametrize(
-    "classes", [np.array([3, 5]), np.array(["x", "y"]), np.array([0.5, 2])]
-)
+@pytest.mark.parametrize("classes", [np.array([3, 5]), np.array(["x", "y"]), np.array([0.5, 2])])
 def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
     costs = parse_costs([[0, 1], [7, 0]], classes, reject_label="ignored")
     decoded = costs.decode(np.array([1, 0, 1]))

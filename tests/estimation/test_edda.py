@@ -243,9 +243,7 @@ def scatter_of_rank(rank, d, seed=0):
     return x.T @ x
 
 
-@pytest.mark.parametrize(
-    "code", ["EVI", "VVI", "EVE", "VVE", "EVV", "VVV", "VII", "VEI", "VEV"]
-)
+@pytest.mark.parametrize("code", ["EVI", "VVI", "EVE", "VVE", "EVV", "VVV", "VII", "VEI", "VEV"])
 def test_a_class_of_one_row_is_refused_by_name(code):
     scatters = np.stack([scatter_of_rank(9, 3), np.zeros((3, 3)), scatter_of_rank(9, 3, 1)])
     with pytest.raises(InvalidInputError, match=rf"'{code}'.*class 1 \(weight 1\).*rank 0"):
@@ -271,9 +269,7 @@ def test_a_class_of_low_rank_borrows_the_shape_of_others():
 def test_a_duplicated_column_is_refused_with_a_cure(code):
     repeat = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
     scatters = np.stack([repeat.T @ scatter_of_rank(9, 2, k) @ repeat for k in range(2)])
-    with pytest.raises(
-        InvalidInputError, match=r"classes \[0, 1\].*rank 2.*duplicated columns"
-    ):
+    with pytest.raises(InvalidInputError, match=r"classes \[0, 1\].*rank 2.*duplicated columns"):
         edda_covariances(code, np.array([10.0, 10.0]), scatters)
 
 

@@ -85,9 +85,7 @@ def test_a_constant_column_counts_as_a_column_of_zeros():
     scatter[1] = scatter[:, 1] = fourth[1] = fourth[:, 1] = 0
     z = (x - x.mean(0)) / np.where(np.arange(4) == 1, 1, x.std(0))
     z[:, 1] = 0
-    assert oas_from_scatter(weight, scatter) == pytest.approx(
-        OAS().fit(z).shrinkage_, rel=1e-10
-    )
+    assert oas_from_scatter(weight, scatter) == pytest.approx(OAS().fit(z).shrinkage_, rel=1e-10)
     assert ledoit_wolf_intensity(weight, scatter, fourth) == pytest.approx(
         ledoit_wolf(z)[1], rel=1e-10
     )

@@ -25,9 +25,7 @@ DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
 
 
 def sums(name):
-    return tuple(
-        np.array(DATASETS[name][key], float) for key in ("weights", "means", "scatters")
-    )
+    return tuple(np.array(DATASETS[name][key], float) for key in ("weights", "means", "scatters"))
 
 
 def draws(seed, n, d):
@@ -54,9 +52,7 @@ def log_posterior(rows, weights, densities):
 def flat_predictive(weights, means, scatters, tied):
     k, d = means.shape
     if tied:
-        learned = tied_posteriors(
-            NormalInverseWishart.flat(d, k), weights, means, scatters.sum(0)
-        )
+        learned = tied_posteriors(NormalInverseWishart.flat(d, k), weights, means, scatters.sum(0))
     else:
         learned = posteriors(NormalInverseWishart.flat(d), weights, means, scatters)
     return predictives(learned)
@@ -200,13 +196,9 @@ def test_the_default_prior_follows_the_units(seed, exponents):
     weights, means, scatters = (np.array(each) for each in zip(*parts, strict=True))
     pooled = scatters.sum(0)
     one = NormalInverseWishart.default(weights, means, pooled)
-    other = NormalInverseWishart.default(
-        weights, means * units, pooled * np.outer(units, units)
-    )
+    other = NormalInverseWishart.default(weights, means * units, pooled * np.outer(units, units))
     np.testing.assert_allclose(other.scale, one.scale * np.outer(units, units), rtol=1e-10)
-    np.testing.assert_allclose(
-        other.mean, one.mean * units, rtol=1e-9, atol=1e-12 * units.max()
-    )
+    np.testing.assert_allclose(other.mean, one.mean * units, rtol=1e-9, atol=1e-12 * units.max())
 
 
 def test_the_default_prior_is_proper_for_one_row_and_for_fewer_rows_than_features():
@@ -250,9 +242,7 @@ def test_too_few_rows_are_said_with_a_cure():
     weights, means, scatters = (np.array(each) for each in zip(*parts, strict=True))
     with pytest.raises(InvalidInputError, match=r"class 1: .*use a proper prior"):
         predictives(posteriors(flat, weights, means, scatters))
-    with pytest.raises(
-        InvalidInputError, match=r"class 1: .*2 degrees of freedom.*more than 4"
-    ):
+    with pytest.raises(InvalidInputError, match=r"class 1: .*2 degrees of freedom.*more than 4"):
         debiased_classes(weights, means, scatters)
 
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from suffice.estimation.priors import parse_priors
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.estimation.priors import parse_priors
 
 CLASSES = np.array(["bass", "salmon", "trout"])
 WEIGHTS = np.array([6.0, 2.0, 0.0])

@@ -101,9 +101,7 @@ def test_forgetting_rows_equals_never_having_seen_them(iris):
     X, y = iris
     never = QDA().fit(X[::2], y[::2])
     forgot = QDA().fit(X, y).forget(X[1::2], y[1::2])
-    np.testing.assert_allclose(
-        forgot.predict_log_proba(X), never.predict_log_proba(X), rtol=1e-10
-    )
+    np.testing.assert_allclose(forgot.predict_log_proba(X), never.predict_log_proba(X), rtol=1e-10)
 
 
 def test_weights_are_repetitions(iris):
@@ -122,9 +120,7 @@ def test_merged_moments_give_the_model_of_all_rows(iris, tmp_path):
     Moments.of(X[70:], y[70:]).save(tmp_path / "b.moments")
     total = sf.load(tmp_path / "a.moments") + sf.load(tmp_path / "b.moments")
     merged, whole = QDA().fit_moments(total), QDA().fit(X, y)
-    np.testing.assert_allclose(
-        merged.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-10
-    )
+    np.testing.assert_allclose(merged.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-10)
 
 
 def test_naive_bayes_moments_refuse_to_become_lda(iris):
@@ -287,7 +283,10 @@ def test_simulated_bayes_error_is_within_its_standard_error_and_bound(iris):
 def test_partially_tied_classes_meet_in_a_plane_and_part_in_a_quadric(iris):
     X, y = iris
     fitted = GaussianClassifier(tied=[["versicolor", "virginica"], ["setosa"]]).fit(X, y)
-    inside, across = fitted.boundary("versicolor", "virginica"), fitted.boundary("setosa", "virginica")
+    inside, across = (
+        fitted.boundary("versicolor", "virginica"),
+        fitted.boundary("setosa", "virginica"),
+    )
     assert isinstance(inside, Hyperplane)
     assert isinstance(across, Quadric)
     joint = fitted.model_.log_joint(X)
@@ -407,7 +406,9 @@ def test_grid_search_pipelines_and_pandas_output(iris):
         make_pipeline(StandardScaler(), LDA()), {"lda__shrinkage": [None, 0.1, 0.5]}, cv=3
     ).fit(X, y)
     assert search.best_score_ > 0.95
-    frame = LDA().set_output(transform="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
+    frame = (
+        LDA().set_output(transform="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
+    )
     assert list(frame.columns) == ["lda0", "lda1"]
 
 

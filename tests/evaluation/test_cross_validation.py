@@ -117,9 +117,7 @@ def test_the_best_estimator_is_fitted_on_all_rows(iris):
     X, y = iris
     result = sf.cross_validate(QDA(), X, y, {"shrinkage": [0.0, 0.1, 0.9]}, cv=5)
     again = QDA(**result.best_params).fit(X, y)
-    np.testing.assert_array_equal(
-        result.best_estimator.predict_proba(X), again.predict_proba(X)
-    )
+    np.testing.assert_array_equal(result.best_estimator.predict_proba(X), again.predict_proba(X))
     frame = result.to_frame()
     assert list(frame.columns[:5]) == [
         "shrinkage",
@@ -146,9 +144,7 @@ def test_bad_requests_are_refused(iris):
     with pytest.raises(InvalidParameterError, match=r"\[0, 1\]"):
         sf.cross_validate(LDA(), X, y, {"shrinkage": [2.0]})
     few = np.r_[0:60, 100:104]
-    with pytest.raises(
-        InvalidParameterError, match="'virginica' has 4 rows, fewer than the 10"
-    ):
+    with pytest.raises(InvalidParameterError, match="'virginica' has 4 rows, fewer than the 10"):
         sf.cross_validate(LDA(), X[few], y[few])
 
 

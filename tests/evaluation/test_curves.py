@@ -243,9 +243,7 @@ def test_the_cost_curve_is_what_counting_gives(seed, miss_cost):
     y, p, weight = posteriors(seed, classes=2)
     rows = Predictions.of(y, p, sample_weight=weight)
     curve = cost_curve(rows, 1, miss_cost=miss_cost)
-    for t, alarms, misses in zip(
-        curve.thresholds, curve.false_alarms, curve.misses, strict=True
-    ):
+    for t, alarms, misses in zip(curve.thresholds, curve.false_alarms, curve.misses, strict=True):
         called = rows.posteriors[:, 1] >= t
         wrong = [weight[called & (y == 0)].sum(), weight[~called & (y == 1)].sum()]
         np.testing.assert_allclose([alarms, misses], wrong / weight.sum(), atol=1e-12)
@@ -330,9 +328,7 @@ def test_standardised_coefficients_are_free_of_units_and_of_a_common_term():
     unit = np.array([1e-9, 1e9])
     expected = standardised_coefficients(w, s)
     np.testing.assert_allclose(standardised_coefficients(w / unit, s * unit), expected)
-    np.testing.assert_allclose(
-        standardised_coefficients(w + np.array([7.0, -1.0]), s), expected
-    )
+    np.testing.assert_allclose(standardised_coefficients(w + np.array([7.0, -1.0]), s), expected)
     with pytest.raises(FeatureMismatchError):
         standardised_coefficients(w, s[:1])
 

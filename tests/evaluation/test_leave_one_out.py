@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tests.evaluation.test_cross_validation import DIALS, estimators, rows
 
 import suffice as sf
 from suffice import LDA, QDA, GaussianClassifier
-
-from tests.evaluation.test_cross_validation import DIALS, estimators, rows  # noqa: I001
 
 NAMES = ["iris", "crabs", "wine", "banknote", "penguins_numeric", "pima_tr"]
 

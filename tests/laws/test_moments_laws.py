@@ -117,7 +117,9 @@ def test_zero_weight_is_absence(rows):
 def test_weight_is_repetition(rows, times):
     x, y, w = rows
     w = np.ceil(w)
-    again = tuple(np.repeat(part, w.astype(int) * times, axis=0) for part in (x, y, np.ones(len(w))))
+    again = tuple(
+        np.repeat(part, w.astype(int) * times, axis=0) for part in (x, y, np.ones(len(w)))
+    )
     weighted, repeated = moments_of((x, y, w * times)), moments_of(again)
     np.testing.assert_allclose(weighted.weights, repeated.weights)
     scale = 1 + np.abs(repeated.scatters).max()

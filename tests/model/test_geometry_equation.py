@@ -37,9 +37,7 @@ def test_a_quadric_is_written_with_its_squares_and_products():
 def test_names_of_several_words_stay_readable():
     q = Quadric([[2.0]], [1.0], 0.0, ("petal width (cm)",))
     assert q.equation() == "2·(petal width (cm))² + petal width (cm) = 0"
-    assert q.latex() == (
-        r"2\,\mathrm{petal\ width\ (cm)}^{2} + \mathrm{petal\ width\ (cm)} = 0"
-    )
+    assert q.latex() == (r"2\,\mathrm{petal\ width\ (cm)}^{2} + \mathrm{petal\ width\ (cm)} = 0")
     assert r"\mathrm{a\_b}" in Hyperplane([1.0], 0.0, ("a_b",)).latex()
 
 

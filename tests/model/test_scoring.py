@@ -62,9 +62,7 @@ def mixed(rng, k, d):
 def scorer_of(covariances, *, k=3, d=4, seed=0):
     rng = np.random.default_rng(seed)
     sigmas = covariances(rng, k, d)
-    return Scorer.of(
-        rng.normal(size=k), rng.normal(size=(k, d)), sigmas, origin=rng.normal(size=d)
-    )
+    return Scorer.of(rng.normal(size=k), rng.normal(size=(k, d)), sigmas, origin=rng.normal(size=d))
 
 
 def linear_scorer(*, k=3, d=4, seed=0):

@@ -25,7 +25,9 @@ def assert_close(a, b, rtol=1e-11):
         scale = np.abs(right[name]).max() if left[name].dtype.kind == "f" else 0
         if name == "means_low":
             continue
-        np.testing.assert_allclose(left[name], right[name], rtol=rtol, atol=rtol * scale, err_msg=name)
+        np.testing.assert_allclose(
+            left[name], right[name], rtol=rtol, atol=rtol * scale, err_msg=name
+        )
 
 
 @pytest.fixture
@@ -63,7 +65,18 @@ def test_kernels_agree_with_numpy(plain, storage, weighted):
         lambda x: x.astype(np.float16),
         lambda x: x > 0,
     ],
-    ids=["F", "float32", "float32 F", "int32", "int64", "columns", "rows", "swapped", "half", "bool"],
+    ids=[
+        "F",
+        "float32",
+        "float32 F",
+        "int32",
+        "int64",
+        "columns",
+        "rows",
+        "swapped",
+        "half",
+        "bool",
+    ],
 )
 def test_any_number_type_and_memory_order_gives_the_same_sums(storage, as_input):
     x, y, w = rows(n=40_000, d=6)

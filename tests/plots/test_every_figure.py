@@ -187,3 +187,4 @@ def test_many_figures_may_be_open(lda, flowers):
     for _ in range(22):
         plots.temperature_loss(lda, *flowers, temperatures=[1.0, 2.0])
     assert len(plt.get_fignums()) == 22
+    plt.close("all")

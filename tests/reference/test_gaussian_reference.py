@@ -32,7 +32,9 @@ def test_means_and_covariances_are_exact_to_rounding(table, reference, name):
     np.testing.assert_allclose(linear.means_, exact["means"], rtol=1e-14)
     np.testing.assert_allclose(linear.covariance_, exact["cov_pooled_unbiased"], rtol=1e-11)
     quadratic = QDA(divisor="unbiased").fit(X, y)
-    np.testing.assert_allclose(quadratic.covariance_, exact["cov_class_unbiased"], rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        quadratic.covariance_, exact["cov_class_unbiased"], rtol=1e-11, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from suffice.labels import in_order, position, positions
 from suffice.decision.reject import actions_with_reject
 from suffice.errors import InvalidParameterError
+from suffice.labels import in_order, position, positions
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -164,9 +164,7 @@ def _matrix(costs: Costs, classes: Labels) -> Floats:
         return matrix
     matrix = _numbers(costs, "costs")
     if matrix.shape != (K, K):
-        msg = (
-            f"costs has shape {matrix.shape}, but {K} classes need ({K}, {K}): [action, truth]"
-        )
+        msg = f"costs has shape {matrix.shape}, but {K} classes need ({K}, {K}): [action, truth]"
         raise InvalidParameterError(msg)
     return matrix
 

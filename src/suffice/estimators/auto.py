@@ -76,7 +76,9 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
             x, labels, weight = x[weight > 0], labels[weight > 0], weight[weight > 0]
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
-            msg = f"a classifier needs at least 2 classes with rows, found {len(self.classes_)} class"
+            msg = (
+                f"a classifier needs at least 2 classes with rows, found {len(self.classes_)} class"
+            )
             raise TooFewClassesError(msg)
         _refuse_bad_numbers(x, labels)
         self.choices_ = chosen(
@@ -131,7 +133,9 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
                 f"(± {first.log_loss_se:.4f} from fold to fold)."
             )
         shares = [c for c in self.choices_ if c.weight > 0]
-        lines.append("Averaged: " + "; ".join(f"{c.weight:.0%} {c.describe()}" for c in shares) + ".")
+        lines.append(
+            "Averaged: " + "; ".join(f"{c.weight:.0%} {c.describe()}" for c in shares) + "."
+        )
         return "\n".join(lines)
 
 

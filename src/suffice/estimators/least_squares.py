@@ -65,9 +65,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
             self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
         return self._set_moments(moments)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
@@ -156,9 +154,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         """Return log p(y | x) of each row, (n,)."""
         residual = np.asarray(y, np.float64) - self._mean(X)
         # −½ (log 2πσ² + (y − ŷ)² / σ²)
-        density: Floats = -0.5 * (
-            np.log(2 * np.pi * self.variance_) + residual**2 / self.variance_
-        )
+        density: Floats = -0.5 * (np.log(2 * np.pi * self.variance_) + residual**2 / self.variance_)
         return density
 
     def _mean(self, X: Any) -> Floats:

@@ -71,9 +71,7 @@ class LinearDecisions(ClassifierMixin):
         return k * self.coef_[0], k * float(self.intercept_[0])
 
 
-def coded_table(
-    estimator: Any, X: Any, y: Any, *, reset: bool = True
-) -> tuple[Any, Labels, Codes]:
+def coded_table(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Labels, Codes]:
     """Return rows as floats (n, d), the classes (K,), and each row's code (n,)."""
     x, y = checked_table(estimator, X, y, reset=reset)
     classes, codes = encode(as_labels(y))

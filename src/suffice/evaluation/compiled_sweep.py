@@ -55,9 +55,7 @@ def _quadratic(
 
     shrunk = [spectrum.shrunk(gammas) for spectrum in spectra]
     # z = Vᵀ diag(1/s) (x − μ)
-    rotations = [
-        packed(np.ascontiguousarray((s.vectors / s.scale[:, None]).T)) for s in spectra
-    ]
+    rotations = [packed(np.ascontiguousarray((s.vectors / s.scale[:, None]).T)) for s in spectra]
     inverses = [packed(np.ascontiguousarray(inverse.T)) for inverse, _ in shrunk]
     constants = np.array([log_priors[k] - 0.5 * shrunk[g][1] for k, g in enumerate(group_of)])
     pick = np.stack

@@ -72,9 +72,7 @@ class CrossValidation:
     def one_se_params(self) -> dict[str, Any]:
         """Parameters of the most regularised candidate within one standard error of the best."""
         column = CRITERIA.index(self.criterion)
-        limit = (
-            self.means[self.best_index, column] + self.standard_errors[self.best_index, column]
-        )
+        limit = self.means[self.best_index, column] + self.standard_errors[self.best_index, column]
         close = np.flatnonzero(self.means[:, column] <= limit)
         return self.params[max(close, key=lambda i: (_regularity(self.params[i]), -i))]
 

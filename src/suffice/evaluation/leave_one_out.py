@@ -134,9 +134,7 @@ def left_out_scores(
     return scores
 
 
-def _refitted(
-    recipe: Recipe, moments: Moments, row: Any, k: int, w: float, refit: bool
-) -> Floats:
+def _refitted(recipe: Recipe, moments: Moments, row: Any, k: int, w: float, refit: bool) -> Floats:
     """Return the scores of one row under the model estimated from the moments without it."""
     label = moments.classes[k : k + 1]
     options: Any = {"storage": moments.storage, "fourth": moments.fourth is not None}

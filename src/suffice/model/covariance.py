@@ -9,7 +9,6 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
-
 from suffice.model.parts import Scaled, Whitened
 
 if TYPE_CHECKING:

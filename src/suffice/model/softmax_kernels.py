@@ -38,9 +38,7 @@ def write_posterior(scores: Floats, n_classes: int, temperature: float, out: Flo
 
 
 @compiled
-def write_log_posterior(
-    scores: Floats, n_classes: int, temperature: float, out: Floats
-) -> bool:
+def write_log_posterior(scores: Floats, n_classes: int, temperature: float, out: Floats) -> bool:
     """Write log softmax(t·a) to the rows of ``out`` (n, K)."""
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e, bad = np.empty(scores.shape[1:]), False

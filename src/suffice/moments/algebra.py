@@ -134,9 +134,7 @@ def check_contained(total: Moments, part: Moments) -> None:
     excess = part.scatter.pooled_diagonal() - total.scatter.pooled_diagonal()
     lighter = part.weights > total.weights * (1 + 1e-8)
     if np.any(excess > slack) or lighter.any():
-        msg = (
-            "cannot forget these rows: they vary more, or weigh more, than all rows ever added"
-        )
+        msg = "cannot forget these rows: they vary more, or weigh more, than all rows ever added"
         raise ForgetError(msg)
 
 

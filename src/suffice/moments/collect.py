@@ -177,9 +177,7 @@ def _chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> S
     n_classes, d = rows.n_classes, rows.x.shape[1]
     padded = -(-d // 4) * 4
     w = np.zeros(0) if rows.weight is None else rows.weight
-    by_column = not rows.x.flags.c_contiguous and abs(rows.x.strides[0]) < abs(
-        rows.x.strides[1]
-    )
+    by_column = not rows.x.flags.c_contiguous and abs(rows.x.strides[0]) < abs(rows.x.strides[1])
     weights, shifts, sums = (
         np.zeros(n_classes),
         np.zeros((n_classes, d)),
@@ -187,9 +185,7 @@ def _chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> S
     )
     if storage == "pooled":
         gram = np.zeros((padded, padded))
-        kernels.pooled_chunk(
-            rows.x, rows.codes, w, lo, hi, by_column, weights, shifts, sums, gram
-        )
+        kernels.pooled_chunk(rows.x, rows.codes, w, lo, hi, by_column, weights, shifts, sums, gram)
         raw: Scatter = PooledScatter(_symmetric(gram[:d, :d]))
     elif storage == "diagonal" and not by_column:
         squares = np.zeros((n_classes, d))
@@ -230,9 +226,7 @@ def _class_chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool
     if not full:
         return _recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     raw = PerClassScatter(_symmetric(grams[:, :d, :d]))
-    quartic = (
-        FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d])) if fourth else None
-    )
+    quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d])) if fourth else None
     return _recentred(weights, shifts, sums, raw, quartic)
 
 

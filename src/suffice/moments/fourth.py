@@ -45,9 +45,7 @@ class FourthMoments:
 
     def plus(self, other: FourthMoments, sign: float) -> FourthMoments:
         """Return the sums of both, or of one without the other."""
-        return FourthMoments(
-            self.thirds + sign * other.thirds, self.fourths + sign * other.fourths
-        )
+        return FourthMoments(self.thirds + sign * other.thirds, self.fourths + sign * other.fourths)
 
     def placed(self, codes: Codes, n_classes: int) -> FourthMoments:
         """Return the same sums with class i moved to ``codes[i]`` of ``n_classes``."""

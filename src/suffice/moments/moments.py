@@ -262,9 +262,7 @@ class Moments:
         )
 
 
-def _wrapped(
-    classes: Labels, names: tuple[str, ...] | None, counts: Codes, sums: Sums
-) -> Moments:
+def _wrapped(classes: Labels, names: tuple[str, ...] | None, counts: Codes, sums: Sums) -> Moments:
     return Moments(
         classes,
         names,

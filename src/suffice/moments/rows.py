@@ -26,11 +26,7 @@ def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
         raise InvalidInputError(msg)
     if matrix.dtype.kind == "b":
         matrix = matrix.view(np.uint8)
-    if (
-        matrix.dtype.kind not in "fiu"
-        or matrix.dtype.itemsize > 8
-        or matrix.dtype == np.float16
-    ):
+    if matrix.dtype.kind not in "fiu" or matrix.dtype.itemsize > 8 or matrix.dtype == np.float16:
         matrix = _as_floats(matrix, names)
     if not (matrix.dtype.isnative and matrix.flags.aligned):
         matrix = matrix.astype(matrix.dtype.newbyteorder("="))
@@ -50,8 +46,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
     if len(bad):
         msg = (
-            f"sample_weight of row {bad[0]} is {w[bad[0]]}: "
-            "weights must be finite and not negative"
+            f"sample_weight of row {bad[0]} is {w[bad[0]]}: weights must be finite and not negative"
         )
         raise InvalidInputError(msg)
     if n_rows and not w.any():

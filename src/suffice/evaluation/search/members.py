@@ -55,6 +55,8 @@ def _moments(choice: Choice, x: Any, y: Labels, weight: Floats | None) -> Moment
         rows = slice(lo, lo + _BLOCK)
         seen = choice.view.apply(x[rows])
         w = None if weight is None else weight[rows]
-        parts.append(Moments.of(seen, y[rows], w, storage="per-class", fourth=False, classes=classes))
+        parts.append(
+            Moments.of(seen, y[rows], w, storage="per-class", fourth=False, classes=classes)
+        )
     total: Moments = sum(parts[1:], start=parts[0])
     return total

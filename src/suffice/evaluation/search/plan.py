@@ -54,7 +54,9 @@ def chosen(
     if len(trial) == len(rows):
         return first
     kept = [pair for pair in lifted if any(c.view is pair[0] and c.weight > 0 for c in first)]
-    return search(judging_task(x, y, weight, rows, seed), [*dialled, *(kept if bends else [])], n_kept)
+    return search(
+        judging_task(x, y, weight, rows, seed), [*dialled, *(kept if bends else [])], n_kept
+    )
 
 
 def sampled(codes: Codes, n_rows: int, seed: int) -> Codes:

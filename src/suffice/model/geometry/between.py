@@ -120,7 +120,5 @@ def _check(a: GaussianScore, b: GaussianScore, labels: tuple[Any, Any] | None) -
         raise FeatureMismatchError(msg)
     for score, label in zip((a, b), labels or ("a", "b"), strict=True):
         if score.log_prior == -np.inf:
-            msg = (
-                f"class {label!r} has prior 0, so it has no boundary: give it a positive prior"
-            )
+            msg = f"class {label!r} has prior 0, so it has no boundary: give it a positive prior"
             raise InvalidParameterError(msg)

@@ -78,8 +78,7 @@ def written(
         raise InvalidParameterError(msg)
     A, b, c, m = form
     variables = [
-        _shifted(notation.variable(i, names, len(b)), shift, notation)
-        for i, shift in enumerate(m)
+        _shifted(notation.variable(i, names, len(b)), shift, notation) for i, shift in enumerate(m)
     ]
     line = ""
     for value, factor in _terms(A, b, c, variables, notation):
@@ -112,9 +111,7 @@ def _shifted(variable: str, shift: float, notation: Text | Latex) -> str:
     return f"({variable} {notation.minus if shift > 0 else '+'} {number})"
 
 
-def _signed(
-    value: float, factor: str, digits: int, notation: Text | Latex, *, first: bool
-) -> str:
+def _signed(value: float, factor: str, digits: int, notation: Text | Latex, *, first: bool) -> str:
     """Return `` − 1.23·x``; the first term of a line has no space about its sign."""
     number = _number(abs(value), digits, notation)
     if factor:

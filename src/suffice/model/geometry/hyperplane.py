@@ -69,9 +69,7 @@ class Hyperplane:
 
     def __post_init__(self) -> None:
         d = np.size(self.normal)
-        anchor = (
-            np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
-        )
+        anchor = np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
         object.__setattr__(self, "normal", fixed("normal", self.normal, (d,)))
         object.__setattr__(self, "offset", float(fixed("offset", self.offset, ())))
         object.__setattr__(self, "anchor", fixed("anchor", anchor, (d,)))

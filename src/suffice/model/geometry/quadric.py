@@ -77,9 +77,7 @@ class Quadric:
     def __post_init__(self) -> None:
         d = np.size(self.b)
         A = fixed("A", self.A, (d, d))
-        anchor = (
-            np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
-        )
+        anchor = np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
         object.__setattr__(self, "A", fixed("A", 0.5 * (A + A.T), (d, d)))
         object.__setattr__(self, "b", fixed("b", self.b, (d,)))
         object.__setattr__(self, "c", float(fixed("c", self.c, ())))
@@ -133,9 +131,7 @@ class Quadric:
     def first_order_distance(self, x: npt.ArrayLike) -> Floats:
         """Return y / ‖∇y‖, (n,): Sampson's quick approximation, good near the quadric."""
         y, slope = self.evaluate(x), np.linalg.norm(self.gradient(x), axis=1)
-        return signed(
-            y, np.divide(np.abs(y), slope, out=np.full_like(y, np.inf), where=slope > 0)
-        )
+        return signed(y, np.divide(np.abs(y), slope, out=np.full_like(y, np.inf), where=slope > 0))
 
     def project(self, x: npt.ArrayLike) -> Floats:
         """Return a nearest point of the quadric to each row, (n, d)."""
