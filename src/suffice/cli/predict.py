@@ -65,11 +65,14 @@ def command(
     from suffice.cli.files import load_model
     from suffice.cli.meter import Meter
     from suffice.sources import Reading, open_source, predict_stream
+    from suffice.sources.sinks import sink_of
     from suffice.sources.source import MISSING
 
     if terminal.json and output is None:
         msg = "--json prints on standard output, where the answers would go: name a file with -o"
         raise click.UsageError(msg)
+    if output is not None:
+        sink_of(output)  # an extension that names no format is refused before any work is done
     source = open_source(data, Reading(delimiter, missing or MISSING))
     fitted = load_model(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None

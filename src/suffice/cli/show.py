@@ -8,6 +8,7 @@ import click
 
 from suffice.cli.command import Command
 from suffice.cli.options import file_argument
+from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,12 @@ def command(terminal: Terminal, /, file: Path) -> None:
     if terminal.json:
         terminal.result(document)
         return
-    click.echo(_title(file, header))
+    try:
+        title = _title(file, header)
+    except (AttributeError, KeyError, TypeError) as error:
+        msg = f"{file} has a header that tells nothing of {error}: write the file again"
+        raise FileFormatError(msg) from error
+    click.echo(title)
     if moments is not None:
         terminal.table(*_by_class(moments))
 

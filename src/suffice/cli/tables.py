@@ -25,8 +25,10 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
+    from suffice.sources.summarize import batches_of
+
     stream = sys.stdout.buffer
     stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())
-    for batch in frame.collect_batches(maintain_order=True):
+    for batch in batches_of(frame):
         stream.write(batch.write_csv(include_header=False).encode())
     stream.flush()

@@ -34,7 +34,9 @@ def reading_of(label: str) -> Iterator[None]:
     """Turn a failure to read ``label`` into an error that names it."""
     try:
         yield
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise
         raise InvalidInputError(told(str(error), label)) from error
 
 

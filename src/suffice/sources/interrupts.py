@@ -1,42 +1,41 @@
-"""Ctrl-C while compiled threads write: noted at once, raised once they have been told.
-
-The reader and writer raise ``KeyboardInterrupt`` themselves. Were Python's own handler left in
-place a second one would follow and could fall into the cleaning up.
-"""
+"""Ctrl-C while compiled threads read and write: heard at once, and once only."""
 
 from __future__ import annotations
 
-import signal
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future, wait
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-_noted = threading.Event()
-
-
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Within, Ctrl-C raises where ``heed`` is called and by the end, not in between."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, _note)
-    try:
-        yield
-        heed()
-    finally:
-        _noted.clear()
-        signal.signal(signal.SIGINT, before)
+Result = TypeVar("Result")
+_TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears nothing by itself
 
 
-def heed() -> None:
-    """Raise ``KeyboardInterrupt`` if Ctrl-C was pressed since ``deferred`` began."""
-    if _noted.is_set():
-        raise KeyboardInterrupt
+def interruptibly(work: Callable[[], Result]) -> Result:
+    """Return what ``work`` returns; it runs in a thread of its own, which Ctrl-C abandons.
+
+    A compiled reader or writer that waits does not hear Ctrl-C, and one that does raises it a
+    second time, maybe into the cleaning up. So the calling thread only waits.
+    """
+    outcome: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    while not wait([outcome], timeout=_TICK).done:
+        pass
+    return outcome.result()
 
 
-def _note(*_: Any) -> None:
-    _noted.set()
+def each_interruptibly(items: Iterable[Result]) -> Iterator[Result]:
+    """Yield the items of a compiled iterator; Ctrl-C is heard while waiting for the next."""
+    rest = iter(items)
+    end = object()
+    while (item := interruptibly(lambda: next(rest, end))) is not end:
+        yield item  # type: ignore[misc]

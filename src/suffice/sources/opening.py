@@ -39,7 +39,9 @@ def open_source(source: Any, reading: Reading | None = None) -> Source:
 
 def _named(name: str, reading: Reading) -> Source:
     if name == "-":
-        return StreamSource.of(sys.stdin.buffer, reading, "standard input")
+        # unbuffered: a thread that waits for input then holds no lock when the program ends
+        bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        return StreamSource.of(bare, reading, "standard input")
     if name in DATASETS and not Path(name).exists():
         known = DATASETS[name]
         return FileSource.of([known.path], Reading(), name, known.target)

@@ -11,7 +11,6 @@ import polars as pl
 
 from suffice.errors import InvalidInputError
 from suffice.sources.failures import reading_of
-from suffice.sources.interrupts import heed
 from suffice.sources.opening import open_source
 from suffice.sources.roles import Roles, Wishes, roles_for_predicting
 from suffice.sources.rules import LeftOut
@@ -115,14 +114,12 @@ def _run(
     scans = list(source.scans(roles.columns(source.sample)))
     with reading_of(source.label):
         try:
-            scorer = Scorer(scoring, roles, progress, n_rows)
-            write(scorer.lazily(pl.concat([scan.frame for scan in scans])))
+            return Scorer(scoring, roles, progress, n_rows).run([s.frame for s in scans], write)
         except pl.exceptions.ComputeError:
             if all(scan.careful is None for scan in scans):
                 raise
-            scorer = Scorer(scoring, roles, progress, n_rows)
-            write(scorer.lazily(pl.concat([scan.most_careful for scan in scans])))
-    return scorer
+        scorer = Scorer(scoring, roles, progress, n_rows)
+        return scorer.run([scan.most_careful for scan in scans], write)
 
 
 class Scorer:
@@ -139,6 +136,17 @@ class Scorer:
         self.left_out, self.outliers = LeftOut(), 0
         self._progress, self._n_rows = progress, n_rows
         self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def run(
+        self, frames: Sequence[pl.LazyFrame], write: Callable[[pl.LazyFrame], object]
+    ) -> Scorer:
+        """Write the answers for lazy tables, one after another; return itself."""
+        try:
+            write(self.lazily(pl.concat(frames)))
+        finally:
+            self._stopped.set()
+        return self
 
     def lazily(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Return the answers for a lazy table, to be found when it is read."""
@@ -149,7 +157,8 @@ class Scorer:
 
     def score(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the kept columns and the answers of some rows."""
-        heed()
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
         features = self.roles.features
         x = np.empty((len(features), frame.height))
         for j, name in enumerate(features):

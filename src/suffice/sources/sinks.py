@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +11,7 @@ import polars as pl
 
 from suffice.archive import replacing
 from suffice.errors import InvalidParameterError
-from suffice.sources.interrupts import deferred
+from suffice.sources.interrupts import interruptibly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,15 +50,17 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
     if not folder.is_dir():
         msg = f"there is no folder {str(folder)!r} to write {str(path)!r} into: make it first"
         raise InvalidParameterError(msg)
-    with replacing(path) as file, deferred():
+    with replacing(path) as file:
         try:
-            sink(frame, file)
+            interruptibly(lambda: sink(frame, file))
         except pl.exceptions.ComputeError as error:
             raise _as_os_error(error, path) from error
 
 
 def _as_os_error(error: pl.exceptions.ComputeError, path: str | Path) -> Exception:
     """Return a failure to write as the operating system would tell it."""
-    if "os error 28" in str(error):
-        return OSError(28, "No space left on device", str(path))
-    return error
+    found = re.search(r"os error (\d+)", str(error))
+    if found is None:
+        return error
+    number = int(found[1])
+    return OSError(number, os.strerror(number), str(path))

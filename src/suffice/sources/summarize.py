@@ -11,6 +11,7 @@ from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.sources.chunks import Loader, blocks_of, rows_per_block
 from suffice.sources.failures import reading_of
+from suffice.sources.interrupts import each_interruptibly
 from suffice.sources.opening import open_source
 from suffice.sources.pairs import is_pairs, pairs_of
 from suffice.sources.roles import Roles, Wishes, roles_for_learning
@@ -119,13 +120,18 @@ def _batches(scan: Scan) -> Iterator[pl.DataFrame]:
     """Yield the rows of a scan; where a value fails to parse, the rest is read with care."""
     done = 0
     try:
-        for frame in scan.frame.collect_batches(maintain_order=True):
+        for frame in batches_of(scan.frame):
             yield frame
             done += frame.height
     except pl.exceptions.ComputeError:
         if scan.careful is None:
             raise
-        yield from scan.careful.slice(done).collect_batches(maintain_order=True)
+        yield from batches_of(scan.careful.slice(done))
+
+
+def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a lazy table in the reader's own batches, in order."""
+    return each_interruptibly(frame.collect_batches(maintain_order=True))
 
 
 def _total(parts: Iterator[Moments]) -> Moments:

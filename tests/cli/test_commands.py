@@ -1,0 +1,246 @@
+"""Every command does what it says, through the real entry point."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import suffice as sf
+from suffice import datasets
+
+
+@pytest.fixture
+def iris(ok):
+    ok("fit", "iris", "-o", "iris.suffice")
+    return "iris.suffice"
+
+
+def test_summarize_saves_the_sums_of_a_data_set(ok_json):
+    done = ok_json("summarize", "iris", "-o", "iris.moments")
+    assert done["rows"] == 150
+    assert done["classes"] == ["setosa", "versicolor", "virginica"]
+    X, y = datasets.load("iris").arrays()
+    saved = sf.load("iris.moments")
+    np.testing.assert_allclose(saved.scatters, sf.Moments.of(X, y).scatters, rtol=1e-12)
+
+
+def test_summarize_says_what_it_guesses_and_leaves_out(run):
+    pl.DataFrame(
+        {"id": range(6), "note": [f"n{i}" for i in range(6)], "x": [0.5, 1, 2, 3, 4, None]}
+    ).with_columns(label=pl.Series(["a", "b"] * 3)).write_csv("d.csv")
+    result = run("summarize", "d.csv", "-o", "d.moments")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "note: taking 'label' as the target, by its name",
+        "note: columns left out: 'note' (not numeric); 'id' (ids)",
+        "note: 1 of 6 rows left out: no usable value in 'x' (1)",
+        "d.moments: Moments(2 classes × 1 features, 5 rows, weight 5, per-class scatter)",
+    ]
+
+
+def test_quiet_says_nothing(run):
+    result = run("summarize", "penguins", "-o", "p.moments", "--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_summarize_reads_standard_input(ok):
+    ok("summarize", "-", "-t", "species", "-o", "a", stdin=datasets.load("iris").path.read_bytes())
+    assert sf.load("a").counts.tolist() == [50, 50, 50]
+
+
+def test_summarize_may_keep_less_or_more(ok):
+    ok("summarize", "iris", "--storage", "diagonal", "-o", "d")
+    assert sf.load("d").storage == "diagonal"
+    ok("summarize", "iris", "--fourth", "-o", "f")
+    assert sf.load("f").fourth is not None
+
+
+def test_merging_the_sites_is_fitting_the_whole(ok, ok_json):
+    frame = datasets.load("iris").frame()
+    for site, part in (("a", frame[:70]), ("b", frame[70:])):
+        part.write_parquet(f"{site}.parquet")
+        ok("summarize", f"{site}.parquet", "-t", "species", "-o", f"{site}.moments")
+    assert ok_json("merge", "a.moments", "b.moments", "-o", "all.moments")["rows"] == 150
+    ok("fit", "all.moments", "-o", "merged.suffice")
+    ok("fit", "iris", "-o", "whole.suffice")
+    merged, whole = sf.load("merged.suffice"), sf.load("whole.suffice")
+    np.testing.assert_allclose(merged.covariance_, whole.covariance_, rtol=1e-10)
+
+
+def test_forgetting_a_site_is_never_having_seen_it(ok, ok_json):
+    frame = datasets.load("iris").frame()
+    frame[::2].write_csv("half.csv")
+    ok("summarize", "iris", "-o", "all.moments")
+    ok("summarize", "half.csv", "-t", "species", "-o", "half.moments")
+    done = ok_json("forget", "all.moments", "half.moments", "-o", "rest.moments")
+    assert (done["forgotten"], done["rows"]) == (75, 75)
+    X, y = datasets.load("iris").arrays()
+    other = sf.Moments.of(X[1::2], y[1::2])
+    np.testing.assert_allclose(sf.load("rest.moments").scatters, other.scatters, rtol=1e-9)
+
+
+def test_a_model_forgets_rows_of_a_file(ok, iris):
+    datasets.load("iris").frame()[:10].write_csv("gone.csv")
+    ok("forget", iris, "gone.csv", "--target", "species", "-o", iris)
+    assert sf.load(iris).moments_.counts.tolist() == [40, 50, 50]
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "settings"),
+    [
+        (["--model", "lda"], "LDA", {"tied": True}),
+        (["--model", "qda", "--divisor", "unbiased"], "QDA", {"divisor": "unbiased"}),
+        (["--model", "nb"], "GaussianNB", {"covariance": "diagonal"}),
+        (
+            ["-m", "gaussian", "--tied", "--shrinkage", "0.25", "--pooling", "0.5"],
+            "GaussianClassifier",
+            {"tied": True, "shrinkage": 0.25, "pooling": 0.5},
+        ),
+        (["--shrinkage", "oas"], "LDA", {"shrinkage": "oas"}),
+        (["--shrinkage", "ledoit-wolf"], "LDA", {"shrinkage": "ledoit-wolf"}),
+        (["--prior", "uniform"], "LDA", {"priors": "uniform"}),
+        (["--temperature", "0.5", "--reject-cost", "0.1"], "LDA", {"temperature": 0.5}),
+        (["--set", 'tied=[["setosa"], ["versicolor", "virginica"]]'], "LDA", {}),
+        (["--set", "target=sphere"], "LDA", {"target": "sphere"}),
+    ],
+)
+def test_fit_takes_the_settings_of_the_estimator(ok, options, name, settings):
+    ok("fit", "iris", *options, "-o", "m.suffice")
+    model = sf.load("m.suffice")
+    assert type(model).__name__ == name
+    assert {key: model.get_params()[key] for key in settings} == settings
+
+
+def test_fit_takes_a_prior_for_every_class(ok):
+    shares = {"setosa": 0.5, "versicolor": 0.25, "virginica": 0.25}
+    ok("fit", "iris", *(f"--prior={c}={p}" for c, p in shares.items()), "-o", "m.suffice")
+    np.testing.assert_allclose(sf.load("m.suffice").priors_, [0.5, 0.25, 0.25])
+
+
+def test_fit_reads_the_sums_inside_a_model(ok, iris):
+    ok("fit", iris, "--model", "qda", "-o", "q.suffice")
+    assert sf.load("q.suffice").moments_.counts.sum() == 150
+
+
+def test_predict_writes_a_row_for_every_row(ok, ok_json, iris):
+    done = ok_json("predict", iris, "iris", "-o", "out.parquet", "--keep", "species")
+    assert done == {"output": "out.parquet", "rows": 150, "unanswered": 0, "outliers": 0}
+    out = pl.read_parquet("out.parquet")
+    assert (out["species"] == out["label"]).mean() == pytest.approx(0.98)
+
+
+def test_predict_answers_on_standard_output(ok, iris):
+    text = ok("predict", iris, "-", stdin=datasets.load("iris").path.read_bytes())
+    lines = text.splitlines()
+    assert lines[0] == "label,p_setosa,p_versicolor,p_virginica,log_density,outlier"
+    assert len(lines) == 151
+
+
+def test_predict_copies_ids_as_they_are_written(ok, iris):
+    frame = datasets.load("iris").frame().with_row_index("row_id")
+    frame = frame.with_columns(pl.format("{}{}", pl.lit("00"), pl.col("row_id")).alias("row_id"))
+    frame.write_csv("new.csv")
+    ok("predict", iris, "new.csv", "-o", "out.csv")
+    lines = [line.split(",")[0] for line in Path("out.csv").read_text().splitlines()]
+    assert lines[:3] == ["row_id", "000", "001"]
+
+
+def test_predict_may_keep_everything(ok, iris):
+    ok("predict", iris, "iris", "--keep-all", "--prefix", "m.", "-o", "out.csv")
+    columns = pl.read_csv("out.csv").columns
+    assert columns[:5] == datasets.load("iris").frame().columns
+    assert columns[5:7] == ["m.label", "m.p_setosa"]
+
+
+def test_the_rate_of_outliers_may_be_set(ok_json, iris):
+    few = ok_json("predict", iris, "iris", "-o", "a.csv", "--outlier-rate", "0.001")["outliers"]
+    many = ok_json("predict", iris, "iris", "-o", "b.csv", "--outlier-rate", "0.2")["outliers"]
+    assert few < 5 < 15 < many < 50
+
+
+def test_sample_draws_the_same_rows_for_the_same_seed(ok, iris):
+    first = ok("sample", iris, "-n", "20", "--seed", "7")
+    assert first == ok("sample", iris, "-n", "20", "--seed", "7")
+    assert first != ok("sample", iris, "-n", "20", "--seed", "8")
+    assert first.splitlines()[0].endswith("petal_width,label")
+    assert len(first.splitlines()) == 21
+
+
+def test_sample_writes_any_number_of_rows(ok, iris):
+    ok("sample", iris, "-n", "250000", "--label", "species", "-o", "s.parquet")
+    assert pl.read_parquet("s.parquet")["species"].n_unique() == 3
+
+
+def test_what_is_sampled_can_be_fitted_again(ok, iris):
+    ok("sample", iris, "-n", "20000", "--seed", "1", "-o", "s.csv")
+    ok("fit", "s.csv", "-o", "again.suffice", "--target", "label")
+    np.testing.assert_allclose(sf.load("again.suffice").means_, sf.load(iris).means_, atol=0.05)
+
+
+def test_boundary_prints_the_equation(ok, ok_json, iris):
+    text = ok("boundary", iris, "versicolor", "virginica").strip()
+    assert text == sf.load(iris).boundary("versicolor", "virginica").equation()
+    document = ok_json("boundary", iris, "versicolor", "virginica")
+    assert document["kind"] == "Hyperplane"
+    assert document["equation"] == text
+    assert "petal" in ok("boundary", iris, "setosa", "virginica", "--latex")
+
+
+def test_labels_that_are_numbers_are_written_as_text(ok):
+    ok("fit", "digits", "-m", "nb", "-o", "d.suffice")
+    assert "= 0" in ok("boundary", "d.suffice", "3", "8")
+
+
+def test_show_tells_what_is_inside(ok, ok_json, iris):
+    text = ok("show", iris)
+    assert "LDA(" in text
+    assert "mean petal_length" in text
+    document = ok_json("show", iris)
+    assert document["estimator"] == "LDA"
+    assert document["counts"] == [50, 50, 50]
+    ok("summarize", "digits", "-o", "d.moments")
+    assert "…" in ok("show", "d.moments")
+
+
+def test_export_gives_the_numbers_of_the_model(ok, iris):
+    document = json.loads(ok("export", iris))
+    model = sf.load(iris)
+    np.testing.assert_allclose(document["coef"], model.coef_)
+    np.testing.assert_allclose(document["covariance"], model.covariance_)
+    assert document["classes"] == model.classes_.tolist()
+    ok("export", iris, "--to", "json", "-o", "m.json")
+    assert json.loads(Path("m.json").read_text()) == document
+
+
+def test_datasets_lists_what_there_is(ok, ok_json):
+    assert all(name in ok("datasets") for name in datasets.names())
+    assert [card["name"] for card in ok_json("datasets")["datasets"]] == list(datasets.names())
+
+
+def test_datasets_writes_one(ok):
+    ok("datasets", "penguins", "-o", "p.parquet")
+    assert pl.read_parquet("p.parquet").height == 344
+    assert ok("datasets", "exam").splitlines()[0] == "hours,passed"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(ok, shell):
+    assert "_SUFFICE_COMPLETE" in ok("completion", shell)
+
+
+def test_data_set_names_are_completed():
+    from click.shell_completion import ShellComplete
+
+    from suffice.cli.group import suffice
+
+    items = ShellComplete(suffice, {}, "suffice", "_X").get_completions(["fit"], "pen")
+    assert "penguins" in [item.value for item in items]
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_every_data_set_can_be_fitted_and_predicted(ok, ok_json, name):
+    ok("fit", name, "-o", "m.suffice", "--shrinkage", "0.1")
+    done = ok_json("predict", "m.suffice", name, "-o", "out.csv")
+    assert done["rows"] == datasets.load(name).n_rows

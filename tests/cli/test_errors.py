@@ -1,0 +1,201 @@
+"""Bad input ends in one line on standard error that names what and the cure, and exit code 1."""
+
+import errno
+
+import numpy as np
+import pytest
+
+from suffice import archive, datasets
+
+
+@pytest.fixture
+def iris(ok):
+    ok("fit", "iris", "-o", "iris.suffice", "--quiet")
+    return "iris.suffice"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="d.csv"):
+        (tmp_path / name).write_text(text)
+        return name
+
+    return write
+
+
+CASES = {
+    "missing file": (["nothing.csv"], "", "there is no file 'nothing.csv'"),
+    "missing data set": (["iriss"], "", "names no format that can be read"),
+    "unknown column": (["d.csv", "-t", "kindd"], "x,kind\n1,a\n2,b\n", "did you mean 'kind'?"),
+    "unknown feature": (
+        ["d.csv", "-t", "kind", "-f", "y"],
+        "x,kind\n1,a\n2,b\n",
+        "has no column 'y'",
+    ),
+    "one class": (["d.csv", "-t", "kind"], "x,kind\n1,a\n2,a\n", "needs at least 2 classes"),
+    "regression": (
+        ["d.csv", "-t", "y"],
+        "x,y\n" + "".join(f"{i},{i}.5\n" for i in range(200)),
+        "looks like regression: cut it into a few classes",
+    ),
+    "empty": (["d.csv"], "", "is empty"),
+    "mixed": (["d.csv", "-t", "t"], "x,t\n1,a\n2,b\noops,b\n3,a\n", "mixes numbers and text"),
+    "wrong delimiter": (["d.csv"], "a^t\n1^a\n2^b\n", "name that mark as the delimiter"),
+    "no target": (["d.csv"], "x,z\n1.5,2.5\n2.5,3.5\n", "which column holds the labels?"),
+    "not a model": (["d.suffice"], "x,y\n", "is not a suffice file, or is damaged"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fit_refuses(refused, write, tmp_path, case):
+    args, text, message = CASES[case]
+    if args[0].startswith("d."):
+        write(text, args[0])
+    assert message in refused("fit", *args, "-o", "m.suffice")
+    assert not (tmp_path / "m.suffice").exists()
+
+
+def test_settings_that_do_not_exist_suggest_the_nearest(refused):
+    assert "did you mean 'shrinkage'?" in refused("fit", "iris", "-o", "m", "--set", "shrinkag=0.1")
+    assert "written NAME=VALUE" in refused("fit", "iris", "-o", "m", "--set", "shrinkage")
+
+
+def test_settings_out_of_bounds_are_refused(refused):
+    assert "shrinkage" in refused("fit", "iris", "-o", "m", "--shrinkage", "2")
+    assert "pooling" in refused("fit", "iris", "-o", "m", "--pooling", "much")
+    assert "no class is called 'rose'" in refused("fit", "iris", "-o", "m", "--prior", "rose=1")
+    assert "LABEL=PROB" in refused("fit", "iris", "-o", "m", "--prior", "setosa=x")
+
+
+def test_predict_refuses_what_is_no_model(refused, write, ok):
+    write("hello", "x.suffice")
+    assert "x.suffice is not a suffice file" in refused("predict", "x.suffice", "iris")
+    assert "there is no file 'y.suffice'" in refused("predict", "y.suffice", "iris")
+    ok("summarize", "iris", "-o", "i.moments")
+    assert "holds moments, not a model: fit one" in refused("predict", "i.moments", "iris")
+
+
+def test_predict_refuses_rows_that_lack_columns(refused, iris):
+    datasets.load("iris").frame().rename({"petal_width": "petal width"}).write_csv("new.csv")
+    message = refused("predict", iris, "new.csv", "-o", "out.csv")
+    assert "new.csv lacks the column 'petal_width' that the model needs" in message
+    assert "did you mean 'petal width'?" in message
+
+
+def test_predict_refuses_text_where_numbers_belong(refused, iris, write):
+    write("sepal_length,sepal_width,petal_length,petal_width\n1,2,3,wide\n")
+    assert "'petal_width' must hold numbers, but holds 'wide'" in refused("predict", iris, "d.csv")
+
+
+def test_outputs_of_unknown_kind_or_place_are_refused(refused, iris):
+    assert "names no format to write" in refused("predict", iris, "iris", "-o", "out.xls")
+    assert "no folder 'no'" in refused("predict", iris, "iris", "-o", "no/out.csv", code=2)
+    assert "no folder 'no'" in refused("fit", "iris", "-o", "no/m.suffice", code=2)
+
+
+def test_json_and_answers_do_not_share_standard_output(refused, iris):
+    assert "name a file with -o" in refused("predict", iris, "iris", "--json", code=2)
+
+
+def test_merge_refuses_other_columns(refused, ok):
+    ok("summarize", "iris", "-o", "i.moments")
+    ok("summarize", "wine", "-o", "w.moments")
+    assert "cannot merge moments of 4 and 13 features" in refused(
+        "merge", "i.moments", "w.moments", "-o", "m"
+    )
+
+
+def test_forget_refuses_rows_that_were_never_seen(refused, ok):
+    ok("summarize", "iris", "-o", "i.moments")
+    ok("merge", "i.moments", "i.moments", "-o", "double.moments")
+    assert "cannot forget 100 rows" in refused("forget", "i.moments", "double.moments", "-o", "m")
+
+
+def test_boundary_suggests_the_nearest_class(refused, iris):
+    assert "did you mean 'virginica'?" in refused("boundary", iris, "setosa", "virginca")
+
+
+def test_a_wrong_command_is_a_usage_error(refused):
+    assert "did you mean 'predict'?" in refused("predct", code=2)
+    assert "see 'suffice --help'" in refused("xyz", code=2)
+    assert "Missing option" in refused("fit", "iris", code=2)
+    assert "did you mean 'iris'?" in refused("datasets", "irs")
+
+
+def test_debug_shows_the_traceback(run):
+    result = run("fit", "nothing.csv", "-o", "m", "--debug")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("suffice: there is no file")
+
+
+def test_what_nobody_expected_is_still_one_line(refused, monkeypatch):
+    def broken(*_, **__):
+        msg = "two\nlines"
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr("suffice.sources.opening._named", broken)
+    line = refused("fit", "iris", "-o", "m")
+    assert (
+        line == "suffice: unexpected RuntimeError: two lines; run again with --debug to see where"
+    )
+
+
+def test_a_full_disk_leaves_the_old_file(refused, iris, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("out.csv", "m.moments", "m.suffice"):
+        (tmp_path / name).write_text("old")
+    monkeypatch.setattr(archive.os, "fsync", full)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    for args in (
+        ("predict", iris, "iris", "-o", "out.csv"),
+        ("summarize", "iris", "-o", "m.moments"),
+        ("fit", "iris", "-o", "m.suffice"),
+    ):
+        assert "No space left on device" in refused(*args)
+        assert (tmp_path / args[-1]).read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_damaged_files_give_only_clean_errors(run, iris, tmp_path):
+    whole = (tmp_path / iris).read_bytes()
+    rng = np.random.default_rng(0)
+    survivors = 0
+    for trial in range(200):
+        damaged = bytearray(whole)
+        if trial % 3 == 0:
+            damaged = damaged[: rng.integers(len(damaged))]
+        for at in rng.integers(0, len(damaged), 1 + trial % 5) if len(damaged) else []:
+            damaged[at] = rng.integers(256)
+        (tmp_path / "d.suffice").write_bytes(bytes(damaged))
+        command = (("show", "d.suffice"), ("boundary", "d.suffice", "setosa", "virginica"))
+        result = run(*command[trial % 2], "--json")
+        survivors += result.exit_code == 0
+        assert result.exit_code in (0, 1)
+        assert "suffice: unexpected" not in result.stderr, result.stderr
+        assert result.stderr.count("\n") == result.exit_code
+    assert survivors < 20
+
+
+def test_a_header_that_lies_gives_a_clean_error(run, iris, tmp_path):
+    import json
+    import zipfile
+
+    with zipfile.ZipFile(iris) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    header = json.loads(members["header.json"])
+    rng = np.random.default_rng(1)
+    lies = [None, -1, 0, 3, 2.5, "x", [], {}, [1], True, "per-class", {"__pairs__": 3}]
+    for _ in range(150):
+        changed = dict(header)
+        changed[rng.choice(list(header))] = lies[rng.integers(len(lies))]
+        members["header.json"] = json.dumps(changed).encode()
+        with zipfile.ZipFile(tmp_path / "lie.suffice", "w") as new:
+            for name, data in members.items():
+                new.writestr(name, data)
+        for command in (("show", "lie.suffice"), ("export", "lie.suffice")):
+            result = run(*command)
+            assert result.exit_code in (0, 1)
+            assert "suffice: unexpected" not in result.stderr, (changed, result.stderr)
