@@ -13,13 +13,21 @@ if TYPE_CHECKING:
     from suffice.estimation.niw import NormalInverseWishart
     from suffice.estimators.auto import AutoGaussian
     from suffice.estimators.gaussian import GaussianClassifier
+    from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
+    from suffice.estimators.logistic import LogisticRegression
+    from suffice.estimators.perceptron import Perceptron
     from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
+    from suffice.evaluation.compare import compare, select
     from suffice.evaluation.cross_validation import cross_validate
+    from suffice.evaluation.learning_curve import learning_curve
     from suffice.evaluation.leave_one_out import leave_one_out
+    from suffice.evaluation.splitting import split
     from suffice.files import load
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
     from suffice.power import PowerTransform
+    from suffice.sources.predict import predict_stream
+    from suffice.sources.summarize import summarize
 
 __version__ = "0.1.0"
 
@@ -39,6 +47,8 @@ _HOMES = {
     "cross_validate": "suffice.evaluation.cross_validation",
     "leave_one_out": "suffice.evaluation.leave_one_out",
     "load": "suffice.files",
+    "predict_stream": "suffice.sources.predict",
+    "summarize": "suffice.sources.summarize",
 }
 
 __all__ = [
@@ -49,13 +59,23 @@ __all__ = [
     "GaussianClassifier",
     "GaussianNB",
     "Hyperplane",
+    "LeastSquaresClassifier",
+    "LinearGaussianRegressor",
+    "LogisticRegression",
     "Moments",
     "NormalInverseWishart",
+    "Perceptron",
     "PowerTransform",
     "Quadric",
+    "compare",
     "cross_validate",
+    "learning_curve",
     "leave_one_out",
     "load",
+    "predict_stream",
+    "select",
+    "split",
+    "summarize",
 ]
 
 

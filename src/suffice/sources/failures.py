@@ -11,7 +11,7 @@ import polars as pl
 from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _ODD_VALUE = (
     re.compile(r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'"),
@@ -30,14 +30,15 @@ _KNOWN = {
 
 
 @contextmanager
-def reading_of(label: str) -> Iterator[None]:
-    """Turn a failure to read ``label`` into an error that names it."""
+def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[None]:
+    """Turn a failure to read ``label`` into an error that names it, and the part if known."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        raise InvalidInputError(told(str(error), label)) from error
+        place = f"{label}{where()}" if where else label
+        raise InvalidInputError(told(str(error), place)) from error
 
 
 def told(complaint: str, label: str) -> str:

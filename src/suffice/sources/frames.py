@@ -27,7 +27,7 @@ class FrameSource:
     @classmethod
     def of(cls, frame: Any) -> FrameSource:
         """Return the source of a pandas, polars or pyarrow frame, or an Arrow stream."""
-        known = _as_polars(frame)
+        known = as_frame(frame)
         if isinstance(known, pl.LazyFrame):
             return cls("the lazy frame", known, known.head(SAMPLE_ROWS).collect(), None)
         return cls("the frame", known.lazy(), known.head(SAMPLE_ROWS), known.height)
@@ -47,12 +47,27 @@ def _is_pandas(source: Any) -> bool:
     return type(source).__module__.startswith("pandas") and hasattr(source, "columns")
 
 
-def _as_polars(frame: Any) -> pl.DataFrame | pl.LazyFrame:
+def is_stream(source: Any) -> bool:
+    """Return whether this hands out Arrow batches rather than being a table in memory."""
+    in_memory = hasattr(source, "num_rows") or isinstance(source, pl.DataFrame)
+    return hasattr(source, "__arrow_c_stream__") and not in_memory and not _is_pandas(source)
+
+
+def arrow_batches(source: Any) -> Iterator[pl.DataFrame]:
+    """Yield the batches of any object that exports an Arrow stream."""
+    import pyarrow as pa
+
+    reader = pa.RecordBatchReader.from_stream(source)
+    yield pl.DataFrame(reader.schema.empty_table())
+    for batch in reader:
+        yield pl.DataFrame(batch)
+
+
+def as_frame(frame: Any) -> Any:
+    """Return a pandas or pyarrow table, or an Arrow stream, as a polars one; lazy ones stay so."""
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return frame
-    if _is_pandas(frame):
-        return _from_pandas(frame)
-    return pl.DataFrame(frame)
+    return _from_pandas(frame) if _is_pandas(frame) else pl.DataFrame(frame)
 
 
 def _from_pandas(frame: Any) -> pl.DataFrame:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError
+from suffice.sources.batches import BatchSource
 from suffice.sources.files import FileSource, paths_of
-from suffice.sources.frames import FrameSource, is_frame
+from suffice.sources.frames import FrameSource, arrow_batches, is_frame, is_stream
+from suffice.sources.pairs import Pairs, is_chunks, opened_chunks
 from suffice.sources.source import Reading
 from suffice.sources.stream import StreamSource
 
@@ -22,6 +24,8 @@ def open_source(source: Any, reading: Reading | None = None) -> Source:
     reading = reading or Reading()
     if isinstance(source, (str, Path)):
         return _named(str(source), reading)
+    if is_stream(source):
+        return BatchSource.of(arrow_batches(source), "the stream")
     if is_frame(source):
         return FrameSource.of(source)
     if _are_paths(source):
@@ -30,6 +34,9 @@ def open_source(source: Any, reading: Reading | None = None) -> Source:
     if hasattr(source, "scans") and hasattr(source, "sample"):
         known: Source = source
         return known
+    if is_chunks(source):
+        chunks = opened_chunks(source)
+        return chunks.source if isinstance(chunks, Pairs) else chunks
     msg = (
         f"cannot read rows from {type(source).__name__}: give a path, a glob, '-', a built-in "
         f"data set ({', '.join(DATASETS)}) or a frame"

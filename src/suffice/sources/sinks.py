@@ -46,10 +46,6 @@ _ENDINGS = ", ".join(SINKS)
 def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
     """Write a lazy table in the order of its rows, or leave whatever stood at ``path``."""
     sink = sink_of(path)
-    folder = Path(path).parent
-    if not folder.is_dir():
-        msg = f"there is no folder {str(folder)!r} to write {str(path)!r} into: make it first"
-        raise InvalidParameterError(msg)
     with replacing(path) as file:
         try:
             interruptibly(lambda: sink(frame, file))

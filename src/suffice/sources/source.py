@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from suffice.sources.roles import Roles
+    from suffice.sources.summed import Summed
 
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
@@ -32,6 +35,8 @@ class Scan:
     label: str
     frame: pl.LazyFrame
     careful: pl.LazyFrame | None = None  # the same, read more slowly, if a number fails to parse
+    batches: Callable[[], Iterator[pl.DataFrame]] | None = None  # the same, where it comes so
+    where: Callable[[], str] | None = None  # which part of it cannot be read, after a failure
 
     @property
     def most_careful(self) -> pl.LazyFrame:
@@ -64,6 +69,30 @@ class Source(Protocol):
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield each part as a lazy table of these columns; a type of None: as it is written."""
+        ...
+
+
+@runtime_checkable
+class Summing(Protocol):
+    """Rows that are summed where they live, by a database or a cluster."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        ...
+
+    @property
+    def target(self) -> str | None:
+        """The label column, where the source itself knows."""
+        ...
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The first rows, each column typed as it was found."""
+        ...
+
+    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+        """Return the sums of every usable row, and what was left out."""
         ...
 
 

@@ -8,27 +8,26 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError
-from suffice.moments import Moments
-from suffice.sources.chunks import Loader, blocks_of, rows_per_block
 from suffice.sources.failures import reading_of
 from suffice.sources.interrupts import each_interruptibly
 from suffice.sources.opening import open_source
-from suffice.sources.pairs import is_pairs, pairs_of
+from suffice.sources.pairs import Pairs, array_chunks, is_chunks, opened_chunks
 from suffice.sources.roles import Roles, Wishes, roles_for_learning
-from suffice.sources.rules import LeftOut
-from suffice.sources.source import MISSING, Reading
+from suffice.sources.source import MISSING, Reading, Summing
+from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from suffice.moments import Moments
     from suffice.sources.source import Progress, Scan, Source
 
 
 def summarize(
     source: Any,
-    target: str | None = None,
+    target: Any = None,
     features: Sequence[str] | None = None,
-    weight: str | None = None,
+    weight: Any = None,
     *,
     ignore: Sequence[str] = (),
     ids: Sequence[str] | None = None,
@@ -43,12 +42,14 @@ def summarize(
 
     Parameters
     ----------
-    source : path, glob, "-", data set name, list of paths, frame, or iterable of (X, y)
+    source : path, glob, "-", data set name, list of paths, frame, stream, iterable or array
         CSV, TSV, Parquet, Feather or JSON Lines files; ``"-"`` for standard input; a built-in
-        data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; or an
-        iterable of chunks ``(X, y)`` or ``(X, y, sample_weight)``.
+        data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; anything
+        that exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or
+        ``(X, y, sample_weight)``; or an array (n, d).
     target : str, optional
         The label column. Where it is left out the obvious column is taken, with a warning.
+        For an array, the labels (n,); ``weight`` is then an array too.
     features : list of str, optional
         The columns to sum; by default every numeric column that has no other role.
     weight : str, optional
@@ -70,7 +71,8 @@ def summarize(
     Notes
     -----
     Columns that are not numeric, and rows that lack a value, are left out with one warning each.
-    The order of files and rows changes nothing beyond rounding.
+    The order of files and rows changes nothing beyond rounding; how the rows are cut into
+    batches changes no bit.
 
     Examples
     --------
@@ -79,41 +81,47 @@ def summarize(
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
     options = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
-    if is_pairs(source):
-        return _total(pairs_of(source, **options))
-    opened = open_source(source, Reading(delimiter, tuple(missing)))
+    if not (target is None or isinstance(target, str)):
+        source = array_chunks(source, target, weight)
+    chunks = opened_chunks(source) if is_chunks(source) else None
+    if isinstance(chunks, Pairs):
+        total = summarize_source(chunks.source, chunks.roles, progress=progress, **options)
+        return total if chunks.named else replace(total, feature_names=None)
+    opened = chunks or open_source(source, Reading(delimiter, tuple(missing)))
     roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
     return summarize_source(opened, roles, progress=progress, **options)
 
 
 def summarize_source(
-    source: Source,
+    source: Source | Summing,
     roles: Roles,
     *,
     progress: Progress | None = None,
     **options: Any,
 ) -> Moments:
     """Return the sums of an opened source under known roles."""
-    roles, n_rows = replace(roles, kept=()), rows_per_block(len(roles.features))
-    total, left_out = Moments.empty(), LeftOut()
-    known_rows = source.n_rows if progress else None
-    loader = Loader(roles, n_rows)
-    for pieces in blocks_of(frames_of(source, roles), n_rows):
-        chunk, gaps = loader.load(pieces)
-        left_out += gaps
-        if len(chunk.codes):
-            total += chunk.moments(**options)
+    roles = replace(roles, kept=())
+    if isinstance(source, Summing):
+        total = source.summed(roles, progress, **options)
+    else:
+        total = _scanned(source, roles, progress, **options)
+    total.left_out.say()
+    return _refuse_nothing(total.moments, source.label)
+
+
+def _scanned(source: Source, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+    total, n_rows = Summed(), source.n_rows if progress else None
+    for total in running_sums(frames_of(source, roles), roles, **options):
         if progress:
-            progress(left_out.rows, known_rows)
-    left_out.say()
-    return _refuse_nothing(total, source.label)
+            progress(total.n_rows, n_rows)
+    return total
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
     """Yield the rows of a source in the reader's own batches, in order."""
     for scan in source.scans(roles.columns(source.sample)):
-        with reading_of(scan.label):
-            yield from _batches(scan)
+        with reading_of(scan.label, scan.where):
+            yield from scan.batches() if scan.batches else _batches(scan)
 
 
 def _batches(scan: Scan) -> Iterator[pl.DataFrame]:
@@ -132,13 +140,6 @@ def _batches(scan: Scan) -> Iterator[pl.DataFrame]:
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Yield the rows of a lazy table in the reader's own batches, in order."""
     return each_interruptibly(frame.collect_batches(maintain_order=True))
-
-
-def _total(parts: Iterator[Moments]) -> Moments:
-    total = Moments.empty()
-    for part in parts:
-        total += part
-    return _refuse_nothing(total, "the iterable")
 
 
 def _refuse_nothing(total: Moments, label: str) -> Moments:
