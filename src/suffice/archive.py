@@ -1,7 +1,8 @@
 """Files of ours: one zip holding ``header.json`` and ``.npy`` arrays, never pickle.
 
 The header names the kind of content, the format version, and the SHA-256 of every array, so
-that a truncated or altered file is refused before anything is built from it.
+that a truncated or altered file is refused before anything is built from it. No size that a file
+claims is believed before the bytes are there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 import tempfile
 import zipfile
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import FileFormatError
+from suffice.errors import FileFormatError, InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,12 +28,21 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
+_PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
+_DENSEST = 200  # bytes of content to a byte of file
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of ``path`` only when it was written whole."""
     target = Path(path)
+    if not target.parent.is_dir():
+        msg = f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"
+        raise InvalidParameterError(msg)
+    if _is_device(target):
+        with target.open("wb") as file:
+            yield file
+        return
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -66,24 +77,28 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return header and arrays, after checking that the file is whole and unaltered."""
     try:
         with zipfile.ZipFile(path) as archive:
+            _refuse_bombs(archive, Path(path).stat().st_size)
             header = _header(archive, path)
             arrays = {
-                name.removesuffix(".npy"): _array(archive.read(name), digest)
+                name.removesuffix(".npy"): _array(_member(archive, name), digest)
                 for name, digest in header["sha256"].items()
             }
-    except (FileNotFoundError, IsADirectoryError, PermissionError):
-        raise
-    except FileFormatError:
+    except (FileNotFoundError, IsADirectoryError, PermissionError, FileFormatError):
         raise
     except Exception as error:
-        msg = f"{path} is not a suffice file, or is damaged ({error}): write it again"
+        reason = " ".join(str(error).split()) or type(error).__name__
+        msg = f"{path} is not a suffice file, or is damaged ({reason}): write it again"
         raise FileFormatError(msg) from error
     return header, arrays
 
 
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
-    header = json.loads(archive.read(_HEADER))
-    if not isinstance(header, dict) or not isinstance(header.get("sha256"), dict):
+    header = json.loads(_member(archive, _HEADER))
+    if (
+        not isinstance(header, dict)
+        or not isinstance(header.get("suffice"), str)
+        or not isinstance(header.get("sha256"), dict)
+    ):
         msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
         raise FileFormatError(msg)
     if header.get("format") != FORMAT_VERSION:
@@ -93,6 +108,25 @@ def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
         )
         raise FileFormatError(msg)
     return header
+
+
+def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise if the members unpack to far more than a file of this size has reason to."""
+    members = archive.infolist()
+    if {member.compress_type for member in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        msg = "a member is packed in another way than ours"
+        raise ValueError(msg)
+    total = sum(member.file_size for member in members)
+    if total > max(_PLENTY, _DENSEST * size):
+        msg = f"{size:,} bytes claim to hold {total:,}"
+        raise ValueError(msg)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the bytes of a member, never more than it claims to have."""
+    info = archive.getinfo(name)
+    with archive.open(info) as file:
+        return file.read(info.file_size)
 
 
 def _npy_bytes(array: Any) -> bytes:
@@ -105,7 +139,26 @@ def _array(data: bytes, digest: str) -> Any:
     if hashlib.sha256(data).hexdigest() != digest:
         msg = "an array does not match its checksum"
         raise ValueError(msg)
-    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        msg = "an array is of an unknown version"
+        raise ValueError(msg)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or dtype.kind not in "iubfU":
+        msg = f"an array holds {dtype}, neither numbers nor text"
+        raise ValueError(msg)
+    # a view of the bytes that are there: a shape beyond them is refused, not allocated
+    values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
+    return values.astype(dtype.newbyteorder("="), order="C")
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether ``path`` is there but is no file: a pipe, a terminal, /dev/null."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _umask() -> int:

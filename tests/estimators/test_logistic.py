@@ -401,3 +401,18 @@ class TestBadInput:
     def test_a_boundary_needs_known_labels(self):
         with pytest.raises(UnknownLabelError, match="'bass'"):
             LogisticRegression().fit(*noisy()).boundary(0, "bass")
+
+
+def test_a_stream_takes_labels_of_any_kind():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    above = (x[:, 0] > 0).astype(int)
+    by_code = LogisticRegression().partial_fit(x, above)
+    for labels in (np.array(["a", "b"]), np.array([3, 7]), np.array([False, True])):
+        named = LogisticRegression().partial_fit(x[:30], labels[above[:30]])
+        named.partial_fit(x[30:], labels[above[30:]])
+        assert named.classes_.tolist() == labels.tolist()
+        assert named.score(x, labels[above]) > 0.9
+        np.testing.assert_array_equal(
+            LogisticRegression().partial_fit(x, labels[above]).coef_, by_code.coef_
+        )

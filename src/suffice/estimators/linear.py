@@ -16,6 +16,7 @@ from suffice.moments.rows import as_matrix, refuse_unusable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from suffice.typing import Codes, Floats, Labels
 
@@ -49,6 +50,13 @@ class LinearDecisions(ClassifierMixin):
         (w_a, a), (w_b, b) = self._score_of(label_a), self._score_of(label_b)
         names, labels = feature_names(self), (label_a, label_b)
         return Hyperplane.between_scores(w_a, a, w_b, b, feature_names=names, labels=labels)
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
+        from suffice.estimators.file import save_estimator
+
+        check_is_fitted(self)
+        save_estimator(self, path)
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""

@@ -258,10 +258,11 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         return Inference.at(*rows, _moments(table, "auto"), self._beta(), self.l2_)
 
     def _begin_stream(self, classes: Any, n_features: int) -> None:
-        nothing = Moments.empty(classes, n_features, storage="diagonal")
-        require_two(nothing.classes)
-        self.classes_ = nothing.classes
-        self._stream = Stream.before(nothing)
+        labels = Moments.empty(classes).classes
+        require_two(labels)
+        self.classes_ = labels
+        codes = range(len(labels))
+        self._stream = Stream.before(Moments.empty(codes, n_features, storage="diagonal"))
         self.l2_ = self._penalty()
 
     def _batch(self, x: Any, seen: Any, codes: Any, sample_weight: Any) -> Table:

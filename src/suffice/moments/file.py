@@ -72,7 +72,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
         _check(header, arrays)
         names = header["feature_names"]
         return Moments(
-            arrays["classes"],
+            checked_classes(arrays["classes"]),
             None if names is None else tuple(names),
             arrays["counts"],
             arrays["weights"],
@@ -85,6 +85,15 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
         raise FileFormatError(msg) from error
+
+
+def checked_classes(classes: Any) -> Any:
+    """Return labels (K,) that are sorted and differ, as every other field relies on."""
+    order = np.argsort(classes, kind="stable")
+    if not np.array_equal(order, np.arange(len(classes))) or np.any(classes[1:] == classes[:-1]):
+        msg = "field 'classes' must be sorted and hold no label twice"
+        raise FileFormatError(msg)
+    return classes
 
 
 def _warp(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Warp | None:
@@ -116,17 +125,32 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     if header.get("transform") is not None:
         shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
     for field, shape in shapes.items():
-        kinds = {"classes": "iubfU", "counts": "i"}.get(field, "f")
-        if arrays[field].shape != shape or arrays[field].dtype.kind not in kinds:
-            msg = f"field {field!r} has shape {arrays[field].shape}, expected {shape}"
-            raise FileFormatError(msg)
-        if kinds == "f" and not np.isfinite(arrays[field]).all():
-            msg = f"field {field!r} holds numbers that are not finite"
-            raise FileFormatError(msg)
-    if np.any(arrays["weights"] < 0) or np.any(arrays["counts"] < 0):
-        msg = "field 'weights' or 'counts' is negative"
-        raise FileFormatError(msg)
+        _check_field(field, arrays[field], shape)
+    _check_scatter(arrays["scatter"], header["storage"])
     names = header["feature_names"]
     if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
         msg = f"field 'feature_names' must hold {d} names"
+        raise FileFormatError(msg)
+
+
+def _check_field(field: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless an array has its shape and its kind of numbers, finite and of their sign."""
+    kinds = {"classes": "iubfU", "counts": "i"}.get(field, "f")
+    if array.shape != shape or array.dtype.kind not in kinds:
+        msg = f"field {field!r} has shape {array.shape} of {array.dtype}, expected {shape}"
+        raise FileFormatError(msg)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        msg = f"field {field!r} holds numbers that are not finite"
+        raise FileFormatError(msg)
+    if field in ("weights", "counts") and np.any(array < 0):
+        msg = f"field {field!r} holds negative numbers"
+        raise FileFormatError(msg)
+
+
+def _check_scatter(scatter: Any, storage: str) -> None:
+    """Raise unless sums of squares are not negative, and matrices symmetric."""
+    squares = scatter if storage == "diagonal" else np.diagonal(scatter, axis1=-2, axis2=-1)
+    symmetric = storage == "diagonal" or np.array_equal(scatter, np.swapaxes(scatter, -1, -2))
+    if np.any(squares < 0) or not symmetric:
+        msg = "field 'scatter' holds what no rows can have: negative squares, or no symmetry"
         raise FileFormatError(msg)
