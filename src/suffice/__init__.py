@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
     from suffice.power import PowerTransform
+    from suffice.sources import predict_stream, summarize
     from suffice.sources.predict import predict_stream
     from suffice.sources.summarize import summarize
 
