@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
     from suffice.power import PowerTransform
-    from suffice.sources import predict_stream, summarize
     from suffice.sources.predict import predict_stream
     from suffice.sources.summarize import summarize
 
@@ -50,6 +49,10 @@ _HOMES = {
     "load": "suffice.files",
     "predict_stream": "suffice.sources.predict",
     "summarize": "suffice.sources.summarize",
+    "LeastSquaresClassifier": "suffice.estimators.least_squares",
+    "LinearGaussianRegressor": "suffice.estimators.least_squares",
+    "LogisticRegression": "suffice.estimators.logistic",
+    "Perceptron": "suffice.estimators.perceptron",
 }
 
 __all__ = [
