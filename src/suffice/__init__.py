@@ -53,6 +53,10 @@ _HOMES = {
     "LinearGaussianRegressor": "suffice.estimators.least_squares",
     "LogisticRegression": "suffice.estimators.logistic",
     "Perceptron": "suffice.estimators.perceptron",
+    "compare": "suffice.evaluation.compare",
+    "select": "suffice.evaluation.compare",
+    "learning_curve": "suffice.evaluation.learning_curve",
+    "split": "suffice.evaluation.splitting",
 }
 
 __all__ = [

@@ -45,7 +45,8 @@ class Perceptron(LinearDecisions, BaseEstimator):
 
     With labels t = ±1 it descends :math:`E(w) = -\sum_{\textrm{mistakes}} t_n w^\top x_n`. It
     converges if, and only if, the classes are linearly separable, after at most (R / γ)²
-    mistakes; otherwise ``converged_`` is False and a warning says so.
+    mistakes; otherwise ``converged_`` is False, and a warning says so unless the variant is made
+    for it.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
         self.n_updates_ = lesson.n_updates
         self.margin_ = margin(rows, lesson.weights)
         self.path_ = self._path(rows, rule, scaling, lesson) if self.record else None
-        if not lesson.converged:
+        if not lesson.converged and self.variant == "plain":
             msg = (
                 f"still making mistakes after {lesson.n_passes} passes: the classes may not be "
                 "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
