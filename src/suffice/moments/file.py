@@ -126,7 +126,6 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
     for field, shape in shapes.items():
         _check_field(field, arrays[field], shape)
-    _check_scatter(arrays["scatter"], header["storage"])
     names = header["feature_names"]
     if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
         msg = f"field 'feature_names' must hold {d} names"
@@ -144,13 +143,4 @@ def _check_field(field: str, array: Any, shape: tuple[int, ...]) -> None:
         raise FileFormatError(msg)
     if field in ("weights", "counts") and np.any(array < 0):
         msg = f"field {field!r} holds negative numbers"
-        raise FileFormatError(msg)
-
-
-def _check_scatter(scatter: Any, storage: str) -> None:
-    """Raise unless sums of squares are not negative, and matrices symmetric."""
-    squares = scatter if storage == "diagonal" else np.diagonal(scatter, axis1=-2, axis2=-1)
-    symmetric = storage == "diagonal" or np.array_equal(scatter, np.swapaxes(scatter, -1, -2))
-    if np.any(squares < 0) or not symmetric:
-        msg = "field 'scatter' holds what no rows can have: negative squares, or no symmetry"
         raise FileFormatError(msg)
