@@ -10,7 +10,9 @@
     ├── FeatureMismatchError     other features, or another order, than before
     ├── MissingStatisticsError   a model needs sums that were not collected
     ├── ForgetError              rows taken out that were never put in
-    └── FileFormatError          a file that is not ours, or not whole
+    ├── FileFormatError          a file that is not ours, or not whole
+    ├── CheckpointError          a scan that cannot be resumed, or not be remembered
+    └── ClusterError             a cluster that does not answer, or lost its workers
     SufficeWarning (UserWarning)
     └── DegenerateDataWarning    directions without variance: usable, but said
 """
@@ -50,6 +52,14 @@ class ForgetError(SufficeError):
 
 class FileFormatError(SufficeError):
     """A file that is not ours, or not whole."""
+
+
+class CheckpointError(SufficeError):
+    """A scan that cannot be resumed, or not be remembered."""
+
+
+class ClusterError(SufficeError):
+    """A cluster that does not answer, or lost its workers."""
 
 
 class SufficeWarning(UserWarning):

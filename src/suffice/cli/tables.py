@@ -25,7 +25,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
-    from suffice.sources.summarize import batches_of
+    from suffice.sources.reading import batches_of
 
     stream = sys.stdout.buffer
     stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from suffice.errors import InvalidInputError
 from suffice.sources.chunks import Loader
-from suffice.sources.summarize import frames_of
+from suffice.sources.reading import frames_of
 
 if TYPE_CHECKING:
     from suffice.sources.chunks import Chunk

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from suffice.errors import InvalidInputError
-from suffice.sources.failures import reading_of
-from suffice.sources.interrupts import each_interruptibly
+from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.opening import open_source
 from suffice.sources.pairs import Pairs, array_chunks, is_chunks, opened_chunks
+from suffice.sources.reading import frames_of
+from suffice.sources.resuming import summed_with_checkpoint
 from suffice.sources.roles import Roles, Wishes, roles_for_learning
 from suffice.sources.source import MISSING, Reading, Summing
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from suffice.moments import Moments
-    from suffice.sources.source import Progress, Scan, Source
+    from suffice.sources.source import Progress, Source
 
 
 def summarize(
@@ -36,6 +36,7 @@ def summarize(
     storage: str = "auto",
     fourth: bool = False,
     progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
     n_threads: int | None = None,
 ) -> Moments:
     """Return the sums of every usable row of a source, read once in bounded memory.
@@ -67,6 +68,9 @@ def summarize(
         time of the sums.
     progress : callable, optional
         Called after each block with the number of rows read and of rows in all, or None.
+    checkpoint : path, optional
+        Where to remember, every few seconds and after a failure, which files are counted and
+        their sums. A scan that was cut short resumes from there; files added since are added.
 
     Notes
     -----
@@ -80,7 +84,7 @@ def summarize(
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
-    options = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
+    options: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
     chunks = opened_chunks(source) if is_chunks(source) else None
@@ -89,19 +93,23 @@ def summarize(
         return total if chunks.named else replace(total, feature_names=None)
     opened = chunks or open_source(source, Reading(delimiter, tuple(missing)))
     roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
-    return summarize_source(opened, roles, progress=progress, **options)
+    return summarize_source(opened, roles, progress=progress, checkpoint=checkpoint, **options)
 
 
 def summarize_source(
-    source: Source | Summing,
+    source: Any,
     roles: Roles,
     *,
     progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
     **options: Any,
 ) -> Moments:
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
-    if isinstance(source, Summing):
+    if checkpoint is not None:
+        resumed = Checkpoint.of(checkpoint, source, roles, **options)
+        total = summed_with_checkpoint(source, roles, progress, resumed, **options)
+    elif isinstance(source, Summing):
         total = source.summed(roles, progress, **options)
     else:
         total = _scanned(source, roles, progress, **options)
@@ -115,31 +123,6 @@ def _scanned(source: Source, roles: Roles, progress: Progress | None, **options:
         if progress:
             progress(total.n_rows, n_rows)
     return total
-
-
-def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a source in the reader's own batches, in order."""
-    for scan in source.scans(roles.columns(source.sample)):
-        with reading_of(scan.label, scan.where):
-            yield from scan.batches() if scan.batches else _batches(scan)
-
-
-def _batches(scan: Scan) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a scan; where a value fails to parse, the rest is read with care."""
-    done = 0
-    try:
-        for frame in batches_of(scan.frame):
-            yield frame
-            done += frame.height
-    except pl.exceptions.ComputeError:
-        if scan.careful is None:
-            raise
-        yield from batches_of(scan.careful.slice(done))
-
-
-def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a lazy table in the reader's own batches, in order."""
-    return each_interruptibly(frame.collect_batches(maintain_order=True))
 
 
 def _refuse_nothing(total: Moments, label: str) -> Moments:

@@ -1,0 +1,160 @@
+"""A long scan over many files that survives a crash: what was counted, and the sums of it.
+
+A checkpoint is a moments file that also names the files it counts, each with its size and time of
+change, and how many rows of it. It is replaced as a whole, never changed in place.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suffice import archive
+from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
+from suffice.moments.file import KIND, arrays_of, header_of, moments_from
+from suffice.sources.files import FileSource
+from suffice.sources.rules import LeftOut
+from suffice.sources.summed import Summed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from suffice.sources.files import File
+    from suffice.sources.roles import Roles
+
+SECONDS = 10.0  # between two savings: what a crash may cost
+_FIELD = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How much of one file is in the sums, and how to tell that it is still the same file."""
+
+    size: int
+    changed: int  # nanoseconds
+    rows: int
+    done: bool
+
+
+class Checkpoint:
+    """The sums so far of a scan over files, and the file on disk that remembers them."""
+
+    def __init__(self, path: str | Path, source: Any, question: Mapping[str, Any]) -> None:
+        self.path, self._question = Path(path), dict(question)
+        self._files = _by_path(source)
+        self.summed, self.counted = Summed(), dict[str, Counted]()
+        self._saved, self._saved_at = self.counted.copy(), time.monotonic()
+        if self.path.exists():
+            self._resume()
+
+    @classmethod
+    def of(cls, path: str | Path, source: Any, roles: Roles, **options: Any) -> Checkpoint:
+        """Return the checkpoint at ``path``, which answers the same question, or a blank one."""
+        target = str(roles.columns(source.sample)[roles.target or ""])
+        question = {
+            "features": list(roles.features),
+            "target": roles.target,
+            "labels": target,
+            "weight": roles.weight,
+            "storage": options.get("storage", "auto"),
+            "fourth": bool(options.get("fourth")),
+        }
+        return cls(path, source, question)
+
+    def remaining(self) -> list[tuple[str, File, int]]:
+        """Return the files still to be read, each with the rows to skip; the one begun first."""
+        rest = [(path, file) for path, file in self._files.items() if not self._done(path)]
+        begun = [(p, f, self.counted[p].rows) for p, f in rest if p in self.counted]
+        return begun + [(p, f, 0) for p, f in rest if p not in self.counted]
+
+    def note(self, summed: Summed, rows: Mapping[str, tuple[int, bool]]) -> None:
+        """Take note of the sums so far; ``rows`` tells rows and doneness of files touched."""
+        self.summed = summed
+        for path, (count, done) in rows.items():
+            old = self.counted.get(path)
+            size, changed = (old.size, old.changed) if old else _stamp(path)
+            self.counted[path] = Counted(size, changed, count, done)
+
+    def save_if_due(self) -> None:
+        """Save, unless it was done a moment ago."""
+        if time.monotonic() - self._saved_at >= SECONDS:
+            self.save()
+
+    def save(self) -> None:
+        """Replace the file by the sums so far, if there are any new ones."""
+        moments = self.summed.moments
+        if self.counted == self._saved or not moments.n_features:
+            return
+        left_out = asdict(self.summed.left_out)
+        entries = {path: asdict(counted) for path, counted in self.counted.items()}
+        told = {"question": self._question, "left_out": left_out, "files": entries}
+        try:
+            header = {**header_of(moments), _FIELD: told}
+            archive.write(self.path, KIND, header, arrays_of(moments))
+        except OSError as error:
+            msg = (
+                f"the checkpoint {self.path} cannot be written ({error.strerror}): make room or "
+                "name another place; the checkpoint of before is whole, so the scan can resume"
+            )
+            raise CheckpointError(msg) from error
+        self._saved, self._saved_at = self.counted.copy(), time.monotonic()
+
+    def _done(self, path: str) -> bool:
+        return path in self.counted and self.counted[path].done
+
+    def _resume(self) -> None:
+        """Take up what the file on disk remembers, unless it does not fit."""
+        told, moments = self._read()
+        if told["question"] != self._question:
+            raise CheckpointError(self._other_question(told["question"]))
+        self.counted = {path: Counted(**entry) for path, entry in told["files"].items()}
+        for path, counted in self.counted.items():
+            self._refuse_changed(path, counted)
+        self.summed = Summed(moments, LeftOut(**told["left_out"]))
+        self._saved = self.counted.copy()
+
+    def _read(self) -> tuple[dict[str, Any], Any]:
+        try:
+            header, arrays = archive.read(self.path)
+            return header[_FIELD], moments_from(header, arrays)
+        except (SufficeError, KeyError, OSError) as error:
+            msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
+            raise CheckpointError(msg) from error
+
+    def _refuse_changed(self, path: str, counted: Counted) -> None:
+        cure = f"remove {self.path} to start again"
+        if path not in self._files:
+            msg = f"the checkpoint counts {path}, which is not among the files given: {cure}"
+            raise CheckpointError(msg)
+        if _stamp(path) != (counted.size, counted.changed):
+            msg = f"{path} has changed since the checkpoint counted it: {cure}"
+            raise CheckpointError(msg)
+
+    def _other_question(self, before: Mapping[str, Any]) -> str:
+        name = next(name for name, now in self._question.items() if before.get(name) != now)
+        return (
+            f"the checkpoint {self.path} was made with {name} {before.get(name)!r}, now it is "
+            f"{self._question[name]!r}: ask the same, or remove the checkpoint to start again"
+        )
+
+
+def _by_path(source: Any) -> dict[str, File]:
+    """Return the files of a source by their absolute paths; each may stand there once."""
+    if not isinstance(source, FileSource):
+        msg = f"checkpoint needs a source of files, and {source.label} is none: leave it out"
+        raise InvalidParameterError(msg)
+    files: dict[str, File] = {}
+    for file in source.files:
+        path = str(Path(file.path).absolute())
+        if path in files:
+            msg = f"{path} is named twice: a checkpoint counts every file once"
+            raise InvalidParameterError(msg)
+        files[path] = file
+    return files
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns
