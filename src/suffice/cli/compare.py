@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import Command
 from suffice.cli.options import learning_data, output
+from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from suffice.cli.data import Data
     from suffice.cli.terminal import Terminal
+    from suffice.evaluation.compare import Comparison
+
+FIGURES = (".pdf", ".png", ".svg")
 
 
 @click.command(
@@ -21,29 +26,130 @@ if TYPE_CHECKING:
     cls=Command,
     examples=[
         "suffice compare iris",
-        "suffice compare wine --cv 5",
+        "suffice compare wine --cv 5 --plot wine.png",
+        "suffice compare wine -m lda -m qda -m 'random forest'",
+        "suffice compare wine --add sklearn.svm.SVC",
     ],
 )
 @learning_data
 @click.option("--cv", type=click.IntRange(min=2), default=10, show_default=True, help="Folds.")
+@click.option(
+    "-m", "--model", "models", multiple=True, metavar="NAME", help="Only these; repeatable."
+)
+@click.option(
+    "--add",
+    "added",
+    multiple=True,
+    metavar="CLASS",
+    help="Add a classifier by its import path, such as sklearn.svm.SVC; repeatable.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also draw it: .png, .svg or .pdf.",
+)
 @output("Also write the table to this file.")
 @click.pass_obj
-def command(terminal: Terminal, /, data: Data, cv: int, output: Path | None) -> None:
+def command(
+    terminal: Terminal,
+    /,
+    data: Data,
+    cv: int,
+    models: tuple[str, ...],
+    added: tuple[str, ...],
+    seed: int,
+    plot: Path | None,
+    output: Path | None,
+) -> None:
     """Show a line-up of classifiers, cross-validated."""
-    from suffice.cli.rest import evaluation
-
-    compare = evaluation("compare", "suffice.evaluation.compare")
+    _check_figure(plot)
     rows = data.rows()
-    frame = compare(rows.frame, rows.y, cv=cv).to_frame()
-    records = frame.reset_index().to_dict("records")
+    from suffice.evaluation.compare import compare
+
+    result = compare(
+        rows.frame,
+        rows.y,
+        line_up(models, added, seed),
+        cv,
+        sample_weight=rows.weight,
+        random_state=seed,
+        progress=False if terminal.quiet else None,
+    )
     if output is not None:
-        import polars as pl
+        _write_table(result, output)
+    if plot is not None:
+        _write_figure(result, plot)
+    _tell(result, terminal)
 
-        from suffice.cli import tables
 
-        tables.write(pl.DataFrame(records).lazy(), output)
-    if terminal.json:
-        terminal.result({"models": records})
+def line_up(models: tuple[str, ...], added: tuple[str, ...], seed: int) -> Any:
+    """Return the members by name, the default ones if none is named, and those added."""
+    if not models and not added:
+        return None
+    from suffice.evaluation.compare.line_up import parse_line_up
+
+    named = parse_line_up(list(models) or None, seed)
+    return {member.name: member.estimator for member in named} | {
+        path.rpartition(".")[2]: _imported(path) for path in added
+    }
+
+
+def _imported(path: str) -> Any:
+    """Return an instance of the class at an import path, with its default settings."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        msg = f"--add {path}: {error}; give the import path of a class, such as sklearn.svm.SVC"
+        raise InvalidParameterError(msg) from error
+
+
+def _write_table(result: Comparison, output: Path) -> None:
+    import polars as pl
+
+    from suffice.cli import tables
+
+    tables.write(pl.DataFrame(result.rows()).lazy(), output)
+
+
+def _check_figure(plot: Path | None) -> None:
+    if plot is None:
         return
-    columns = list(records[0])
-    terminal.table(columns, [[record[name] for name in columns] for record in records])
+    if plot.suffix not in FIGURES:
+        msg = f"--plot {plot}: a figure is written to {', '.join(FIGURES)}"
+        raise InvalidParameterError(msg)
+    if not plot.parent.is_dir():
+        msg = f"--plot {plot}: there is no folder '{plot.parent}': make it first"
+        raise InvalidParameterError(msg)
+
+
+def _write_figure(result: Comparison, plot: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    part = plot.with_name(f".{plot.stem}.part{plot.suffix}")
+    try:
+        result.plot()[0].figure.savefig(part, dpi=160, facecolor="white")
+        part.replace(plot)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _tell(result: Comparison, terminal: Terminal) -> None:
+    if terminal.json:
+        models = [{name: _known(value) for name, value in row.items()} for row in result.rows()]
+        said = {"best": result.best, "verdict": result.verdict, "notes": list(result.notes)}
+        terminal.result({"models": models, **said})
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console(file=sys.stdout, highlight=False).print(result)
+    else:
+        click.echo(str(result))
+
+
+def _known(value: Any) -> Any:
+    """Return a number, or None where it is not one."""
+    return None if isinstance(value, float) and value != value else value

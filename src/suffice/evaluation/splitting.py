@@ -87,7 +87,7 @@ def split(
     Split(train 90, validation 30, test 30 rows)
     >>> X_test, y_test = parts.test
     >>> X_test.shape, parts.test.rows[:3].tolist()
-    ((30, 4), [3, 6, 8])
+    ((30, 4), [1, 2, 5])
     """
     labels = checked_labels(X, y)
     shares = _shares(validation, test)

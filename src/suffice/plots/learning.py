@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from suffice.plots.palette import COLOURS, MARKERS
 from suffice.plots.style import style_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from suffice.plots.style import Style, Theme
 
 SIZE = (8.2, 3.7)  # inches
+MOST_TIMES = 200  # the least log-loss is shown: with very few rows posteriors can be far too bold
 _PANELS = {"error": "error on test rows", "log_loss": "log-loss on test rows"}
 
 
@@ -72,9 +73,16 @@ def _scale(ax: Any, result: LearningCurve, metric: str) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xticks([], minor=True)
     ax.set(xlabel="rows learnt from", ylabel=_PANELS[metric])
-    ax.set_ylim(0, _top(result, metric))
+    low, high = _reach(result, metric)
     if metric == "error":
+        ax.set_ylim(0, 1.08 * high)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g} %"))
+    else:
+        ax.set_yscale("log")
+        ax.set_ylim(low / 1.3, min(high, MOST_TIMES * low) * 1.3)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _spaced(places: Any) -> list[int]:
@@ -87,13 +95,11 @@ def _spaced(places: Any) -> list[int]:
     return kept[::-1]
 
 
-def _top(result: LearningCurve, metric: str) -> float:
-    """Return where the axis ends: curves that explode with few rows are cut off."""
+def _reach(result: LearningCurve, metric: str) -> tuple[float, float]:
+    """Return the least and the greatest loss."""
     means = np.stack([curve.mean(metric) for curve in result.curves])
-    known = means[np.isfinite(means)]
-    if not len(known):
-        return 1.0
-    return float(min(1.1 * known.max(), 6 * np.median(known)))
+    known = means[np.isfinite(means) & (means > 0)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.1, 1.0)
 
 
 def _legend(ax: Any, result: LearningCurve, style: Style) -> None:

@@ -30,9 +30,8 @@ class Answers:
     seconds: float  # of predicting the classes
 
     @classmethod
-    def of(cls, fitted: Any, task: Task, rows: Codes) -> Answers:
-        """Return what a classifier says of some rows of a task."""
-        x = task.rows(rows)
+    def of(cls, fitted: Any, x: Any, task: Task, rows: Codes) -> Answers:
+        """Return what a classifier says of some rows of a task, x in the form it learnt from."""
         started = time.perf_counter()
         said = fitted.predict(x)
         seconds = time.perf_counter() - started

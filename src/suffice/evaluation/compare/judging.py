@@ -28,7 +28,7 @@ def judged(
             answers, seconds, sizes = [], [], []
             for fold, (_, test) in enumerate(task.splits):
                 learnt = way.learn(task, fold)
-                answers.append(Answers.of(learnt.fitted, task, test))
+                answers.append(Answers.of(learnt.fitted, way.shown(task, test), task, test))
                 seconds.append(learnt.seconds)
                 sizes.append(n_parameters(learnt.fitted))
                 step()

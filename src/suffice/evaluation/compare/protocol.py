@@ -85,13 +85,13 @@ def compare(
     --------
     >>> import suffice as sf
     >>> from sklearn.datasets import load_wine
-    >>> result = sf.compare(*load_wine(return_X_y=True), ["LDA", "QDA", "tree"], cv=5)
+    >>> result = sf.compare(*load_wine(return_X_y=True), ["LDA", "QDA", "NB"], cv=5)
     >>> result.to_frame()[["error", "auc"]].round(3)
-                   error    auc
+                error    auc
     model
-    QDA            0.006  1.000
-    LDA            0.011  1.000
-    decision tree  0.090  0.932
+    LDA         0.006  1.000
+    QDA         0.011  1.000
+    GaussianNB  0.028  0.999
     """
     members = parse_line_up(line_up, random_state)
     task = Task.of(X, y, cv, sample_weight, groups, random_state)

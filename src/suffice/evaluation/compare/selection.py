@@ -150,8 +150,9 @@ def _pick(members: tuple[Member, ...], comparison: Comparison, criterion: str) -
 def _tested(pick: Member, task: Task) -> tuple[Any, Outcome]:
     """Return the pick fitted on all rows but the test part, and what that part says of it."""
     with overheard() as caught:
-        learnt = ByFitting(pick.estimator).learn(task, 0)
-        answers = Answers.of(learnt.fitted, task, task.splits[0][1])
+        way, test = ByFitting(pick.estimator), task.splits[0][1]
+        learnt = way.learn(task, 0)
+        answers = Answers.of(learnt.fitted, way.shown(task, test), task, test)
     outcome = outcome_of(
         pick.name,
         [answers],

@@ -47,8 +47,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
-    least = p_text(min(alike.values()))
-    said = least if len(alike) == 1 else least.replace("=", "≥")
+    least = min(alike.values())
+    said = p_text(least) if len(alike) == 1 or least == 1 else p_text(least).replace("=", "≥")
     if len(alike) == n_others > FEW - 1:
         return f"none of the {n_others} others can be told apart from it ({said})"
     return f"{listed([best, *alike])} cannot be told apart ({said})"

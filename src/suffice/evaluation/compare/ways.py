@@ -37,6 +37,10 @@ class Way(Protocol):
         """Return the classifier of the rows outside a fold."""
         ...
 
+    def shown(self, task: Task, at: Codes) -> Any:
+        """Return rows in the form that the member learnt from."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromSums:
@@ -51,6 +55,10 @@ class FromSums:
         started = time.perf_counter()
         fitted = self.read(sums.trains[fold])
         return Learnt(fitted, time.perf_counter() - started + sums.seconds)
+
+    def shown(self, task: Task, at: Codes) -> Any:
+        """Return rows as numbers."""
+        return task.x[at]
 
     def read(self, moments: Moments) -> Any:
         """Return the classifier of the rows that were summed up."""
@@ -70,6 +78,10 @@ class ByFitting:
         started = time.perf_counter()
         fitted = self.fit(rows, task, train)
         return Learnt(fitted, time.perf_counter() - started)
+
+    def shown(self, task: Task, at: Codes) -> Any:
+        """Return rows as the kind of table they came in."""
+        return task.rows(at)
 
     def fit(self, rows: Any, task: Task, at: Codes) -> Any:
         """Return the classifier of some rows, weighted if it knows how."""
