@@ -17,7 +17,7 @@ from benchmarks.shapes import SETUP, SHAPES, rows
 from benchmarks.timing import best_of, machine, peak_extra_memory, table
 
 
-def main(arguments: list[str]) -> None:
+def main(_arguments: list[str]) -> None:
     print(f"# fit ({machine()})\n")
     print(table([row for shape in SHAPES for row in _shape(*shape)]), "\n")
     print(table([_memory(*shape) for shape in SHAPES]), "\n")
@@ -90,11 +90,14 @@ def _iris() -> list[dict]:
 
 
 def _fresh_process(rounds: int = 8) -> dict:
-    data = "import numpy as np; x = np.random.default_rng(0).normal(size=(150, 4)); y = np.arange(150) % 3;"
+    data = (
+        "import numpy as np\n"
+        "x, y = np.random.default_rng(0).normal(size=(150, 4)), np.arange(150) % 3\n"
+    )
+    theirs = "from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as L; "
     codes = {
         "ours ms": data + "import suffice as sf; sf.LDA().fit(x, y)",
-        "scikit-learn ms": data
-        + "from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as L; L().fit(x, y)",
+        "scikit-learn ms": data + theirs + "L().fit(x, y)",
     }
     best = dict.fromkeys(codes, np.inf)
     for _ in range(rounds):

@@ -16,7 +16,7 @@ from benchmarks.timing import best_of, machine, peak_extra_memory, table
 BLOCK = 256
 
 
-def main(arguments: list[str]) -> None:
+def main(_arguments: list[str]) -> None:
     print(f"# predict_proba ({machine()})\n")
     print(table([row for shape in SHAPES for row in _shape(*shape)]), "\n")
     print(table([_memory(*shape) for shape in SHAPES]))

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,16 +43,28 @@ def machine() -> str:
 
 
 def peak_extra_memory(setup: str, work: str) -> float:
-    """Return by how many MB ``work`` raises peak memory over what ``setup`` left, in a fresh process."""
+    """Return how many MB the peak of ``work`` is above what ``setup`` left, in a new process."""
     code = (
-        "import resource\n"
+        "from benchmarks.timing import forget_peak, peak_memory\n"
         f"{setup}\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "forget_peak()\n"
+        "before = peak_memory()\n"
         f"{work}\n"
-        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
+        "print(peak_memory() - before)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout.strip().splitlines()[-1])
+
+
+def forget_peak() -> None:
+    """Take the memory in use now as the peak (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> float:
+    """Return the most memory in use since ``forget_peak``, in MB (Linux)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def table(rows: list[dict[str, Any]]) -> str:

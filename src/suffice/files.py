@@ -31,5 +31,9 @@ def load(path: str | Path) -> Any:
         from suffice.estimators.file import estimator_from
 
         return estimator_from(header, arrays)
+    if header["suffice"] == "auto":
+        from suffice.estimators.auto_file import auto_from
+
+        return auto_from(header, arrays)
     msg = f"{path} holds {header['suffice']!r}, which this version of suffice does not know"
     raise FileFormatError(msg)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from suffice.typing import Codes, Floats
+if TYPE_CHECKING:
+    from suffice.typing import Codes, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LOG_2PI = float(np.log(2 * np.pi))

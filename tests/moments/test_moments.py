@@ -89,7 +89,7 @@ def test_a_bad_cell_in_a_large_frame_is_named():
 def test_features_must_agree_on_merge():
     one = Moments.of(pd.DataFrame(X, columns=["a", "b"]), Y)
     other = Moments.of(pd.DataFrame(X, columns=["b", "a"]), Y)
-    with pytest.raises(FeatureMismatchError, match="'a' on one side and 'b'.*same order"):
+    with pytest.raises(FeatureMismatchError, match=r"'a' on one side and 'b'.*same order"):
         one + other
     with pytest.raises(FeatureMismatchError, match="2 and 1 features"):
         one + Moments.of(X[:, :1], Y)

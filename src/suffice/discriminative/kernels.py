@@ -90,7 +90,7 @@ def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None
             for j in range(len(z)):
                 for r in range(lanes):
                     vz[j, r] = v[r] * z[j, r]
-            add_gram(vz, z, lanes, False, blocks[pair])  # noqa: FBT003
+            add_gram(vz, z, lanes, False, blocks[pair])
             pair += 1
 
 
@@ -141,7 +141,7 @@ def show_rows(
     order: Any,
     rate: float,
     seen: int,
-    direct: bool,  # noqa: FBT001
+    direct: bool,
     weights: Any,
     drift: Any,
 ) -> int:
@@ -169,7 +169,7 @@ def show_rows(
 
 
 @njit(nogil=True, cache=True)
-def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:  # noqa: FBT001
+def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
     """Write the correction of one row; return whether there is any."""
     c[:] = 0.0
     if direct:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import TooFewClassesError
 from suffice.estimators.gaussian import GaussianClassifier
@@ -16,8 +17,10 @@ from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_weights
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from suffice.evaluation.search import Choice
-    from suffice.model import GaussianModel
+    from suffice.model import ClassModel
     from suffice.typing import Floats, Labels
 
 
@@ -26,8 +29,8 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
 
     Pooling λ between classes (from QDA to LDA), shrinkage γ towards the diagonal (from full to
     naive Bayes), a Yeo–Johnson transform of the features, random waves of them where boundaries
-    bend more than a quadric can, and a temperature for calibrated posteriors: all are judged by exact
-    cross-validated log-loss, and the posteriors of the best few settings are averaged with
+    bend more than a quadric can, and a temperature for calibrated posteriors: all are judged by
+    exact cross-validated log-loss, and the posteriors of the best few settings are averaged with
     weights that held-out rows choose. The best single Gaussian model stays at hand for
     densities, samples, boundaries and explanation.
 
@@ -48,7 +51,7 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
         The best settings, best first: log-loss with its standard error, error, share.
     best_estimator_ : GaussianClassifier
         The best single Gaussian of the features or their transform, fitted on all rows.
-    best_model_ : GaussianModel
+    best_model_ : ClassModel
         Its model.
     members_ : tuple of Member
         What is averaged.
@@ -106,7 +109,8 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row."""
-        labels: Labels = self.classes_[self.predict_proba(X).argmax(1)]
+        most_probable = self.predict_proba(X).argmax(1)
+        labels: Labels = self.classes_[most_probable]
         return labels
 
     def log_density(self, X: Any) -> Floats:
@@ -118,13 +122,22 @@ class AutoGaussian(ClassifierMixin, BaseEstimator):
         return self.best_estimator_.sample(n, random_state)
 
     @property
-    def best_model_(self) -> GaussianModel:
+    def best_model_(self) -> ClassModel:
         """The best single Gaussian model."""
         return self.best_estimator_.model_
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.suffice`` file: sums and settings in one zip, never pickle."""
+        from suffice.estimators.auto_file import save_auto
+
+        check_is_fitted(self)
+        save_auto(self, path)
 
     def explain(self) -> str:
         """Return in words what was chosen, and by how much it beat the runner-up."""
         first, *others = self.choices_
+        if np.isnan(first.log_loss):
+            return f"Too few rows to judge settings: {first.describe()}."
         lines = [f"Best: {first.describe()}; held-out log-loss {first.log_loss:.4f}."]
         if others:
             gap = others[0].log_loss - first.log_loss
@@ -145,10 +158,9 @@ def _explained(choices: list[Choice]) -> GaussianClassifier:
     if best is None:
         return GaussianClassifier(tied=True, shrinkage=0.1)
     transform = best.view.transform if isinstance(best.view, Straightened) else None
-    dials: Any = best.recipe.dials
     return GaussianClassifier(
-        pooling=dials.pooling,
-        shrinkage=dials.shrinkage.gamma,
+        pooling=best.pooling,
+        shrinkage=best.shrinkage,
         transform=transform,
         temperature=best.temperature,
     )

@@ -223,7 +223,9 @@ class GaussianClassifier(
         for name in ("pooling_", "shrinkage_", "temperature_"):
             self.__dict__.pop(name, None)
         recipe, transform = self.recipe(), self.get_params()["transform"]
-        if recipe.is_resolved and self.temperature != "auto" and not _is_word(transform, "auto"):
+        if recipe.is_resolved and not any(
+            _is_word(word, "auto") for word in (self.temperature, transform)
+        ):
             return transform
         from suffice.evaluation.search.dials import settled
 

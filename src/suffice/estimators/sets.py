@@ -66,5 +66,5 @@ class PredictsSets:
 
     def __getstate__(self) -> Any:
         """Return what is pickled: never the rows."""
-        state = super().__getstate__()  # type: ignore[misc]
+        state: Any = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_rows_at_hand"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,8 @@ def path_losses(
         used = tile[: -(-len(block) // LANES)]
         kernels.load_rows(block, 0, origin, used)
         add(used, fold.truth[rows], weight[rows], *parameters, temperatures, losses)
-    return losses / weight.sum()
+    means: Floats = losses / weight.sum()
+    return means
 
 
 def _quadratic(
@@ -49,7 +50,7 @@ def _quadratic(
     offsets: Floats,
     log_priors: Floats,
     gammas: Floats,
-) -> tuple[object, tuple[Floats, ...]]:
+) -> tuple[Any, tuple[Floats, ...]]:
     from suffice.evaluation.kernels import quadratic_losses
     from suffice.model.kernels import packed
 
@@ -73,7 +74,7 @@ def _linear(
     offsets: Floats,
     log_priors: Floats,
     gammas: Floats,
-) -> tuple[object, tuple[Floats, ...]]:
+) -> tuple[Any, tuple[Floats, ...]]:
     from suffice.evaluation.kernels import linear_losses
     from suffice.model.kernels import packed
 

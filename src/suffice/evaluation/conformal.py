@@ -39,7 +39,7 @@ class Conformity:
         return cls(strangeness[order], weight[order])
 
     def threshold(self, coverage: float) -> float:
-        """Return the strangeness that a share ``coverage`` of rows, one more included, stay under."""
+        """Return the strangeness that ``coverage`` of the rows, one more included, stay under."""
         if not 0 < coverage < 1:
             msg = f"coverage must lie between 0 and 1, got {coverage!r}"
             raise InvalidParameterError(msg)
@@ -77,7 +77,8 @@ class PredictionSets:
     @property
     def sizes(self) -> npt.NDArray[np.intp]:
         """Number of classes in each set, shape (n,)."""
-        return self.members.sum(1)
+        sizes: npt.NDArray[np.intp] = self.members.sum(1)
+        return sizes
 
     def covers(self, y: Labels) -> npt.NDArray[np.bool_]:
         """Return whether each set holds the label given, shape (n,)."""

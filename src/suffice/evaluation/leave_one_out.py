@@ -130,11 +130,13 @@ def left_out_scores(
     densities = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
     scores = densities + _log_priors(recipe, moments, truth, w, refit=refit_priors)
     for i in np.flatnonzero(np.isnan(densities).any(1)):
-        scores[i] = _refitted(recipe, moments, x[i], int(truth[i]), w[i], refit_priors)
+        scores[i] = _refitted(recipe, moments, x[i], int(truth[i]), w[i], refit=refit_priors)
     return scores
 
 
-def _refitted(recipe: Recipe, moments: Moments, row: Any, k: int, w: float, refit: bool) -> Floats:
+def _refitted(
+    recipe: Recipe, moments: Moments, row: Any, k: int, w: float, *, refit: bool
+) -> Floats:
     """Return the scores of one row under the model estimated from the moments without it."""
     label = moments.classes[k : k + 1]
     options: Any = {"storage": moments.storage, "fourth": moments.fourth is not None}
@@ -142,7 +144,8 @@ def _refitted(recipe: Recipe, moments: Moments, row: Any, k: int, w: float, refi
     model = recipe.estimate(rest, quiet=True)
     if not refit:
         model = model.with_priors(_fixed(recipe, moments, rest))
-    return model.scores(row[None])[0]
+    scores: Floats = model.scores(row[None])[0]
+    return scores
 
 
 def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:

@@ -122,6 +122,7 @@ def _check_features(a: Moments, b: Moments) -> None:
 
 
 def check_contained(total: Moments, part: Moments) -> None:
+    """Refuse to take away rows that were never added."""
     short = np.flatnonzero(part.counts > total.counts)
     if len(short):
         k = short[0]

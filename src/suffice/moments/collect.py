@@ -92,7 +92,7 @@ def _plain(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> S
     if not w.all():
         x, codes, w = x[w > 0], codes[w > 0], w[w > 0]
     present, starts = np.unique(codes, return_index=True)
-    weights = np.bincount(codes, w, rows.n_classes)
+    weights: Floats = np.bincount(codes, w, rows.n_classes).astype(np.float64)
     shape = (rows.n_classes, x.shape[1])
     shifts, offsets = np.zeros(shape), np.zeros(shape)
     if len(x):

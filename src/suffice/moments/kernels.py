@@ -66,7 +66,7 @@ def add_gram(left: Any, right: Any, lanes: int, whole: bool, gram: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
-    """Counting sort: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
+    """Sort by counting: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
     starts[:] = 0
     for r in range(lo, hi):
         starts[codes[r] + 1] += 1

@@ -56,7 +56,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
 
 
 def refuse_unusable(x: Matrix, names: tuple[str, ...] | None) -> NoReturn:
-    """Raise the error that names the first NaN or infinity, or the column whose squares overflow."""
+    """Raise the error that names the first NaN or infinity, or a column whose squares overflow."""
     for lo in range(0, len(x), 4096):
         block = x[lo : lo + 4096]
         bad = np.argwhere(~np.isfinite(block))

@@ -79,7 +79,8 @@ class PerClassScatter:
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
-        return self.matrices.sum(0)
+        total: Floats = self.matrices.sum(0)
+        return total
 
     def diagonals(self) -> Floats:
         """Return diag S_k, shape (K, d)."""
@@ -87,7 +88,8 @@ class PerClassScatter:
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
-        return self.diagonals().sum(0)
+        total: Floats = self.diagonals().sum(0)
+        return total
 
     def placed(self, codes: Codes, n_classes: int) -> PerClassScatter:
         """Return the same sums with class i moved to ``codes[i]``."""
@@ -189,7 +191,8 @@ class DiagonalScatter:
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
-        return self.squares.sum(0)
+        total: Floats = self.squares.sum(0)
+        return total
 
     def placed(self, codes: Codes, n_classes: int) -> DiagonalScatter:
         """Return the same sums with class i moved to ``codes[i]``."""

@@ -11,7 +11,9 @@ from suffice.moments import Moments
 
 if TYPE_CHECKING:
     from suffice.evaluation.search.search import Choice
-    from suffice.model import GaussianModel
+    from suffice.evaluation.search.views import View
+    from suffice.model import ClassModel
+    from suffice.moments.collect import Storage
     from suffice.typing import Floats, Labels
 
 _BLOCK = 16_384  # rows seen at a time
@@ -22,7 +24,14 @@ class Member:
     """A chosen candidate and its model."""
 
     choice: Choice
-    model: GaussianModel
+    moments: Moments  # of the rows as its view shows them
+    model: ClassModel
+
+    @classmethod
+    def of(cls, choice: Choice, moments: Moments) -> Member:
+        """Return the member that a choice makes of sums."""
+        model = choice.recipe.estimate(moments, quiet=True).with_temperature(choice.temperature)
+        return cls(choice, moments, model)
 
     @classmethod
     def fitted(
@@ -30,17 +39,12 @@ class Member:
     ) -> tuple[Member, ...]:
         """Return the candidates that count, fitted; one pass over the rows for each view."""
         counted = [c for c in choices if c.weight > 0]
-        sums: dict[int, Moments] = {}
-        for choice in counted:
-            if id(choice.view) not in sums:
-                sums[id(choice.view)] = _moments(choice, x, y, weight)
-        return tuple(
-            cls(
-                c,
-                c.recipe.estimate(sums[id(c.view)], quiet=True).with_temperature(c.temperature),
-            )
-            for c in counted
-        )
+        views = {id(c.view): c.view for c in counted}
+        sums = {
+            key: _moments(view, _storage(counted, view), x, y, weight)
+            for key, view in views.items()
+        }
+        return tuple(cls.of(c, sums[id(c.view)]) for c in counted)
 
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K), block by block."""
@@ -48,15 +52,19 @@ class Member:
         return np.concatenate([self.model.posterior(self.choice.view.apply(b)) for b in blocks])
 
 
-def _moments(choice: Choice, x: Any, y: Labels, weight: Floats | None) -> Moments:
+def _storage(choices: list[Choice], view: View) -> Storage:
+    """Return the storage that all choices of a view can be read from."""
+    needed: set[Any] = {c.recipe.storage for c in choices if c.view is view}
+    return needed.pop() if len(needed) == 1 else "per-class"
+
+
+def _moments(view: View, storage: Storage, x: Any, y: Labels, weight: Floats | None) -> Moments:
     classes = np.unique(y)
     parts = []
     for lo in range(0, len(x), _BLOCK):
         rows = slice(lo, lo + _BLOCK)
-        seen = choice.view.apply(x[rows])
+        seen = view.apply(x[rows])
         w = None if weight is None else weight[rows]
-        parts.append(
-            Moments.of(seen, y[rows], w, storage="per-class", fourth=False, classes=classes)
-        )
+        parts.append(Moments.of(seen, y[rows], w, storage=storage, fourth=False, classes=classes))
     total: Moments = sum(parts[1:], start=parts[0])
     return total

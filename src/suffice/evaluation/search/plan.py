@@ -41,14 +41,13 @@ def chosen(
     rows = sampled(codes, MOST_ROWS, seed)
     straight = Straightened(PowerTransform.of(x[rows], _of(weight, rows), seed=seed))
     dialled: list[tuple[View, Sequence[Recipe]]] = [
-        (view, _dials(x.shape[1])) for view in (Plain(), straight)
+        _dialled(view, x.shape[1]) for view in (Plain(), straight)
     ]
     n_waves = min(N_WAVES, len(rows) // 4)
     if not waves or n_waves < FEWEST_WAVES:
         return search(judging_task(x, y, weight, rows, seed), dialled, n_kept)
     trial = sampled(codes, MOST_TRIAL_ROWS, seed)
-    tied = [Recipe.parse(tied=True, shrinkage=g) for g in WAVE_SHRINKAGES]
-    lifted = [(Lifted.of(straight, x[trial], width, n_waves, seed), tied) for width in WIDTHS]
+    lifted = [_waves(Lifted.of(straight, x[trial], width, n_waves, seed)) for width in WIDTHS]
     first = search(judging_task(x, y, weight, trial, seed), [*dialled, *lifted], n_kept)
     bends = any(isinstance(c.view, Lifted) and c.weight > 0 for c in first)
     if len(trial) == len(rows):
@@ -85,15 +84,26 @@ def stratified_splits(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes
 def judging_task(x: Any, y: Labels, weight: Floats | None, rows: Codes, seed: int) -> Task:
     """Return some of the rows, divided into stratified folds."""
     codes = np.unique(y[rows], return_inverse=True)[1]
-    n_folds = min(10 if len(rows) < 2_000 else 5, len(rows) // 2)
+    n_folds = max(min(10 if len(rows) < 2_000 else 5, len(rows) // 2), 2)
     splits = stratified_splits(codes, n_folds, seed)
     return Task(x[rows], y[rows], _of(weight, rows), splits)
 
 
-def _dials(n_features: int) -> list[Recipe]:
+def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:
+    """Return how sums of the rows as seen become a model."""
+    if isinstance(view, Lifted):
+        return Recipe.parse(tied=True, shrinkage=shrinkage)
+    return Recipe.parse(pooling=pooling, shrinkage=shrinkage)
+
+
+def _dialled(view: View, n_features: int) -> tuple[View, list[Recipe]]:
     """Return the grid of λ and γ; with very many features, tied and diagonal models only."""
     poolings = POOLINGS if n_features <= MOST_FEATURES else (1.0,)
-    return [Recipe.parse(pooling=p, shrinkage=g) for p in poolings for g in SHRINKAGES]
+    return view, [recipe_of(view, p, g) for p in poolings for g in SHRINKAGES]
+
+
+def _waves(view: Lifted) -> tuple[View, list[Recipe]]:
+    return view, [recipe_of(view, 1.0, g) for g in WAVE_SHRINKAGES]
 
 
 def _of(weight: Floats | None, rows: Codes) -> Floats | None:

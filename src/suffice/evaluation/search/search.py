@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,11 +42,22 @@ class Choice:
     log_loss_se: float
     weight: float = 0.0  # share in the average
 
+    @property
+    def pooling(self) -> float:
+        """λ: 0 gives every class its own covariance, 1 the pooled one."""
+        tied = self.recipe.tied is True
+        return 1.0 if tied else float(self.recipe.dials.pooling)
+
+    @property
+    def shrinkage(self) -> float:
+        """γ: 0 keeps the correlations, 1 drops them."""
+        dial: Any = self.recipe.dials.shrinkage
+        return float(dial.gamma)
+
     def describe(self) -> str:
         """Return the settings in words."""
-        dials = self.recipe.dials
         return (
-            f"pooling {dials.pooling:g}, shrinkage {dials.shrinkage.gamma:g}, "  # type: ignore[attr-defined]
+            f"pooling {self.pooling:g}, shrinkage {self.shrinkage:g}, "
             f"temperature {self.temperature:.3g}, {self.view.name}"
         )
 
@@ -62,7 +74,9 @@ class Task:
     def folds(self, view: View) -> list[Fold]:
         """Return the folds of the rows as seen."""
         seen = view.apply(self.x)
-        return folds_of(seen, self.y, self.weight, self.splits, storage="per-class", fourth=False)
+        folds = folds_of(seen, self.y, self.weight, self.splits, storage="per-class", fourth=False)
+        # a fold that holds out all rows of the only other class teaches nothing
+        return [fold for fold in folds if np.count_nonzero(fold.train.weights) > 1]
 
 
 def search(
@@ -73,22 +87,26 @@ def search(
 ) -> list[Choice]:
     """Return the best ``n_kept`` candidates of each view, best first, and their shares.
 
-    With ``n_kept`` 1, the best of all.
+    With ``n_kept`` 1, the best of all. Where no fold has rows of two classes to learn from,
+    nothing can be judged, and the last recipe, the most regular one, is taken.
     """
+    if not task.folds(views[0][0]):
+        view, recipes = views[0]
+        return [Choice(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
     judged: list[tuple[Choice, list[Fold]]] = []
     # one BLAS thread for each of ours: more would wait for each other
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
         for view, recipes in views:
             folds = task.folds(view)
-            losses = np.stack(
-                list(pool.map(lambda fold: held_out_losses(recipes, fold, temperatures), folds))
-            )
+            judge = partial(held_out_losses, recipes, temperatures=temperatures)
+            losses = np.stack(list(pool.map(judge, folds)))
             found = _choices(view, recipes, losses, temperatures, len(task.y))
             judged += [(c, folds) for c in sorted(found, key=_log_loss)[:n_kept]]
         judged.sort(key=lambda pair: pair[0].log_loss)
         if n_kept == 1:
             return [replace(judged[0][0], weight=1.0)]
-        true_log = np.stack(list(pool.map(lambda pair: _true_log_posteriors(*pair), judged)))
+        judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
+        true_log = np.stack(list(pool.map(judge_rows, *zip(*judged, strict=True))))
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     shares = mixing_weights(true_log, weight)
     return [replace(choice, weight=w) for (choice, _), w in zip(judged, shares, strict=True)]
@@ -105,7 +123,7 @@ def _choices(
     for i, recipe in enumerate(recipes):
         judged = means[i, :, 1] + doubt
         t = int(np.argmin(judged))
-        se = losses[:, i, t, 1].std(ddof=1) / np.sqrt(len(losses))
+        se = losses[:, i, t, 1].std() / np.sqrt(max(len(losses) - 1, 1))
         temperature = _refined(judged, t, temperatures)
         error, log_loss = means[i, t, 0], means[i, t, 1]
         result.append(Choice(view, recipe, temperature, error, log_loss, float(se)))
@@ -126,9 +144,9 @@ def _refined(losses: Floats, at: int, temperatures: Floats) -> float:
     return float(np.exp(-b / (2 * a))) if inside else float(temperatures[at])
 
 
-def _true_log_posteriors(choice: Choice, folds: list[Fold]) -> Floats:
+def _true_log_posteriors(choice: Choice, folds: list[Fold], n_rows: int) -> Floats:
     """Return log p(true class) of every row, held out, (n,)."""
-    found = np.empty(sum(len(fold.rows) for fold in folds))
+    found = np.full(n_rows, -ABSENT_LOSS)
     for fold in folds:
         log_p = LogPosterior(choice.temperature).read(held_out_scores(choice.recipe, fold))
         found[fold.rows] = log_p[np.arange(len(fold.truth)), fold.truth]

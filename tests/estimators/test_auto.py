@@ -1,0 +1,189 @@
+"""The classifier that chooses its own settings."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice as sf
+from suffice import RDA, AutoGaussian, GaussianClassifier
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.evaluation.search.average import mixing_weights
+from suffice.evaluation.search.plan import sampled, stratified_splits
+from suffice.evaluation.search.views import Lifted, Plain
+
+
+def moons(n, seed):
+    """Two interleaved half circles: no quadric separates them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    angle = rng.uniform(0, np.pi, n)
+    arc = np.c_[np.cos(angle), np.sin(angle)]
+    X = np.where(y[:, None] == 1, [1.0, 0.4] - arc, arc) + 0.12 * rng.normal(size=(n, 2))
+    return X, y
+
+
+def test_bent_boundaries_are_found_by_waves():
+    X, y = moons(400, 0)
+    new, truth = moons(1000, 1)
+    plain = AutoGaussian(waves=False).fit(X, y).score(new, truth)
+    bent = AutoGaussian().fit(X, y)
+    assert bent.score(new, truth) > 0.98 > plain
+    assert any(isinstance(c.view, Lifted) and c.weight > 0 for c in bent.choices_)
+
+
+def test_skewed_features_are_straightened():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = np.exp(rng.normal(size=(600, 3)) + 1.5 * y[:, None])
+    auto = AutoGaussian(waves=False).fit(X, y)
+    assert auto.best_estimator_.moments_.transform is not None
+    assert auto.best_model_.n_classes == 2
+    drawn, _ = auto.sample(500, random_state=0)
+    straight, _ = sf.QDA().fit(X, y).sample(500, random_state=0)
+    assert (drawn < 0).mean() < 0.4 * (straight < 0).mean()
+    assert np.isfinite(auto.log_density(X)).all()
+
+
+def test_posteriors_are_an_average_that_sums_to_one(iris):
+    X, y = iris
+    auto = AutoGaussian().fit(X, y)
+    p = auto.predict_proba(X)
+    np.testing.assert_allclose(p.sum(1), 1, rtol=1e-12)
+    assert p.min() > 0
+    assert sum(c.weight for c in auto.choices_) == pytest.approx(1)
+    assert "Best:" in auto.explain()
+    assert "runner-up" in auto.explain()
+    np.testing.assert_array_equal(auto.predict(X), auto.classes_[p.argmax(1)])
+
+
+def test_the_same_seed_gives_the_same_classifier(iris):
+    X, y = iris
+    one, two = (AutoGaussian(random_state=3).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_change_of_units_changes_nothing(iris):
+    X, y = iris
+    scale = np.array([1e-6, 1.0, 1e3, 1e6])
+    before = AutoGaussian().fit(X, y).predict_proba(X)
+    after = AutoGaussian().fit(X * scale, y).predict_proba(X * scale)
+    np.testing.assert_allclose(after, before, atol=1e-5)
+
+
+def test_one_kept_setting_is_a_single_model(iris):
+    X, y = iris
+    auto = AutoGaussian(n_kept=1, waves=False).fit(X, y)
+    assert len(auto.members_) == 1
+    p = (auto.predict_proba(X) - auto.doubt_ / 3) / (1 - auto.doubt_)
+    np.testing.assert_allclose(p, auto.best_estimator_.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
+def test_tiny_and_degenerate_tables_never_fail():
+    rng = np.random.default_rng(0)
+    for n, d in ((4, 1), (6, 3), (12, 30), (40, 2)):
+        X = rng.normal(size=(n, d))
+        X[:, 0] = np.round(X[:, 0])
+        auto = AutoGaussian().fit(X, np.arange(n) % 2)
+        assert np.isfinite(auto.predict_proba(X)).all()
+    for labels in ([0, 1], [0, 0, 1], [0, 1, 2]):
+        for estimator in (AutoGaussian(), RDA()):
+            few = estimator.fit(rng.normal(size=(len(labels), 2)), labels)
+            assert few.predict_proba(np.zeros((1, 2))).sum() == pytest.approx(1)
+    X = np.c_[np.zeros(50), rng.normal(size=50)]
+    assert AutoGaussian().fit(X, np.r_[np.zeros(49), 1]).predict_proba(X).shape == (50, 2)
+
+
+def test_bad_rows_are_named(iris):
+    X, y = iris
+    X = X.copy()
+    X[3, 1] = np.inf
+    with pytest.raises(InvalidInputError, match="infinity: row 3, column 1"):
+        AutoGaussian().fit(X, y)
+
+
+@pytest.mark.parametrize("waves", [False, True])
+def test_a_file_keeps_every_answer(waves, tmp_path):
+    X, y = moons(300, 0)
+    frame = pd.DataFrame(X, columns=["across", "up"])
+    auto = AutoGaussian(waves=waves).fit(frame, np.where(y == 1, "moon", "sun"))
+    auto.save(tmp_path / "auto.suffice")
+    again = sf.load(tmp_path / "auto.suffice")
+    np.testing.assert_allclose(again.predict_proba(frame), auto.predict_proba(frame), rtol=1e-12)
+    np.testing.assert_array_equal(again.log_density(frame), auto.log_density(frame))
+    assert again.explain() == auto.explain()
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        again.predict(frame[["up", "across"]])
+
+
+# --- dials left open -----------------------------------------------------------------------
+
+
+def test_rda_finds_the_best_point_of_its_own_grid(iris):
+    X, y = iris
+    rda = RDA().fit(X, y)
+    assert 0 <= rda.pooling_ <= 1
+    assert 0 <= rda.shrinkage_ <= 1
+    fixed = GaussianClassifier(pooling=rda.pooling_, shrinkage=rda.shrinkage_).fit(X, y)
+    np.testing.assert_array_equal(rda.predict_proba(X), fixed.predict_proba(X))
+
+
+def test_an_overconfident_model_is_cooled():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 150)
+    X = rng.normal(size=(150, 60)) + 0.25 * y[:, None]
+    cooled = sf.LDA(temperature="auto").fit(X, y)
+    assert cooled.temperature_ < 0.6
+    new = rng.normal(size=(2000, 60)) + 0.25 * (truth := rng.integers(0, 2, 2000))[:, None]
+    rows = np.arange(2000)
+    hot = sf.LDA().fit(X, y).predict_log_proba(new)[rows, truth].mean()
+    assert cooled.predict_log_proba(new)[rows, truth].mean() > hot + 0.1
+
+
+def test_open_dials_survive_a_file_and_a_stream(iris, tmp_path):
+    X, y = iris
+    rda = RDA(temperature="auto", transform="auto").fit(X, y)
+    rda.save(tmp_path / "m.suffice")
+    again = sf.load(tmp_path / "m.suffice")
+    np.testing.assert_array_equal(again.predict_proba(X), rda.predict_proba(X))
+    before = (rda.pooling_, rda.shrinkage_)
+    rda.partial_fit(X[:10], y[:10])
+    assert (rda.pooling_, rda.shrinkage_) == before
+    with pytest.raises(InvalidParameterError, match=r"fit\(X, y\)"):
+        RDA().fit_moments(sf.Moments.of(X, y))
+
+
+def test_cross_validation_of_open_dials_is_nested(iris):
+    X, y = iris
+    result = sf.cross_validate(RDA(), X, y, cv=3)
+    assert result.means[0, 0] < 0.08
+
+
+# --- the parts -----------------------------------------------------------------------------
+
+
+def test_mixing_weights_find_the_better_member():
+    rng = np.random.default_rng(0)
+    good, bad = np.log(rng.uniform(0.6, 1, 500)), np.log(rng.uniform(0.1, 0.5, 500))
+    shares = mixing_weights(np.stack([bad, good]), np.ones(500))
+    assert shares[1] == 1.0
+
+
+def test_samples_keep_rare_classes_and_splits_spread_them():
+    codes = np.r_[np.zeros(5000, int), np.ones(12, int)]
+    rows = sampled(codes, 1000, seed=0)
+    assert len(rows) == len(np.unique(rows)) == 1000
+    assert (codes[rows] == 1).sum() >= 10
+    splits = stratified_splits(codes[rows], 5, seed=0)
+    assert all((codes[rows][test] == 1).sum() >= 2 for _, test in splits)
+
+
+def test_waves_approximate_a_gaussian_kernel():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4))
+    lift = Lifted.of(Plain(), x, 0.7, 2000, seed=0)
+    waves = lift.apply(x)[:, 4:]
+    kernel = waves @ waves.T / 2000
+    z = (x - x.mean(0)) / x.std(0)
+    squares = np.square(z[:, None] - z[None]).sum(2)
+    np.testing.assert_allclose(kernel, np.exp(-squares / (2 * 0.49 * 8)), atol=0.12)
