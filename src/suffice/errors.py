@@ -11,6 +11,7 @@
     ├── MissingStatisticsError   a model needs sums that were not collected
     ├── ForgetError              rows taken out that were never put in
     ├── FileFormatError          a file that is not ours, or not whole
+    ├── DatabaseError            a database that lost the connection or cancelled the query
     ├── CheckpointError          a scan that cannot be resumed, or not be remembered
     └── ClusterError             a cluster that does not answer, or lost its workers
     SufficeWarning (UserWarning)
@@ -52,6 +53,10 @@ class ForgetError(SufficeError):
 
 class FileFormatError(SufficeError):
     """A file that is not ours, or not whole."""
+
+
+class DatabaseError(SufficeError):
+    """A database that lost the connection, cancelled the query, or changed meanwhile."""
 
 
 class CheckpointError(SufficeError):

@@ -13,6 +13,7 @@ from suffice.sources.files import FileSource, paths_of
 from suffice.sources.frames import FrameSource, arrow_batches, is_frame, is_stream
 from suffice.sources.pairs import Pairs, is_chunks, opened_chunks
 from suffice.sources.source import Reading
+from suffice.sources.sql import TableSource, is_table
 from suffice.sources.stream import StreamSource
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def open_source(source: Any, reading: Reading | None = None) -> Source:
     reading = reading or Reading()
     if isinstance(source, (str, Path)):
         return _named(str(source), reading)
+    if is_table(source):
+        return TableSource.of(source)
     if is_stream(source):
         return BatchSource.of(arrow_batches(source), "the stream")
     if is_frame(source):

@@ -13,6 +13,7 @@ from suffice.sources.reading import frames_of
 from suffice.sources.resuming import summed_with_checkpoint
 from suffice.sources.roles import Roles, Wishes, roles_for_learning
 from suffice.sources.source import MISSING, Reading, Summing
+from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def summarize(
     fourth: bool = False,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    method: str = "auto",
     n_threads: int | None = None,
 ) -> Moments:
     """Return the sums of every usable row of a source, read once in bounded memory.
@@ -47,7 +49,7 @@ def summarize(
         CSV, TSV, Parquet, Feather or JSON Lines files; ``"-"`` for standard input; a built-in
         data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; anything
         that exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or
-        ``(X, y, sample_weight)``; or an array (n, d).
+        ``(X, y, sample_weight)``; an array (n, d); or an Ibis table of a database.
     target : str, optional
         The label column. Where it is left out the obvious column is taken, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.
@@ -71,6 +73,9 @@ def summarize(
     checkpoint : path, optional
         Where to remember, every few seconds and after a failure, which files are counted and
         their sums. A scan that was cut short resumes from there; files added since are added.
+    method : {"auto", "database", "stream"}
+        Of a table of a database: sum inside it, or stream its rows out. "auto" takes what is
+        quicker for the engine and the number of features, and logs it (logger "suffice").
 
     Notes
     -----
@@ -87,6 +92,8 @@ def summarize(
     options: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
+    if is_table(source):
+        source = TableSource.of(source, method)
     chunks = opened_chunks(source) if is_chunks(source) else None
     if isinstance(chunks, Pairs):
         total = summarize_source(chunks.source, chunks.roles, progress=progress, **options)

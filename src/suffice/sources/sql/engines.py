@@ -1,0 +1,114 @@
+"""What is particular to each database engine, and nothing else about it."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+_BYTES = 1 << 23  # of text parsed at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Limits and habits of an engine; the defaults suit one that nothing is known of."""
+
+    max_outputs: int = 1000  # columns of one answer
+    widest_sums: int = 50  # features up to which sums inside beat streaming out
+    session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
+    batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
+
+
+def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
+    engine = engine_of(backend)
+    if engine.batches is not None:
+        yield from engine.batches(backend, rows, n_rows)
+        return
+    for batch in backend.to_pyarrow_batches(rows, chunk_size=n_rows):
+        yield pl.DataFrame(batch)
+
+
+@contextmanager
+def _one_snapshot(backend: Any) -> Iterator[None]:
+    """Let several queries see the same rows of PostgreSQL, and compile none of them.
+
+    Its just-in-time compiler takes longer over a thousand sums than it saves.
+    """
+    import psycopg
+
+    connection = backend.con
+    if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        yield
+        return
+    before = connection.isolation_level
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    try:
+        with connection.transaction():
+            connection.execute("SET LOCAL jit = off")
+            yield
+    finally:
+        if not connection.closed:
+            connection.isolation_level = before
+
+
+def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield rows by COPY, which is three times as quick as a cursor and as exact."""
+    query = backend.compile(rows)
+    schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
+    connection, copy = backend.con, f"COPY ({query}) TO STDOUT (FORMAT CSV)"
+    with connection.cursor() as cursor, connection.transaction(), cursor.copy(copy) as lines:
+        for block in _blocks(map(bytes, lines), n_rows):  # a message is one row
+            yield _parsed(block, schema)
+
+
+def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
+    """Yield lines joined to blocks of bounded size."""
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if size >= _BYTES or len(held) >= n_rows:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _parsed(text: bytes, schema: dict[str, Any]) -> pl.DataFrame:
+    plain = {f"c{j}": _written(dtype) for j, dtype in enumerate(schema.values())}
+    frame = pl.read_csv(io.BytesIO(text), has_header=False, schema=plain, glob=False)
+    columns = [
+        (frame.get_column(f"c{j}") == "t" if dtype == pl.Boolean else frame.get_column(f"c{j}"))
+        .cast(dtype)
+        .alias(name)
+        for j, (name, dtype) in enumerate(schema.items())
+    ]
+    return pl.DataFrame(columns)
+
+
+def _written(dtype: Any) -> Any:
+    """Return what a column of COPY's text is parsed as."""
+    return dtype if dtype.is_numeric() else pl.String
+
+
+_KNOWN = {
+    "duckdb": Engine(max_outputs=3000, widest_sums=60),
+    # 1664 columns of an answer
+    "postgres": Engine(max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied),
+    # 2000 columns of an answer; rows leave it one Python object at a time
+    "sqlite": Engine(max_outputs=1900, widest_sums=10_000),
+}
+
+
+def engine_of(backend: Any) -> Engine:
+    """Return what is known of the engine of an Ibis backend."""
+    return _KNOWN.get(backend.name, Engine())

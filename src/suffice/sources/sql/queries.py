@@ -1,0 +1,123 @@
+"""The expressions that a database is asked for: which rows are usable, and their sums."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.sources.kinds import NUMBER, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from suffice.sources.roles import Roles
+    from suffice.typing import Floats
+
+MAX = float(np.finfo(np.float64).max)
+
+LABEL, ROWS, SEEN, WEIGHT, ODD = "label", "n_rows", "n_seen", "weight", "n_odd"
+
+
+def number(column: Any) -> Any:
+    """Return a numeric or Boolean column as float64."""
+    if column.type().is_boolean():
+        column = column.cast("int32")
+    return column.cast("float64")
+
+
+def finite(column: Any) -> Any:
+    """Return whether there is a finite number; no engine finds NULL or NaN in an interval."""
+    return number(column).between(-MAX, MAX)
+
+
+def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
+    """Return the label column as whole numbers, truth values or text."""
+    if kind_of(sample.schema[name]) != NUMBER:
+        return column.cast("string")
+    return column.cast("float64") if column.type().is_decimal() else column
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Sums over the usable rows of a table, about pilots."""
+
+    table: Any
+    roles: Roles
+    sample: pl.DataFrame
+    pilots: Floats  # (d,)
+
+    @property
+    def gaps(self) -> dict[str, Any]:
+        """By column, the condition under which it lacks a value."""
+        table, roles = self.table, self.roles
+        lacking = {name: _not(finite(table[name])) for name in roles.features}
+        for name in (roles.target, roles.weight):
+            if name is not None:
+                lacking[name] = table[name].isnull()
+        return lacking
+
+    @functools.cached_property
+    def rows(self) -> Any:
+        """Label, weight w and z = x − pilot of every usable row."""
+        table, roles = self.table, self.roles
+        present = [table[name].notnull() for name in (roles.target, roles.weight) if name]
+        usable = table.filter([finite(table[name]) for name in roles.features] + present)
+        label = label_of(usable[roles.target], self.sample, roles.target or "")
+        columns = {LABEL: label}
+        if roles.weight is not None:
+            columns[WEIGHT] = number(usable[roles.weight])
+        for j, name in enumerate(roles.features):
+            columns[f"z{j}"] = number(usable[name]) - float(self.pilots[j])
+        return usable.select(**columns)
+
+    @functools.cached_property
+    def recentred_rows(self) -> Any:
+        """The same rows with z about a mean of their own class, c, which goes with them."""
+        rows, d = self.rows, len(self.pilots)
+        centres = rows.group_by(LABEL).aggregate(
+            **{f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
+        )
+        both = rows.inner_join(centres, LABEL)
+        moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
+        kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
+        return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
+
+    def sums(self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool) -> Any:
+        """Return the query of some outputs, with the counts that every query reports."""
+        rows = self.recentred_rows if recentred else self.rows
+        asked = {**self._counts(rows), **{name: make(rows) for name, make in outputs.items()}}
+        return rows.group_by(LABEL).aggregate(**asked) if by_class else rows.aggregate(**asked)
+
+    def _counts(self, rows: Any) -> dict[str, Any]:
+        n = rows.count()
+        if self.roles.weight is None:
+            return {ROWS: n, SEEN: n, WEIGHT: n.cast("float64"), ODD: n - n}
+        w = rows[WEIGHT]
+        odd = _not(w.between(0.0, MAX)).cast("int32").sum()
+        return {ROWS: n, SEEN: (w > 0).cast("int32").sum(), WEIGHT: w.sum(), ODD: odd}
+
+    def output(self, *factors: str) -> Any:
+        """Return what makes Σ w · factors of the rows."""
+        weighted = () if self.roles.weight is None else (WEIGHT,)
+
+        def total(rows: Any) -> Any:
+            columns = [rows[name] for name in (*weighted, *factors)]
+            return functools.reduce(operator.mul, columns).sum()
+
+        return total
+
+
+def _centre(z: Any) -> Any:
+    """Return the mean, and the very number where there is but one, so that z − c is exactly 0."""
+    return (z.min() == z.max()).ifelse(z.min(), z.mean())
+
+
+def _not(condition: Any) -> Any:
+    """Return whether a condition fails, or is unknown."""
+    return ~condition.fill_null(False)  # noqa: FBT003

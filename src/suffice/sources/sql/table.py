@@ -1,0 +1,133 @@
+"""A table of a database as a source of rows and of sums."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from suffice.errors import InvalidInputError
+from suffice.sources.chunks import rows_per_block
+from suffice.sources.kinds import NUMBER, kind_of
+from suffice.sources.source import SAMPLE_ROWS, Scan, cast
+from suffice.sources.sql.choice import Choice, choose
+from suffice.sources.sql.engines import batches_of, engine_of
+from suffice.sources.sql.failures import asking
+from suffice.sources.sql.pilots import pilots_of
+from suffice.sources.sql.queries import Queries, finite, label_of, number
+from suffice.sources.sql.summing import TableSums
+from suffice.sources.summed import Summed, running_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from suffice.sources.roles import Roles
+    from suffice.sources.source import Progress
+
+_LOG = logging.getLogger("suffice")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSource:
+    """The rows of an Ibis table: any table or query of a database."""
+
+    label: str
+    table: Any
+    backend: Any
+    sample: pl.DataFrame
+    method: str = "auto"
+    target: str | None = None
+
+    @classmethod
+    def of(cls, table: Any, method: str = "auto") -> TableSource:
+        """Return the source of an Ibis table, after a look at its first rows."""
+        try:
+            backend = table.get_backend()
+        except Exception as error:
+            msg = (
+                "the Ibis table belongs to no database: take it from a connection, "
+                "for example ibis.duckdb.connect('file.db').table('rows')"
+            )
+            raise InvalidInputError(msg) from error
+        label = f"{_name(table)} of {backend.name}"
+        with asking(label):
+            sample = pl.DataFrame(backend.to_pyarrow(table.limit(SAMPLE_ROWS)))
+        return cls(label, table, backend, sample, method)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        with asking(self.label):
+            return int(self.backend.to_pyarrow(self.table.count()).as_py())
+
+    def choice(self, n_features: int, *, fourth: bool = False) -> Choice:
+        """Return how the table is summed, and why."""
+        return choose(self.method, engine_of(self.backend), n_features, fourth=fourth)
+
+    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
+        """Yield the table, streamed out in batches."""
+        n_rows, rows = rows_per_block(len(columns)), self._typed(columns)
+
+        def batches(*_: Any) -> Iterator[pl.DataFrame]:
+            with asking(self.label):
+                for frame in batches_of(self.backend, rows, n_rows):
+                    yield frame.select(cast(columns))
+
+        schema = self.sample.select(cast(columns)).schema
+        yield Scan(self.label, register_io_source(batches, schema=schema), batches=batches)
+
+    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+        """Return the sums of every usable row, by the database or from its rows."""
+        choice = self.choice(len(roles.features), fourth=options["fourth"])
+        _LOG.info("%s: %s", self.label, choice)
+        if choice.method == "stream":
+            return self._streamed(roles, progress, **options)
+        with asking(self.label), engine_of(self.backend).session(self.backend):
+            queries = Queries(
+                self.table, roles, self.sample, pilots_of(self.sample, roles.features)
+            )
+            sums = TableSums(queries, engine_of(self.backend), self._ask, self.label)
+            total = sums.summed(options["storage"])
+        if progress:
+            progress(total.n_rows, total.n_rows)
+        return total
+
+    def _streamed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+        total, n_rows = Summed(), self.n_rows if progress else None
+        (scan,) = self.scans(roles.columns(self.sample))
+        for total in running_sums(scan.batches(), roles, **options):  # type: ignore[misc]
+            if progress:
+                progress(total.n_rows, n_rows)
+        return total
+
+    def _ask(self, query: Any) -> pl.DataFrame:
+        return pl.DataFrame(self.backend.to_pyarrow(query))
+
+    def _typed(self, columns: Mapping[str, Any]) -> Any:
+        """Return the query of these columns; a number that is not finite is left empty."""
+        table = self.table
+        return table.select(**{name: self._column(name, t) for name, t in columns.items()})
+
+    def _column(self, name: str, dtype: Any) -> Any:
+        column = self.table[name]
+        if dtype == pl.Float64:
+            return finite(column).ifelse(number(column), None)
+        if dtype is not None and kind_of(dtype) == NUMBER:
+            return column
+        return column if dtype is None else label_of(column, self.sample, name)
+
+
+def is_table(source: Any) -> bool:
+    """Return whether this is an Ibis table."""
+    return type(source).__module__.startswith("ibis.") and hasattr(source, "get_backend")
+
+
+def _name(table: Any) -> str:
+    """Return what messages call a table."""
+    try:
+        return f"table {table.get_name()!r}"
+    except Exception:
+        return "the query"
