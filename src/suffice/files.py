@@ -8,6 +8,7 @@ from suffice import archive
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -22,7 +23,23 @@ def load(path: str | Path) -> Any:
     >>> sf.load(path)
     Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
     """
+    return _loaded(path, *archive.read(path))
+
+
+def load_answering(path: str | Path) -> Any:
+    """Return what predicts and samples as the saved estimator does, without scikit-learn if it can.
+
+    Only the Gaussian classifiers are loaded so; anything else is what ``load`` returns.
+    """
+    from suffice.estimators.answering import NAMES, answering_from
+
     header, arrays = archive.read(path)
+    if header["suffice"] == "model" and header.get("estimator") in NAMES:
+        return answering_from(header, arrays)
+    return _loaded(path, header, arrays)
+
+
+def _loaded(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     if header["suffice"] == "moments":
         from suffice.moments.file import moments_from
 

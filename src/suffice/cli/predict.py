@@ -74,7 +74,7 @@ def command(
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
     source = open_source(data, Reading(delimiter, missing or MISSING))
-    fitted = load_model(model)
+    fitted = load_model(model, answering=True)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or _to_standard_output
     with Meter(terminal) as meter:

@@ -44,7 +44,7 @@ def command(
     from suffice.cli import tables
     from suffice.cli.files import load_model
 
-    fitted = load_model(model)
+    fitted = load_model(model, answering=True)
     tables.write(_drawn(fitted, number, seed, label), output)
     if output is not None:
         terminal.done({"output": str(output), "rows": number}, f"{output}: {number:,} rows")
@@ -69,6 +69,8 @@ def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
     import polars as pl
 
     x, y = fitted.sample(number, rng)
-    names = getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])])
+    names = getattr(fitted, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(x.shape[1])]
     columns = {str(name): column for name, column in zip(names, x.T, strict=True)}
     return pl.DataFrame({**columns, label: y.tolist()})

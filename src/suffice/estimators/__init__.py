@@ -1,6 +1,5 @@
-"""Classifiers in scikit-learn's contract."""
+"""Classifiers in scikit-learn's contract.
 
-from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
-
-__all__ = ["LDA", "QDA", "RDA", "GaussianClassifier", "GaussianNB"]
+Import each from its own module, or from ``suffice``: this package imports none, so that a saved
+model can be read without scikit-learn.
+"""

@@ -6,8 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from suffice import archive
-from suffice.errors import FileFormatError, SufficeError
-from suffice.estimators.file_forms import Form, Sums
+from suffice.estimators.file_forms import Form, Sums, unpacking
 from suffice.estimators.file_linear import Coefficients, LogisticFit
 from suffice.estimators.file_settings import plain, revived
 
@@ -46,14 +45,8 @@ def packed(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def estimator_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     """Return the fitted estimator of an archive."""
-    try:
+    with unpacking():
         module, form = FORMS[header["estimator"]]
         cls = getattr(importlib.import_module(module), header["estimator"])
         settings = {name: revived(value) for name, value in header["parameters"].items()}
         return form.unpack(cls(**settings), header, arrays)
-    except SufficeError:
-        raise
-    except Exception as error:  # whatever an altered header leads to
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        msg = f"the file names an estimator or setting that this version lacks ({reason})"
-        raise FileFormatError(msg) from error

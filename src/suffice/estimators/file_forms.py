@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from suffice.errors import FileFormatError, SufficeError
 from suffice.estimators.file_settings import plain, revived
 from suffice.moments.file import arrays_of, header_of, moments_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _CHOSEN = ("pooling_", "shrinkage_", "temperature_")  # by cross-validation, where left open
 
@@ -42,3 +44,16 @@ class Sums:
         chosen = revived(header["chosen"])
         vars(estimator).update({name: chosen[name] for name in _CHOSEN if name in chosen})
         return estimator.fit_moments(moments)
+
+
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """Tell as a fault of the file whatever an altered header leads to."""
+    try:
+        yield
+    except SufficeError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        msg = f"the file names an estimator or setting that this version lacks ({reason})"
+        raise FileFormatError(msg) from error
