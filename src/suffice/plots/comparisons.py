@@ -109,6 +109,6 @@ def _legend(ax: Any, style: Style, members: list[dict[str, Any]]) -> None:
     handles = [Line2D([], [], marker="o", color=colour, markersize=6) for colour in said]
     words = {"labels": list(said.values()), "labelcolor": style.ink, "ncols": 2}
     if ax.figure.get_layout_engine() is None:
-        ax.legend(handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), **words)
+        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), **words)
     else:
         ax.figure.legend(handles=handles, loc="outside upper center", **words)

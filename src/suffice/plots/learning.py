@@ -107,6 +107,6 @@ def _legend(ax: Any, result: LearningCurve, style: Style) -> None:
     names = [curve.name for curve in result.curves]
     words = {"labels": names, "labelcolor": style.ink, "handlelength": 3.0}
     if ax.figure.get_layout_engine() is None:
-        ax.legend(handles, loc="best", **words)
+        ax.legend(handles=handles, loc="best", **words)
     else:
         ax.figure.legend(handles=handles, loc="outside right upper", **words)

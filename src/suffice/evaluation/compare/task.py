@@ -141,7 +141,7 @@ def _splitter(cv: Any, labels: Labels, groups: Labels | None, seed: int) -> tupl
 
 
 def _own_splitter(cv: Any, labels: Labels, groups: Labels | None) -> tuple[Any, str]:
-    if hasattr(cv, "split"):
+    if hasattr(cv, "get_n_splits"):
         n = cv.get_n_splits(labels, labels, groups)
         return cv, f"{n} folds, {type(cv).__name__}"
     if not isinstance(cv, Iterable) or isinstance(cv, str):

@@ -31,12 +31,14 @@ def verdict_of(
     parts = [
         *([_alike(best, alike, len(p_values))] if alike else []),
         *([_worse(worse)] if worse else []),
-        *([f"one fold cannot tell {listed([best, *untold])} apart"] if untold else []),
+        *([f"One fold cannot tell {listed([best, *untold])} apart"] if untold else []),
         *([f"{listed(failed)} failed"] if failed else []),
     ]
-    text = "; ".join(parts)
-    lead = f"Least error: {best}, {100 * error:.1f} %."
-    return f"{lead} {text[0].upper()}{text[1:]}." if parts else lead
+    return " ".join([f"Least error: {best}, {100 * error:.1f} %.", *_sentence(parts)])
+
+
+def _sentence(parts: Sequence[str]) -> list[str]:
+    return [f"{'; '.join(parts)}."] if parts else []
 
 
 def listed(names: Sequence[str]) -> str:
@@ -50,7 +52,7 @@ def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
     least = min(alike.values())
     said = p_text(least) if len(alike) == 1 or least == 1 else p_text(least).replace("=", "≥")
     if len(alike) == n_others > FEW - 1:
-        return f"none of the {n_others} others can be told apart from it ({said})"
+        return f"None of the {n_others} others can be told apart from it ({said})"
     return f"{listed([best, *alike])} cannot be told apart ({said})"
 
 
