@@ -65,6 +65,27 @@ def test_softmax_agrees_with_60_digit_arithmetic(table, reference):
     np.testing.assert_allclose(fit.coef_[1:] - fit.coef_[0], summary.coefficients[:, 1:])
 
 
+def test_coefficients_and_standard_errors_are_those_of_glm(table, reference):
+    X, y, _ = table("pima_tr")
+    known = reference("glm")["pima_tr"]
+    summary = LogisticRegression(l2=0).fit(X, y).summary()
+    np.testing.assert_allclose(summary.coefficients[0], known["glm"]["coef"], rtol=1e-8)
+    np.testing.assert_allclose(summary.standard_errors[0], known["glm"]["se"], rtol=1e-8)
+    assert -2 * summary.log_likelihood == pytest.approx(known["glm"]["deviance"], rel=1e-10)
+    assert -2 * summary.log_likelihood == pytest.approx(known["multinom_deviance"], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "crabs", "penguins_numeric", "banknote"])
+def test_where_multinom_runs_off_to_infinity_separation_is_said(table, reference, name):
+    X, y, _ = table(name)
+    with pytest.warns(SeparationWarning):
+        fit = LogisticRegression(l2=0).fit(X, y)
+    assert np.isfinite(beta(fit)).all()
+    # as the penalty falls, the deviance comes down to what multinom reaches
+    near = LogisticRegression(l2=1e-9).fit(X, y)
+    assert -2 * near.log_likelihood_ < reference("glm")["separated"][name] + 0.01
+
+
 @pytest.mark.parametrize("name", ["iris", "wine", "hours"])
 @pytest.mark.parametrize("l2", ["1", "0.01"])
 def test_penalised_optima_agree_with_the_reference(table, reference, name, l2):
