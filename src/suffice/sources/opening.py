@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.datasets import DATASETS
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.batches import BatchSource
+from suffice.sources.dask import ClusterFiles, is_dask, opened_collection
 from suffice.sources.files import FileSource, paths_of
 from suffice.sources.frames import FrameSource, arrow_batches, is_frame, is_stream
 from suffice.sources.pairs import Pairs, is_chunks, opened_chunks
-from suffice.sources.source import Reading
+from suffice.sources.source import Reading, Summing
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.stream import StreamSource
 
@@ -21,8 +22,30 @@ if TYPE_CHECKING:
 
 
 def open_source(source: Any, reading: Reading | None = None) -> Source:
-    """Return the source of rows that a path, glob, name, list of paths or frame stands for."""
-    reading = reading or Reading()
+    """Return the source of rows that a path, glob, name, frame, stream or iterable stands for."""
+    opened = open_rows(source, reading or Reading())
+    known: Source = opened.source if isinstance(opened, Pairs) else opened
+    return known
+
+
+def open_rows(source: Any, reading: Reading, client: Any = None) -> Any:
+    """Return a source of rows to be read or to be summed where they are; of pairs, with roles."""
+    if is_dask(source):
+        return opened_collection(source, client)
+    return opened_chunks(source) if is_chunks(source) else _in_process(source, reading)
+
+
+def on_cluster(source: Any, client: Any) -> Any:
+    """Return a source whose rows are summed on a cluster, where there is one."""
+    if client is None or isinstance(source, Summing):
+        return source
+    if isinstance(source, FileSource):
+        return ClusterFiles(source, client)
+    msg = f"a cluster sums files or its own collections, and {source.label} is neither"
+    raise InvalidParameterError(msg)
+
+
+def _in_process(source: Any, reading: Reading) -> Source:
     if isinstance(source, (str, Path)):
         return _named(str(source), reading)
     if is_table(source):
@@ -37,9 +60,6 @@ def open_source(source: Any, reading: Reading | None = None) -> Source:
     if hasattr(source, "scans") and hasattr(source, "sample"):
         known: Source = source
         return known
-    if is_chunks(source):
-        chunks = opened_chunks(source)
-        return chunks.source if isinstance(chunks, Pairs) else chunks
     msg = (
         f"cannot read rows from {type(source).__name__}: give a path, a glob, '-', a built-in "
         f"data set ({', '.join(DATASETS)}) or a frame"

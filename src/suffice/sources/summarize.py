@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InvalidInputError
 from suffice.sources.checkpoint import Checkpoint
-from suffice.sources.opening import open_source
-from suffice.sources.pairs import Pairs, array_chunks, is_chunks, opened_chunks
+from suffice.sources.opening import on_cluster, open_rows
+from suffice.sources.pairs import Pairs, array_chunks
 from suffice.sources.reading import frames_of
 from suffice.sources.resuming import summed_with_checkpoint
 from suffice.sources.roles import Roles, Wishes, roles_for_learning
@@ -38,6 +38,7 @@ def summarize(
     fourth: bool = False,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    client: Any = None,
     method: str = "auto",
     n_threads: int | None = None,
 ) -> Moments:
@@ -49,7 +50,8 @@ def summarize(
         CSV, TSV, Parquet, Feather or JSON Lines files; ``"-"`` for standard input; a built-in
         data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; anything
         that exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or
-        ``(X, y, sample_weight)``; an array (n, d); or an Ibis table of a database.
+        ``(X, y, sample_weight)``; an array (n, d); an Ibis table of a database; a Dask
+        DataFrame, or a list of delayed values or futures, each a frame or a chunk.
     target : str, optional
         The label column. Where it is left out the obvious column is taken, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.
@@ -73,6 +75,8 @@ def summarize(
     checkpoint : path, optional
         Where to remember, every few seconds and after a failure, which files are counted and
         their sums. A scan that was cut short resumes from there; files added since are added.
+    client : distributed.Client or str, optional
+        A Dask cluster, or the address of its scheduler, to sum files and Dask collections on.
     method : {"auto", "database", "stream"}
         Of a table of a database: sum inside it, or stream its rows out. "auto" takes what is
         quicker for the engine and the number of features, and logs it (logger "suffice").
@@ -94,13 +98,13 @@ def summarize(
         source = array_chunks(source, target, weight)
     if is_table(source):
         source = TableSource.of(source, method)
-    chunks = opened_chunks(source) if is_chunks(source) else None
-    if isinstance(chunks, Pairs):
-        total = summarize_source(chunks.source, chunks.roles, progress=progress, **options)
-        return total if chunks.named else replace(total, feature_names=None)
-    opened = chunks or open_source(source, Reading(delimiter, tuple(missing)))
+    options |= {"progress": progress, "checkpoint": checkpoint, "client": client}
+    opened = open_rows(source, Reading(delimiter, tuple(missing)), client)
+    if isinstance(opened, Pairs):
+        total = summarize_source(opened.source, opened.roles, **options)
+        return total if opened.named else replace(total, feature_names=None)
     roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
-    return summarize_source(opened, roles, progress=progress, checkpoint=checkpoint, **options)
+    return summarize_source(opened, roles, **options)
 
 
 def summarize_source(
@@ -109,15 +113,18 @@ def summarize_source(
     *,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    client: Any = None,
     **options: Any,
 ) -> Moments:
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
     if checkpoint is not None:
-        resumed = Checkpoint.of(checkpoint, source, roles, **options)
-        total = summed_with_checkpoint(source, roles, progress, resumed, **options)
-    elif isinstance(source, Summing):
+        options["checkpoint"] = Checkpoint.of(checkpoint, source, roles, **options)
+    source = on_cluster(source, client)
+    if isinstance(source, Summing):
         total = source.summed(roles, progress, **options)
+    elif checkpoint is not None:
+        total = summed_with_checkpoint(source, roles, progress, **options)
     else:
         total = _scanned(source, roles, progress, **options)
     total.left_out.say()

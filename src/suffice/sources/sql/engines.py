@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import threading
+import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +28,13 @@ class Engine:
     widest_sums: int = 50  # features up to which sums inside beat streaming out
     session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
     batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
+    anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
+
+
+def rows_of(backend: Any, query: Any) -> pl.DataFrame:
+    """Return the few rows that answer a query."""
+    with _quietly():
+        return pl.DataFrame(backend.to_pyarrow(query))
 
 
 def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
@@ -32,8 +43,21 @@ def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     if engine.batches is not None:
         yield from engine.batches(backend, rows, n_rows)
         return
-    for batch in backend.to_pyarrow_batches(rows, chunk_size=n_rows):
+    with _quietly():
+        reader = backend.to_pyarrow_batches(rows, chunk_size=n_rows)
+        batch = next(reader, None)
+    while batch is not None:
         yield pl.DataFrame(batch)
+        with _quietly():
+            batch = next(reader, None)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep to ourselves that Ibis calls what DuckDB and pandas mean to give up."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
 
 
 @contextmanager
@@ -100,12 +124,31 @@ def _written(dtype: Any) -> Any:
     return dtype if dtype.is_numeric() else pl.String
 
 
+def _from_any_thread(backend: Any) -> Callable[[], Any]:
+    """Return what gives a connection to the same file in whatever thread it is called.
+
+    A connection of SQLite answers only in the thread that opened it.
+    """
+    (path,) = [row[2] for row in backend.con.execute("PRAGMA database_list") if row[1] == "main"]
+    owner = threading.get_ident()
+
+    def connection() -> Any:
+        if threading.get_ident() == owner:
+            return backend
+        if not path:
+            msg = "a table in the memory of SQLite cannot be streamed: put it into a file"
+            raise InvalidInputError(msg)
+        return type(backend)().connect(path)
+
+    return connection
+
+
 _KNOWN = {
     "duckdb": Engine(max_outputs=3000, widest_sums=60),
     # 1664 columns of an answer
     "postgres": Engine(max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied),
     # 2000 columns of an answer; rows leave it one Python object at a time
-    "sqlite": Engine(max_outputs=1900, widest_sums=10_000),
+    "sqlite": Engine(max_outputs=1900, widest_sums=10_000, anywhere=_from_any_thread),
 }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from suffice.errors import DatabaseError
@@ -44,10 +45,11 @@ class TableSums:
     def _moments(self, storage: str) -> tuple[Moments, int]:
         # pilots come from the first rows; where they turn out to be far from the mean of some
         # class, as seen from its spread, the sums are computed once more about its own mean
-        answer = self._answer(storage, recentred=False)
+        answer, queries = self._answer(storage, recentred=False), self.queries
         if not keeps_digits(answer):
-            answer = self._answer(storage, recentred=True)
-        return assembled(answer, self.queries, storage, self.label), int(answer.rows.sum())
+            queries = replace(queries, pilots=np.zeros_like(queries.pilots))
+            answer = replace(self, queries=queries)._answer(storage, recentred=True)
+        return assembled(answer, queries, storage, self.label), int(answer.rows.sum())
 
     def _answer(self, storage: str, *, recentred: bool) -> Answer:
         kept, d = self._kept(storage), len(self.queries.pilots)

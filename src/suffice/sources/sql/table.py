@@ -14,7 +14,7 @@ from suffice.sources.chunks import rows_per_block
 from suffice.sources.kinds import NUMBER, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
 from suffice.sources.sql.choice import Choice, choose
-from suffice.sources.sql.engines import batches_of, engine_of
+from suffice.sources.sql.engines import batches_of, engine_of, rows_of
 from suffice.sources.sql.failures import asking
 from suffice.sources.sql.pilots import pilots_of
 from suffice.sources.sql.queries import Queries, finite, label_of, number
@@ -54,14 +54,14 @@ class TableSource:
             raise InvalidInputError(msg) from error
         label = f"{_name(table)} of {backend.name}"
         with asking(label):
-            sample = pl.DataFrame(backend.to_pyarrow(table.limit(SAMPLE_ROWS)))
+            sample = rows_of(backend, table.limit(SAMPLE_ROWS))
         return cls(label, table, backend, sample, method)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         with asking(self.label):
-            return int(self.backend.to_pyarrow(self.table.count()).as_py())
+            return int(self._ask(self.table.aggregate(n=self.table.count()))["n"][0])
 
     def choice(self, n_features: int, *, fourth: bool = False) -> Choice:
         """Return how the table is summed, and why."""
@@ -70,10 +70,11 @@ class TableSource:
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the table, streamed out in batches."""
         n_rows, rows = rows_per_block(len(columns)), self._typed(columns)
+        backend = engine_of(self.backend).anywhere(self.backend)
 
         def batches(*_: Any) -> Iterator[pl.DataFrame]:
             with asking(self.label):
-                for frame in batches_of(self.backend, rows, n_rows):
+                for frame in batches_of(backend(), rows, n_rows):
                     yield frame.select(cast(columns))
 
         schema = self.sample.select(cast(columns)).schema
@@ -104,7 +105,7 @@ class TableSource:
         return total
 
     def _ask(self, query: Any) -> pl.DataFrame:
-        return pl.DataFrame(self.backend.to_pyarrow(query))
+        return rows_of(self.backend, query)
 
     def _typed(self, columns: Mapping[str, Any]) -> Any:
         """Return the query of these columns; a number that is not finite is left empty."""
@@ -128,6 +129,6 @@ def is_table(source: Any) -> bool:
 def _name(table: Any) -> str:
     """Return what messages call a table."""
     try:
-        return f"table {table.get_name()!r}"
+        return f"table {table.op().name!r}"
     except Exception:
         return "the query"

@@ -1,0 +1,153 @@
+"""Dask collections, and lists of delayed values or futures, as sources of sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources.batches import BatchSource, refuse_other_columns
+from suffice.sources.dask.cluster import awaited, connected, require_distributed
+from suffice.sources.dask.tree import Watch, results
+from suffice.sources.frames import as_frame, is_frame
+from suffice.sources.pairs import Pairs
+from suffice.sources.source import SAMPLE_ROWS, cast
+from suffice.sources.summed import Summed, sums_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from suffice.sources.roles import Roles
+    from suffice.sources.source import Progress
+
+_LABEL = "the Dask collection"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaskSource:
+    """Partitions of rows on a cluster: delayed values or futures of frames or of (X, y)."""
+
+    parts: tuple[Any, ...]
+    client: Any
+    sample: pl.DataFrame
+    label: str = _LABEL
+    target: str | None = None
+
+    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+        """Return the sums of every usable row, merged on the cluster."""
+        question = roles, self.sample.clear(), {**options, "n_threads": 1}
+        with connected(self.client) as client:
+            watch = Watch(client, progress, None)
+            groups = (_applied(client, _summed, self.parts, question) for _ in range(1))
+            return next(results(client, watch.over(groups), watch.tell))
+
+
+def is_dask(source: Any) -> bool:
+    """Return whether this is a Dask collection, or a list of delayed values or futures."""
+    if isinstance(source, (list, tuple)) and source:
+        return _is_part(source[0])
+    return _is_part(source) or hasattr(source, "to_delayed")
+
+
+def opened_collection(source: Any, client: Any) -> Any:
+    """Return a Dask collection as a source; without a cluster it is read part by part."""
+    parts = _parts(source)
+    client = client or _current_client()
+    if client is None:
+        return _in_process(parts)
+    with connected(client) as opened:
+        first = _first_rows(opened, parts)
+    if isinstance(first, Pairs):
+        there: Any = DaskSource(parts, client, first.source.sample)
+        return replace(first, source=there)
+    return DaskSource(parts, client, first)
+
+
+def _is_part(value: Any) -> bool:
+    module = type(value).__module__
+    return module.startswith(("dask.delayed", "distributed.client"))
+
+
+def _parts(source: Any) -> tuple[Any, ...]:
+    parts = source if isinstance(source, (list, tuple)) else source.to_delayed()
+    if hasattr(parts, "ravel") or not all(map(_is_part, parts)):
+        msg = (
+            f"cannot sum {type(source).__name__}: give a Dask DataFrame, or a list of delayed "
+            "values or futures, each a frame or (X, y)"
+        )
+        raise InvalidInputError(msg)
+    return tuple(parts)
+
+
+def _current_client() -> Any:
+    distributed = require_distributed()
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def _in_process(parts: Sequence[Any]) -> BatchSource | Pairs:
+    if not all(hasattr(part, "compute") for part in parts):
+        msg = "futures need the client that made them: pass it as client="
+        raise InvalidParameterError(msg)
+    from suffice.sources.pairs import opened_chunks
+
+    return opened_chunks(part.compute() for part in parts)
+
+
+def _first_rows(client: Any, parts: Sequence[Any]) -> Any:
+    """Return the first rows of the first part that has any, with roles where it is (X, y)."""
+    head = None
+    for part in parts:
+        (future,) = _applied(client, _head, [part], ())
+        head = awaited(client, future, lambda: None)
+        if isinstance(head, tuple):
+            return Pairs.of([head])
+        if head.height:
+            break
+    return head
+
+
+def _applied(client: Any, function: Any, parts: Sequence[Any], question: tuple[Any, ...]) -> Any:
+    """Return the futures of a function of each part, which stays where it is."""
+    from dask.delayed import delayed
+
+    if hasattr(parts[0], "compute"):
+        lazily = delayed(function, pure=False)
+        tasks = [lazily(part, at, question) for at, part in enumerate(parts)]
+        return client.compute(tasks)
+    return [
+        client.submit(function, part, at, question, pure=False) for at, part in enumerate(parts)
+    ]
+
+
+def _head(part: Any, at: int, _: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(values[:SAMPLE_ROWS] for values in part)
+    return _frame(part, at).head(SAMPLE_ROWS)
+
+
+def _summed(part: Any, at: int, question: tuple[Any, ...]) -> Summed:
+    roles, expected, options = question
+    return sums_of(_frames(part, at, roles, expected), roles, **options)
+
+
+def _frames(part: Any, at: int, roles: Roles, expected: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    if isinstance(part, tuple):
+        pairs = Pairs.of([part])
+        frame = next(iter(pairs.source.frames))  # type: ignore[attr-defined]
+    else:
+        frame = _frame(part, at)
+    refuse_other_columns(expected, frame, f"partition {at} of {_LABEL}")
+    yield frame.select(cast(roles.columns(expected)))
+
+
+def _frame(part: Any, at: int) -> pl.DataFrame:
+    if not is_frame(part):
+        msg = f"partition {at} of {_LABEL} is {type(part).__name__}: it must be a frame or (X, y)"
+        raise InvalidInputError(msg)
+    frame = as_frame(part)
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
