@@ -87,7 +87,7 @@ class Path:
             The two parameters to draw; the others stay at their last values. By default the
             first two.
         """
-        from suffice.discriminative.path_figure import draw
+        from suffice.plots.paths import draw
 
         return draw(self, self.pair(parameters))
 
@@ -95,7 +95,7 @@ class Path:
         self, parameters: tuple[int | str, int | str] | None = None, n_frames: int = 60
     ) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss."""
-        from suffice.discriminative.path_figure import animate
+        from suffice.plots.paths import animate
 
         return animate(self, self.pair(parameters), n_frames)
 
@@ -106,7 +106,7 @@ class Path:
         n_frames: int = 60,
     ) -> None:
         """Write the animation to a ``.gif`` or a self-contained ``.html`` file."""
-        from suffice.discriminative.path_figure import save
+        from suffice.plots.paths import save
 
         save(self, self.pair(parameters), n_frames, path)
 

@@ -1,0 +1,171 @@
+"""The recorded descent of a solver: loss and gradient by step, and the way over the loss."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.animation import FuncAnimation
+from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, to_rgb
+from matplotlib.ticker import MaxNLocator
+
+from suffice.errors import InvalidParameterError
+from suffice.plots.style import style_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from suffice.discriminative.path import Path
+    from suffice.plots.style import Style, Theme
+    from suffice.typing import Floats
+
+GRID = 81  # points along each side of the ground
+MARGIN = 0.25  # of the reach of the way
+LEVELS = 14
+FEW_STEPS = 60  # up to which each step has a dot
+MANY_STEPS = 300  # from which early steps are stretched
+WAY = "#D55E00"
+
+
+def draw(path: Path, axes: tuple[int, ...], theme: Theme = "light") -> Figure:
+    """Return a figure: loss and gradient by step, and the way over the contours of the loss."""
+    style = style_of(theme)
+    with style.context():
+        figure = plt.figure(figsize=(9.4, 4.2), layout="constrained")
+        grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.3))
+        loss = figure.add_subplot(grid[0, 0])
+        slope = figure.add_subplot(grid[1, 0], sharex=loss)
+        ground = figure.add_subplot(grid[:, 1])
+        _draw_curves(path, loss, slope, style)
+        draw_ground(path, axes, ground, style)
+        draw_way(path, axes, ground, style)
+        for ax in (loss, slope, ground):
+            style.dress(ax)
+        figure.align_ylabels([loss, slope])
+    return figure
+
+
+def animate(
+    path: Path, axes: tuple[int, ...], n_frames: int, theme: Theme = "light"
+) -> FuncAnimation:
+    """Return an animation: the way appears step by step."""
+    style = style_of(theme)
+    with style.context():
+        figure, ground = plt.subplots(
+            figsize=(5.6, 4.6), layout="constrained", facecolor=style.ground
+        )
+        draw_ground(path, axes, ground, style)
+        style.dress(ground)
+        points = _on_ground(path, axes)
+        (way,) = ground.plot([], [], **_line(path))
+        (here,) = ground.plot([], [], "o", color=WAY, markersize=9, markeredgecolor=style.ground)
+        title = ground.set_title(" ", loc="left")
+    # early steps matter most: frames are spaced evenly in the root of the step
+    frames = np.unique(np.square(np.linspace(0, np.sqrt(len(path) - 1), n_frames)).astype(int))
+
+    def show(t: int) -> tuple[Any, ...]:
+        way.set_data(*points[: t + 1].T)
+        here.set_data(*points[t : t + 1].T)
+        title.set_text(f"step {t:,}   loss {path.losses[t]:.5g}")
+        return way, here, title
+
+    return FuncAnimation(figure, show, frames=frames.tolist(), interval=120, blit=False)
+
+
+def save(path: Path, axes: tuple[int, ...], n_frames: int, file: str | FilePath) -> None:
+    """Write an animation to a .gif or .html file; the file is whole or not there."""
+    target = FilePath(file)
+    if target.suffix not in {".gif", ".html"}:
+        msg = f"an animation is written to .gif or .html, got {target.name!r}"
+        raise InvalidParameterError(msg)
+    animation = animate(path, axes, n_frames)
+    part = target.with_name(f".{target.stem}.part{target.suffix}")
+    try:
+        if target.suffix == ".gif":
+            animation.save(part, writer="pillow", dpi=90)
+        else:
+            part.write_text(animation.to_jshtml(default_mode="once"), encoding="utf-8")
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+        plt.close(animation._fig)  # type: ignore[attr-defined]
+
+
+def _draw_curves(path: Path, loss: Any, slope: Any, style: Style) -> None:
+    steps, line = np.arange(len(path)), _line(path)
+    loss.plot(steps, path.losses, **line)
+    loss.set_ylabel("loss")
+    loss.tick_params(labelbottom=False)
+    positive = path.gradient_norms > 0
+    slope.plot(steps[positive], path.gradient_norms[positive], **(line | {"color": style.accent}))
+    slope.set(yscale="log", ylabel="gradient norm", xlabel="step")
+    if len(path) > MANY_STEPS:
+        slope.set_xscale("symlog", linthresh=10)
+        slope.set_xlim(0, len(path))
+    else:
+        slope.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    for ax in (loss, slope):
+        ax.grid(axis="y", color=style.grid)
+
+
+def draw_ground(path: Path, axes: tuple[int, ...], ax: Any, style: Style) -> None:
+    """Draw the loss around the way: contours in two parameters, or a curve in one."""
+    grids = [_span(path.parameters[:, axis]) for axis in axes]
+    values = path.section(axes, grids)
+    names = [path.names[axis] for axis in axes]
+    if len(axes) == 1:
+        ax.plot(grids[0], values, color=style.soft, linewidth=1)
+        ax.set_xlabel(names[0], parse_math=False)
+        ax.set_ylabel("loss")
+        return
+    levels, ends = _levels(values), [_blend(style.accent, style.ground, 0.6), style.ground]
+    shades = LinearSegmentedColormap.from_list("loss", ends)
+    # a shade for each band, so that bands near the lowest loss differ as much as others
+    norm = BoundaryNorm(levels, shades.N, extend="both")
+    ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
+    ax.contour(*grids, values, levels=levels, colors=[style.ground], linewidths=0.6)
+    ax.set_xlabel(names[0], parse_math=False)
+    ax.set_ylabel(names[1], parse_math=False)
+
+
+def draw_way(path: Path, axes: tuple[int, ...], ax: Any, style: Style) -> None:
+    """Draw the steps, the start and the end."""
+    points = _on_ground(path, axes)
+    ax.plot(*points.T, **_line(path))
+    marks = {"markeredgecolor": style.ground, "linestyle": "none", "zorder": 4}
+    start, end = (f"loss {path.losses[at]:.4g}" for at in (0, -1))
+    ax.plot(*points[0], "s", color=style.ink, markersize=8, label=f"start, {start}", **marks)
+    ax.plot(*points[-1], "*", color=WAY, markersize=15, label=f"end, {end}", **marks)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, labelcolor=style.ink)
+
+
+def _line(path: Path) -> dict[str, Any]:
+    dots = {"marker": "o", "markersize": 4} if len(path) <= FEW_STEPS else {}
+    return {"color": WAY, "linewidth": 1.6, **dots}
+
+
+def _blend(colour: str, page: str, share: float) -> Any:
+    mixed = share * np.array(to_rgb(colour)) + (1 - share) * np.array(to_rgb(page))
+    return tuple(mixed.tolist())
+
+
+def _on_ground(path: Path, axes: tuple[int, ...]) -> Floats:
+    """Return the points to draw, (T, 2)."""
+    if len(axes) == 1:
+        return np.column_stack([path.parameters[:, axes[0]], path.losses])
+    return path.parameters[:, axes]
+
+
+def _span(values: Floats) -> Floats:
+    low, high = float(values.min()), float(values.max())
+    reach = max(high - low, 1e-3 * max(abs(low), abs(high)), np.finfo(float).tiny)
+    return np.linspace(low - MARGIN * reach, high + MARGIN * reach, GRID)
+
+
+def _levels(values: Floats) -> Floats:
+    """Return contour levels, denser near the lowest loss."""
+    low, high = float(values.min()), float(np.quantile(values, 0.98))
+    levels: Floats = low + (high - low) * np.linspace(0.03, 1, LEVELS) ** 2 + 1e-12 * abs(low)
+    return levels
