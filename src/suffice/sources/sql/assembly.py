@@ -71,10 +71,11 @@ class Answer:
 def keeps_digits(answer: Answer) -> bool:
     """Return whether no spread S = Σ w z² − w δ² has lost more digits than it may."""
     w, delta = answer.weights[:, None], answer.offsets
-    lost, left = w * delta**2, answer.squares - w * delta**2
+    with np.errstate(over="ignore", invalid="ignore"):  # told later, by column
+        lost, left = w * delta**2, answer.squares - w * delta**2
     if answer.scatter.storage == "pooled":
         lost, left = lost.sum(0), left.sum(0)
-    return bool(np.all(lost <= _WORST * left) or not np.isfinite(lost).all())
+    return bool(np.all(lost <= _WORST * left) or not np.isfinite(left).all())
 
 
 def assembled(answer: Answer, queries: Queries, storage: str, label: str) -> Moments:

@@ -78,7 +78,7 @@ class Queries:
 
     @functools.cached_property
     def recentred_rows(self) -> Any:
-        """The same rows with z about a mean of their own class, c, which goes with them."""
+        """The same rows with z about a centre c of their own class, which goes with them."""
         rows, d = self.rows, len(self.pilots)
         centres = rows.group_by(LABEL).aggregate(
             **{f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
@@ -114,8 +114,8 @@ class Queries:
 
 
 def _centre(z: Any) -> Any:
-    """Return the mean, and the very number where there is but one, so that z − c is exactly 0."""
-    return (z.min() == z.max()).ifelse(z.min(), z.mean())
+    """Return the middle of the range: the same in every query, and z itself where z is constant."""
+    return (z.min() + z.max()) / 2
 
 
 def _not(condition: Any) -> Any:

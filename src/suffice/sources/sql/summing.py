@@ -44,7 +44,7 @@ class TableSums:
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
         # pilots come from the first rows; where they turn out to be far from the mean of some
-        # class, as seen from its spread, the sums are computed once more about its own mean
+        # class, as seen from its spread, the sums are computed once more about its own middle
         answer, queries = self._answer(storage, recentred=False), self.queries
         if not keeps_digits(answer):
             queries = replace(queries, pilots=np.zeros_like(queries.pilots))
