@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 INTERRUPTED = 130
@@ -14,7 +15,17 @@ def main() -> None:
 
         suffice(prog_name="suffice")
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        _leave_at_once()
+    except SystemExit as leaving:
+        if leaving.code == INTERRUPTED:
+            _leave_at_once()
+        raise
+
+
+def _leave_at_once() -> None:
+    """Leave without waiting for compiled threads, which must not outlive the interpreter."""
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 __all__ = ["main"]

@@ -1,0 +1,217 @@
+"""The program as a process of its own: pipes, Ctrl-C, a full disk, exit codes."""
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+import suffice as sf
+from suffice import datasets
+
+SUFFICE = [sys.executable, "-m", "suffice"]
+IRIS = datasets.load("iris").path.read_bytes()
+HEADER, ROWS = IRIS.split(b"\n", 1)
+LIMIT = 60  # seconds; a test that waits longer has failed
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX's")
+
+
+def run(folder, *args, stdin=None, **options):
+    return subprocess.run(
+        [*SUFFICE, *args], cwd=folder, input=stdin, capture_output=True, timeout=LIMIT, **options
+    )
+
+
+@pytest.fixture
+def model(tmp_path):
+    sf.LDA().fit_moments(sf.summarize("iris")).save(tmp_path / "iris.suffice")
+    return "iris.suffice"
+
+
+@contextlib.contextmanager
+def started(folder, *args):
+    """Start the program with a pipe as its standard input; it is gone at the end."""
+    pipe = subprocess.PIPE
+    program = subprocess.Popen([*SUFFICE, *args], cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        yield program
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def interrupted(program):
+    """Press Ctrl-C; return the exit code and what was said."""
+    program.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + LIMIT
+    while program.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return program.poll(), program.stderr.read().decode()
+
+
+def test_version_and_help_are_printed(tmp_path):
+    assert (
+        run(tmp_path, "--version").stdout.decode().strip() == f"suffice, version {sf.__version__}"
+    )
+    done = run(tmp_path, "--help")
+    assert done.returncode == 0
+    assert b"suffice report iris" in done.stdout
+
+
+def test_help_imports_neither_numpy_nor_any_command(tmp_path):
+    code = (
+        "import sys\nfrom suffice.cli.group import suffice\n"
+        "suffice(['--help'], standalone_mode=False)\n"
+        "heavy = {'numpy', 'polars', 'sklearn', 'rich', 'suffice.cli.fit'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_predict_of_a_gaussian_model_does_without_scikit_learn(tmp_path, model):
+    code = (
+        "import sys\nfrom suffice.cli.group import suffice\n"
+        f"suffice(['predict', {model!r}, 'iris', '-o', 'out.csv'], standalone_mode=False)\n"
+        "sys.exit('sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=LIMIT)
+    assert done.returncode == 0
+
+
+def test_the_exit_code_tells_what_happened(tmp_path):
+    assert run(tmp_path, "datasets").returncode == 0
+    wrong = run(tmp_path, "fit", "nothing.csv", "-o", "m.suffice")
+    assert wrong.returncode == 1
+    assert wrong.stderr.decode() == "suffice: there is no file 'nothing.csv': check the path\n"
+    assert run(tmp_path, "fit", "iris").returncode == 2
+    assert run(tmp_path).returncode == 2
+
+
+def test_programs_are_joined_by_pipes(tmp_path, model):
+    rows = run(tmp_path, "sample", model, "-n", "2000", "--seed", "1").stdout
+    done = run(tmp_path, "predict", model, "-", "-i", "label", stdin=rows)
+    lines = done.stdout.decode().splitlines()
+    assert len(lines) == 2001
+    moments = run(tmp_path, "summarize", "-", "-o", "s.moments", stdin=rows)
+    assert moments.returncode == 0, moments.stderr
+    assert sf.load(tmp_path / "s.moments").counts.sum() == 2000
+
+
+def test_a_reader_that_stops_early_is_no_error(tmp_path, model):
+    with started(tmp_path, "sample", model, "-n", "300000") as program:
+        assert program.stdout.readline().startswith(b"sepal_length")
+        program.stdout.close()
+        program.wait(LIMIT)
+        assert b"Traceback" not in program.stderr.read()
+
+
+def feed(program, megabytes):
+    """Write rows until that much has gone through the pipe: the program then is at work."""
+    program.stdin.write(HEADER + b"\n")
+    for _ in range(megabytes * 1_000_000 // len(ROWS)):
+        program.stdin.write(ROWS)
+    program.stdin.flush()
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_ctrl_c_while_summing_leaves_the_old_file_or_none(tmp_path, old):
+    out = tmp_path / "out.moments"
+    if old is not None:
+        out.write_bytes(old)
+    before = sorted(tmp_path.iterdir())
+    with started(tmp_path, "summarize", "-", "-t", "species", "-o", "out.moments") as program:
+        feed(program, 20)
+        code, said = interrupted(program)
+    assert (code, said) == (130, "suffice: interrupted: no output was written\n")
+    assert sorted(tmp_path.iterdir()) == before
+    assert old is None or out.read_bytes() == old
+
+
+@pytest.mark.parametrize(("old", "ending"), [(None, "csv"), (b"old", "parquet")])
+def test_ctrl_c_while_predicting_leaves_the_old_file_or_none(tmp_path, model, old, ending):
+    out = tmp_path / f"out.{ending}"
+    if old is not None:
+        out.write_bytes(old)
+    before = sorted(tmp_path.iterdir())
+    with started(tmp_path, "predict", model, "-", "-o", out.name) as program:
+        feed(program, 40)
+        assert list(tmp_path.glob(".out*.tmp")), "the answers are not being written yet"
+        code, said = interrupted(program)
+    assert (code, said) == (130, "suffice: interrupted: no output was written\n")
+    assert sorted(tmp_path.iterdir()) == before
+    assert old is None or out.read_bytes() == old
+
+
+def test_ctrl_c_while_answers_go_to_standard_output(tmp_path, model):
+    with started(tmp_path, "sample", model, "-n", "100000000") as program:
+        assert program.stdout.readline().startswith(b"sepal_length")
+        code, said = interrupted(program)
+    assert code == 130
+    assert "Traceback" not in said
+
+
+def small_files_only():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("predict", "iris.suffice", "iris", "-o", "out.csv"),
+        ("predict", "iris.suffice", "iris", "-o", "out.parquet"),
+        ("sample", "iris.suffice", "-n", "5000", "-o", "out.feather"),
+        ("summarize", "iris", "-o", "out.moments"),
+        ("fit", "iris", "-o", "out.suffice"),
+        ("export", "iris.suffice", "-o", "out.json"),
+    ],
+    ids=" ".join,
+)
+def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args):
+    (tmp_path / args[-1]).write_text("old")
+    before = sorted(tmp_path.iterdir())
+    # the compiled code is cached, so no command needs to write elsewhere
+    done = run(tmp_path, *args, "-q", preexec_fn=small_files_only)
+    said = done.stderr.decode()
+    assert done.returncode == 1, said
+    assert "File too large" in said
+    assert len(said.splitlines()) == 1
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / args[-1]).read_text() == "old"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("args", [("sample", "iris.suffice"), ("datasets",)])
+def test_standard_output_without_room_is_told_in_one_line(tmp_path, model, args):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*SUFFICE, *args], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, timeout=LIMIT
+        )
+    said = done.stderr.decode()
+    assert done.returncode == 1, said
+    assert "No space left on device" in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_device_is_written_to_and_never_replaced(tmp_path, model):
+    done = run(tmp_path, "summarize", "iris", "-o", "/dev/full")
+    assert done.returncode == 1
+    assert b"No space left on device" in done.stderr
+    assert run(tmp_path, "export", model, "-o", "/dev/null").returncode == 0
+    assert not os.path.isfile("/dev/full")
+    assert not os.path.isfile("/dev/null")
+
+
+def test_a_file_may_be_written_over_the_one_that_is_read(tmp_path, model):
+    frame = datasets.load("iris").frame()
+    frame.write_csv(tmp_path / "rows.csv")
+    done = run(tmp_path, "predict", model, "rows.csv", "--keep-all", "-o", "rows.csv")
+    assert done.returncode == 0, done.stderr
+    assert pl.read_csv(tmp_path / "rows.csv").columns[:5] == frame.columns
