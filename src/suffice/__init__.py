@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
     from suffice.power import PowerTransform
+    from suffice.reporting import Report, report
     from suffice.sources.predict import predict_stream
     from suffice.sources.summarize import summarize
 
@@ -57,6 +58,8 @@ _HOMES = {
     "select": "suffice.evaluation.compare",
     "learning_curve": "suffice.evaluation.learning_curve",
     "split": "suffice.evaluation.splitting",
+    "Report": "suffice.reporting",
+    "report": "suffice.reporting",
 }
 
 __all__ = [
@@ -75,12 +78,14 @@ __all__ = [
     "Perceptron",
     "PowerTransform",
     "Quadric",
+    "Report",
     "compare",
     "cross_validate",
     "learning_curve",
     "leave_one_out",
     "load",
     "predict_stream",
+    "report",
     "select",
     "split",
     "summarize",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from suffice.cli.command import Command
 from suffice.cli.options import learning_data, output
@@ -13,6 +18,10 @@ from suffice.cli.options import learning_data, output
 if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.cli.terminal import Terminal
+    from suffice.reporting import Report
+    from suffice.reporting.rows import Rows
+
+ROW = "row"
 
 
 @click.command(
@@ -20,18 +29,118 @@ if TYPE_CHECKING:
     cls=Command,
     examples=[
         "suffice report iris",
+        "suffice report wine --format md -o wine.md",
         "suffice report sales.parquet --target churned -o churn.html",
     ],
 )
 @learning_data
-@output("The page to write; by default report-DATA.html.")
+@output("The page to write; by default report-DATA.html. The model is saved beside it.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md", "json"]),
+    help="By default that of the page's extension.",
+)
+@click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of folds and samples.")
 @click.pass_obj
-def command(terminal: Terminal, /, data: Data, output: Path | None) -> None:
+def command(
+    terminal: Terminal,
+    /,
+    data: Data,
+    output: Path | None,
+    form: str | None,
+    cv: int | None,
+    seed: int,
+) -> None:
     """Write a page that says which classifier to trust, and why."""
-    from suffice.cli.rest import evaluation
+    import matplotlib as mpl
 
-    report = evaluation("report", "suffice.report")
-    rows = data.rows()
-    path = output or Path(f"report-{Path(data.name).stem}.html")
-    report(rows.frame, rows.y, path)
-    terminal.done({"output": str(path), "rows": len(rows.codes)}, f"{path}: report written")
+    mpl.use("Agg")
+    from suffice.reporting.build import report_of
+    from suffice.reporting.judging import Settings
+    from suffice.reporting.report import FORMATS
+    from suffice.reporting.usage import Place
+
+    stem = _stem(data.name)
+    path = output or Path(f"report-{stem}.{form or 'html'}")
+    form = form or FORMATS.get(path.suffix.lower(), "html")
+    model = path.with_name(f"{stem}.suffice")
+    rows = _rows(data, stem)
+    settings = Settings(cv=cv, seed=seed, progress=False if terminal.quiet else None)
+    made = report_of(rows, settings, Place(_again(), model.name))
+    made.estimator.save(model)
+    made.save(path, form)
+    _tell(made, path, model, terminal)
+
+
+def _stem(name: str) -> str:
+    """Return what to call the page of a file, a glob or standard input."""
+    stem = Path(name).stem if name != "-" else "stdin"
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
+
+
+def _again() -> str:
+    """Return the command as it was given."""
+    return shlex.join(["suffice", *sys.argv[1:]])
+
+
+def _rows(data: Data, name: str) -> Rows:
+    """Return the usable rows; what was left out is said now, and again on the page."""
+    from suffice.reporting.rows import Rows
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        chunk, target = _numbered(data)
+    for warning in caught:
+        warnings.warn_explicit(warning.message, warning.category, __file__, 1)
+    kept = chunk.kept
+    ids = kept[kept.columns[0]]
+    return Rows(
+        name,
+        target,
+        chunk.x,
+        chunk.names,
+        chunk.classes,
+        chunk.codes,
+        chunk.weight,
+        np.asarray(ids.to_list(), dtype=object),
+        tuple(str(warning.message) for warning in caught),
+    )
+
+
+def _numbered(data: Data) -> tuple[Any, str]:
+    """Return the rows with what names them: their id, or their number, counted from one."""
+    import polars as pl
+
+    from suffice.errors import InvalidInputError
+    from suffice.sources.chunks import Loader
+    from suffice.sources.reading import frames_of
+
+    if data.is_ours:
+        msg = f"{data.name} holds sums, and a report needs rows: give the data file"
+        raise InvalidInputError(msg)
+    source, roles = data.opened()
+    frames, start = [], 1
+    for frame in frames_of(source, roles):
+        number = pl.int_range(start, start + frame.height, eager=True).alias(ROW)
+        frames.append(frame if roles.kept else frame.with_columns(number))
+        start += frame.height
+    numbered = roles if roles.kept else replace(roles, kept=(ROW,))
+    chunk, left_out = Loader(numbered, start - 1).load(frames)
+    left_out.say()
+    if not len(chunk.codes):
+        msg = f"{source.label} has no row that can be used: each lacks its label or a number"
+        raise InvalidInputError(msg)
+    return chunk, str(roles.target)
+
+
+def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:
+    document = {"output": str(path), "model": str(model), "verdict": made.verdict}
+    if terminal.json:
+        models = [{k: None if v != v else v for k, v in r.items()} for r in made.comparison.rows()]
+        terminal.result({**document, "models": models})
+        return
+    if not terminal.quiet:
+        click.echo(made.verdict)
+    terminal.done(document, f"{path}: report; {model}: the model")

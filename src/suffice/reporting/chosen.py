@@ -1,0 +1,213 @@
+"""The chosen model: its equation, priors, boundaries and the space it sees the data in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.evaluation.curves import standardised_coefficients
+from suffice.reporting.blocks import Block, Equation, Fact, Facts, Section, Style, Table, Text
+from suffice.reporting.wording import number, percent, plural
+
+if TYPE_CHECKING:
+    from suffice.reporting.judging import Judgement
+    from suffice.reporting.rows import Rows
+    from suffice.typing import Floats
+
+MOST_PAIRS = 3  # of classes whose boundary is written out
+MOST_LINEAR, MOST_QUADRATIC = 6, 2  # features of a boundary that is written out
+MOST_FEATURES, MOST_CLASSES = 15, 10  # of a table of parameters
+
+
+def chosen(rows: Rows, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
+    """Return the section of the chosen model."""
+    model = judgement.explained
+    if model is None:
+        words = f"{judgement.name} has no class densities: {_settings(judgement.estimator)}."
+        return Section("model", "The chosen model", (Text(words), *figures))
+    blocks: list[Block] = [
+        Text(in_words(judgement), "lead"),
+        *_averaged(judgement),
+        _facts(model),
+        Equation("The score of class k at a row x; the largest wins", _score(model)),
+        *_boundaries(model),
+        *_parameters(rows, model),
+        *_transforms(rows, model),
+    ]
+    return Section("model", "The chosen model", (*blocks, *figures))
+
+
+def in_words(judgement: Judgement) -> str:
+    """Return what kind of model was chosen."""
+    model = judgement.explained
+    gaussian = model.model_
+    diagonal = model.covariance == "diagonal"
+    shape = (
+        "features independent within a class"
+        if diagonal
+        else "one covariance shared by all classes"
+        if gaussian.shared_covariance is not None
+        else "a covariance for each class"
+    )
+    bent = "straight" if gaussian.shared_covariance is not None else "quadratic"
+    of = "" if model.moments_.transform is None else " of transformed features"
+    return (
+        f"{judgement.name}: one Gaussian for each class, {shape}; boundaries are {bent}{of}. "
+        f"{plural(gaussian.n_parameters, 'free parameter')}{_dials(model)}."
+    )
+
+
+def _averaged(judgement: Judgement) -> tuple[Text, ...]:
+    choices = getattr(judgement.estimator, "choices_", None)
+    if choices is None:
+        return ()
+    shares = sum(c.weight > 0 for c in choices)
+    return (
+        Text(
+            f"{judgement.name} averages the posteriors of {plural(shares, 'setting')}. All that "
+            "follows in this section, and densities, samples and outliers everywhere, are of the "
+            "best single one of them; errors and posteriors are of the average.",
+            "note",
+        ),
+    )
+
+
+def _dials(model: Any) -> str:
+    said = []
+    for name, what in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "t")):
+        value = vars(model).get(f"{name}_", model.get_params()[name])
+        if isinstance(value, (int, float)) and not (name == "temperature" and value == 1):
+            said.append(f"{name} {what} = {number(value, 3)}")
+        elif isinstance(value, str):
+            said.append(f"{name} by {value.upper()}")
+    return f"; {', '.join(said)}" if said else ""
+
+
+def _facts(model: Any) -> Facts:
+    gaussian = model.model_
+    expected = model.bayes_error(20_000)
+    items = [
+        Fact("free parameters", f"{gaussian.n_parameters:,}"),
+        Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
+        Fact("error it expects", percent(expected), "were the model true"),
+    ]
+    return Facts(tuple(items))
+
+
+def _score(model: Any) -> tuple[str, ...]:
+    gaussian = model.model_
+    z = "x" if model.moments_.transform is None else "z"
+    power = (
+        ()
+        if z == "x"
+        else ("z_j = c_j + s_j ψ((x_j − c_j) / s_j; λ_j),   ψ the Yeo–Johnson power",)
+    )
+    t = gaussian.temperature
+    posterior = f"p(k | x) = softmax({'' if t == 1 else f'{number(t, 3)} · '}a(x))_k"
+    if gaussian.shared_covariance is not None:
+        return (
+            *power,
+            f"a_k(x) = w_kᵀ{z} + w_k0,   w_k = Σ⁻¹μ_k,   w_k0 = −½ μ_kᵀΣ⁻¹μ_k + log π_k",
+            posterior,
+        )
+    return (
+        *power,
+        f"a_k(x) = −½ ({z} − μ_k)ᵀ Σ_k⁻¹ ({z} − μ_k) − ½ log|Σ_k| + log π_k",
+        posterior,
+    )
+
+
+def _boundaries(model: Any) -> tuple[Block, ...]:
+    """Return the boundaries that are short enough to be written out."""
+    gaussian = model.model_
+    classes = model.classes_.tolist()
+    tied = gaussian.shared_covariance is not None
+    d = gaussian.n_features
+    if len(classes) > MOST_PAIRS or d > (MOST_LINEAR if tied else MOST_QUADRATIC):
+        return ()
+    coordinates = "rows" if model.moments_.transform is None else "transformed"
+    found = model.boundaries(coordinates=coordinates)
+    lines = tuple(f"{a} | {b}:   {edge.equation()}" for (a, b), edge in found.items())
+    of = "" if coordinates == "rows" else ", in transformed features"
+    return (
+        Equation(
+            f"Where two classes are equally probable; above zero favours the first{of}", lines
+        ),
+    )
+
+
+def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
+    """Return priors, and means or coefficients of the features that matter most."""
+    shown = slice(MOST_CLASSES)
+    names = rows.class_names[shown]
+    styles: tuple[Style, ...] = ("text", *["number"] * len(names))  # type: ignore[assignment]
+    priors = ("prior", *(float(p) for p in model.priors_[shown]))
+    weights, importance = _importance(model)
+    order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
+    means = [(f"mean of {rows.names[j]}", *model.means_[shown, j].tolist()) for j in order]
+    of = "" if model.moments_.transform is None else " (of transformed features)"
+    tables = [
+        Table(
+            f"Priors and class means{of}",
+            ("", *names),
+            styles,
+            (priors, *means),
+            note=_left_out(rows, len(order)),
+        )
+    ]
+    if weights is not None:
+        columns = names if len(weights) > 1 else (f"{rows.class_names[1]} against {names[0]}",)
+        body = [(rows.names[j], *weights[shown, j].tolist()) for j in order]
+        tables.append(
+            Table(
+                f"Change of a class's score for one standard deviation of a feature{of}",
+                ("feature", *columns),
+                ("text", *["number"] * len(columns)),  # type: ignore[arg-type]
+                tuple(body),
+                note="Largest first; of several classes, against the mean of all.",
+            )
+        )
+    return tuple(tables)
+
+
+def _importance(model: Any) -> tuple[Floats | None, Floats]:
+    """Return standardised coefficients, if scores are linear, and the weight of each feature."""
+    sums = model.moments_
+    variances = sums.scatter.pooled_diagonal() / sums.total_weight
+    if model.model_.shared_covariance is not None:
+        weights = standardised_coefficients(model.coef_, np.sqrt(variances))
+        return weights, np.abs(weights).max(0)
+    between = model.priors_ @ np.square(sums.centred_means)
+    ratio: Floats = np.divide(between, variances, out=np.zeros_like(between), where=variances > 0)
+    return None, ratio
+
+
+def _transforms(rows: Rows, model: Any) -> tuple[Block, ...]:
+    power = model.moments_.transform
+    if power is None:
+        return ()
+    order = np.argsort(-np.abs(power.exponents - 1), kind="stable")[:MOST_FEATURES]
+    body = tuple((rows.names[j], float(power.exponents[j])) for j in order)
+    return (
+        Table(
+            "Exponents of the power transform",
+            ("feature", "λ"),
+            ("text", "number"),
+            body,
+            note="1 leaves a feature as it is; less draws in a long right tail, more a left one.",
+        ),
+    )
+
+
+def _left_out(rows: Rows, shown: int) -> str:
+    parts = []
+    if rows.n_features > shown:
+        parts.append(f"{shown} of {plural(rows.n_features, 'feature')}, the most telling first")
+    if rows.n_classes > MOST_CLASSES:
+        parts.append(f"{MOST_CLASSES} of {plural(rows.n_classes, 'class')}")
+    return f"Shown: {'; '.join(parts)}." if parts else ""
+
+
+def _settings(estimator: Any) -> str:
+    return " ".join(repr(estimator).split())

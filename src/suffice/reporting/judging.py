@@ -1,0 +1,218 @@
+"""Which classifier to trust: a line-up judged on the same folds, and the rule that picks one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from suffice.estimators.auto import AutoGaussian
+from suffice.estimators.gaussian import GaussianClassifier
+from suffice.evaluation.compare.answers import Answers
+from suffice.evaluation.compare.line_up import Member, parse_line_up
+from suffice.evaluation.compare.notes import overheard
+from suffice.evaluation.compare.protocol import compared
+from suffice.evaluation.compare.task import Task
+from suffice.evaluation.compare.ways import FromSums, way_of
+from suffice.evaluation.curves import Predictions
+from suffice.evaluation.search.plan import stratified_splits
+from suffice.moments import Moments
+
+if TYPE_CHECKING:
+    from suffice.evaluation.compare import Comparison
+    from suffice.evaluation.compare.outcome import Outcome
+    from suffice.reporting.rows import Rows
+    from suffice.typing import Codes
+
+MOST_SEARCHED = 200_000  # K d³ up to which dials are searched for within every fold
+SEARCHING = ("RDA", "AutoGaussian")
+OURS = (GaussianClassifier, AutoGaussian)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """The line-up as judged, and the classifier that was chosen, fitted on all rows."""
+
+    comparison: Comparison
+    outcome: Outcome  # of the chosen one
+    estimator: Any  # fitted on all rows
+    explained: Any  # the Gaussian classifier behind it, None where there is none
+    predicted: Codes  # class named for each judged row while it was held out
+    predictions: Predictions | None  # posteriors of those rows while they were held out
+    asked_for: bool  # whether a person chose it, rather than the rule
+
+    @property
+    def name(self) -> str:
+        """What the chosen one is called in the line-up."""
+        return self.outcome.name
+
+
+def judge(rows: Rows, sample: Rows, settings: Settings) -> Judgement:
+    """Return the judgement of a line-up on the rows of ``sample``, fitted on ``rows``."""
+    members = settings.members(sample)
+    cv = settings.folds(sample)
+    task = Task.of(sample.x, sample.labels, cv, sample.weight, None, settings.seed)
+    if isinstance(cv, list):
+        task = replace(
+            task, protocol=f"{len(cv)} stratified folds, shuffled with seed {settings.seed}"
+        )
+    comparison = compared(members, task, settings.seed, settings.progress)
+    asked = settings.estimator is not None
+    outcome = comparison.outcomes[0]
+    if asked:
+        outcome = _named(comparison, members[0].name)
+    else:
+        outcome = simplest(comparison, members) or outcome
+    member = next(m for m in members if m.name == outcome.name)
+    with overheard():
+        answers = _held_out(member.estimator, task)
+        fitted = fitted_on(rows, member.estimator)
+    return Judgement(
+        comparison,
+        outcome,
+        fitted,
+        explained_by(fitted),
+        answers.predicted,
+        _predictions(answers, task),
+        asked,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """How the line-up is judged."""
+
+    estimator: Any = None  # chosen by a person
+    line_up: Any = None
+    cv: Any = None
+    seed: int = 0
+    progress: Any = None
+
+    def members(self, rows: Rows) -> tuple[Member, ...]:
+        """Return who is compared; an estimator that a person chose comes first."""
+        members = parse_line_up(self.line_up, self.seed)
+        if self.line_up is None:
+            members = (*_affordable(members, rows), *_dialled(rows))
+        if self.estimator is None:
+            return members
+        own = parse_line_up([clone(self.estimator)], self.seed)[0]
+        others = [m for m in members if m.name != own.name]
+        return (own, *others)
+
+    def folds(self, rows: Rows) -> Any:
+        """Return the number of folds, or folds in which small classes are spread evenly."""
+        if self.cv is not None and not isinstance(self.cv, (int, np.integer)):
+            return self.cv
+        n_folds = int(self.cv or (10 if rows.n_rows < 2_000 else 5))
+        if np.bincount(rows.codes).min() >= n_folds:
+            return n_folds
+        return stratified_splits(rows.codes, min(n_folds, rows.n_rows // 2), self.seed)
+
+
+def simplest(comparison: Comparison, members: tuple[Member, ...]) -> Outcome | None:
+    """Return the Gaussian classifier of fewest parameters that is about as good as the best.
+
+    As good means: its log-loss is within one standard error of the least, the error being that
+    of the difference over folds (Nadeau & Bengio 2003).
+    """
+    ours = {m.name for m in members if isinstance(m.estimator, OURS)}
+    judged = [o for o in comparison.outcomes if o.name in ours and np.isfinite(o.log_loss)]
+    if not judged:
+        return None
+    best = min(judged, key=lambda o: o.log_loss)
+    close = [o for o in judged if _gap_in_errors(o, best, comparison.test_ratio) <= 1]
+    return min(close, key=lambda o: (o.n_parameters, o.log_loss))
+
+
+def fitted_on(rows: Rows, estimator: Any) -> Any:
+    """Return a copy of an estimator that learnt from all rows, from sums where they suffice."""
+    way = way_of(estimator)
+    if isinstance(way, FromSums):
+        options: dict[str, Any] = {"storage": way.need.storage, "fourth": way.need.fourth}
+        sums = Moments.of(rows.x, rows.labels, rows.weight, **options)
+        return way.read(replace(sums, feature_names=rows.names))
+    weights = {} if rows.weight is None else {"sample_weight": rows.weight}
+    return clone(estimator).fit(rows.frame, rows.labels, **weights)
+
+
+def explained_by(fitted: Any) -> Any:
+    """Return the single Gaussian classifier whose equations stand for a fitted one, or None."""
+    best = getattr(fitted, "best_estimator_", fitted)
+    return best if isinstance(best, GaussianClassifier) else None
+
+
+def _affordable(members: tuple[Member, ...], rows: Rows) -> tuple[Member, ...]:
+    """Return the members less those whose search would take minutes here."""
+    if _is_searchable(rows):
+        return members
+    return tuple(m for m in members if m.name not in SEARCHING)
+
+
+def _dialled(rows: Rows) -> tuple[Member, ...]:
+    """Return one Gaussian that chooses its dials by search, or two by closed form."""
+    if _is_searchable(rows):
+        dials = dict.fromkeys(("pooling", "shrinkage", "transform", "temperature"), "auto")
+        return (Member("GaussianClassifier (auto)", GaussianClassifier(**dials)),)
+    closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
+    return (
+        Member("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
+        Member("QDA (OAS)", GaussianClassifier(**closed)),
+    )
+
+
+def _is_searchable(rows: Rows) -> bool:
+    return rows.n_classes * rows.n_features**3 <= MOST_SEARCHED
+
+
+def _named(comparison: Comparison, name: str) -> Outcome:
+    from suffice.errors import InvalidInputError
+
+    for outcome in comparison.outcomes:
+        if outcome.name == name:
+            return outcome
+    reason = next(f.message for f in comparison.failures if f.name == name)
+    msg = f"{name} could not be judged: {reason}"
+    raise InvalidInputError(msg)
+
+
+def _gap_in_errors(outcome: Outcome, best: Outcome, test_ratio: float) -> float:
+    """Return how many standard errors a log-loss lies over the least."""
+    d = outcome.fold_losses[:, 1] - best.fold_losses[:, 1]
+    if not d.any():
+        return 0.0
+    # se² = (1/F + n_test/n_train) s²
+    scale = np.sqrt((1 / len(d) + test_ratio) * d.var(ddof=1))
+    return float(d.mean() / scale) if scale > 0 else np.inf
+
+
+def _held_out(estimator: Any, task: Task) -> Answers:
+    """Return the answers of all folds, in the order of the rows."""
+    way = way_of(estimator)
+    folds = [
+        Answers.of(way.learn(task, fold).fitted, way.shown(task, test), task, test)
+        for fold, (_, test) in enumerate(task.splits)
+    ]
+    order = np.argsort(np.concatenate([a.rows for a in folds]), kind="stable")
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(a, name) for a in folds])[order]
+
+    weight = None if folds[0].weight is None else joined("weight")
+    return Answers(
+        joined("rows"),
+        joined("truth"),
+        joined("predicted"),
+        joined("log_posteriors"),
+        joined("scores"),
+        weight,
+        sum(a.seconds for a in folds),
+    )
+
+
+def _predictions(answers: Answers, task: Task) -> Predictions | None:
+    if np.isnan(answers.log_posteriors).any():
+        return None
+    labels = task.classes[answers.truth]
+    return Predictions.of_logs(labels, answers.log_posteriors, task.classes, answers.weight)

@@ -1,0 +1,115 @@
+"""The line-up as a table, and the verdict in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.evaluation.diagnostics.words import LEVEL
+from suffice.reporting.blocks import Block, Section, Table, Text
+from suffice.reporting.wording import listed, number, p_value, percent
+
+if TYPE_CHECKING:
+    from suffice.reporting.judging import Judgement
+    from suffice.reporting.rows import Rows
+
+COLUMNS = (
+    ("model", "model", "text"),
+    ("error", "error", "percent"),
+    ("95 % from", "error_low", "percent"),
+    ("to", "error_high", "percent"),
+    ("log-loss", "log_loss", "number"),
+    ("Brier", "brier", "number"),
+    ("calibration error", "calibration_error", "number"),
+    ("AUC", "auc", "number"),
+    ("parameters", "n_parameters", "count"),
+    ("fit", "fit_seconds", "seconds"),
+    ("p against best", "p_adjusted", "p"),
+)
+
+
+def headline(judgement: Judgement) -> str:
+    """Return the verdict in one or two sentences."""
+    o = judgement.outcome
+    low, high = o.interval
+    first = (
+        f"{'About' if judgement.asked_for else 'Trust'} {o.name}: of rows it has not seen it "
+        f"gets {percent(o.error)} wrong (95 % interval {percent(low)} to {percent(high)})."
+    )
+    better = _clearly_better(judgement)
+    if better:
+        named = listed([f"{name} ({percent(error)}, p {_p(p)})" for name, error, p in better])
+        return f"{first} Fewer errors are made by {named}, but without densities to explain them."
+    return f"{first} No classifier of the line-up is better beyond chance."
+
+
+def line_up(rows: Rows, sample: Rows, judgement: Judgement) -> Section:
+    """Return the section of the line-up."""
+    comparison = judgement.comparison
+    told = comparison.rows()
+    at = [row["model"] for row in told].index(judgement.name)
+    table = Table(
+        f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
+        tuple(heading for heading, _, _ in COLUMNS),
+        tuple(style for _, _, style in COLUMNS),  # type: ignore[arg-type]
+        tuple(tuple(row[name] for _, name, _ in COLUMNS) for row in told),
+        note=(
+            "Every number is of rows that were held out. Error and losses are means over folds; "
+            "p is of the corrected resampled t test of the errors, adjusted by Holm's rule."
+        ),
+        marked=(at,),
+    )
+    blocks: list[Block] = [
+        Text(headline(judgement), "lead"),
+        Text(reason(judgement)),
+        table,
+        Text(comparison.verdict),
+        *(Text(note, "note") for note in _remarks(rows, sample, judgement)),
+    ]
+    return Section("line-up", "Line-up and verdict", tuple(blocks))
+
+
+def reason(judgement: Judgement) -> str:
+    """Return why this classifier was chosen."""
+    o, outcomes = judgement.outcome, judgement.comparison.outcomes
+    if judgement.asked_for:
+        return f"{o.name} was asked for; the others are there to compare it with."
+    least = min((x for x in outcomes if np.isfinite(x.log_loss)), key=lambda x: x.log_loss)
+    if least.name == o.name:
+        return (
+            f"{o.name} has the least log-loss of all ({number(o.log_loss, 3)}): its posteriors say "
+            "most about the rows it has not seen."
+        )
+    return (
+        f"{o.name} is the Gaussian classifier of fewest parameters ({o.n_parameters:,.0f}) whose "
+        f"log-loss, {number(o.log_loss, 3)}, is within one standard error of the least among them; "
+        f"the least of all is {number(least.log_loss, 3)}, of {least.name}. Simple models are "
+        "easier to explain, and to trust on rows unlike these."
+    )
+
+
+def _clearly_better(judgement: Judgement) -> list[tuple[str, float, float]]:
+    """Return the members whose error is less, beyond chance: name, error, p."""
+    from suffice.evaluation.compare.paired import p_against
+
+    comparison, own = judgement.comparison, judgement.outcome
+    less = [o for o in comparison.outcomes if o.error < own.error]
+    tested = [(o.name, o.error, p_against(o, own, comparison.test_ratio)) for o in less]
+    return [t for t in tested if t[2] * len(tested) <= LEVEL]
+
+
+def _remarks(rows: Rows, sample: Rows, judgement: Judgement) -> list[str]:
+    remarks = list(judgement.comparison.notes)
+    if sample.n_rows < rows.n_rows:
+        remarks.insert(
+            0,
+            f"The line-up was judged on a stratified sample of {sample.n_rows:,} of "
+            f"{rows.n_rows:,} rows; {judgement.name} was then fitted to all of them.",
+        )
+    return remarks
+
+
+def _p(p: float) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"

@@ -1,0 +1,140 @@
+"""Can it be trusted: assumptions and their tests, and real rows against synthetic ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import SufficeError
+from suffice.evaluation.diagnostics import (
+    box_m,
+    calibration,
+    class_separation,
+    normality,
+    predictive_check,
+)
+from suffice.evaluation.diagnostics.words import LEVEL
+from suffice.reporting.blocks import Block, Check, Checks, Section, Text
+from suffice.reporting.wording import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suffice.moments import Moments
+    from suffice.reporting.judging import Judgement
+    from suffice.reporting.rows import Rows
+
+ROWS_OF_A_CLASS = 500  # that tests look at
+SIMULATIONS = 99
+
+
+def trust(sample: Rows, sums: Moments, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
+    """Return the section of assumptions."""
+    checks = tuple(check for check in _checks(sample, sums, judgement) if check is not None)
+    blocks: list[Block] = [Text(in_words(checks), "lead"), Checks(checks)]
+    return Section("trust", "Can it be trusted?", (*blocks, *figures))
+
+
+def in_words(checks: tuple[Check, ...]) -> str:
+    """Return how many assumptions hold, and what that means."""
+    doubts = [check for check in checks if check.tone == "caution"]
+    if not doubts:
+        return "No test finds evidence against the model: densities, posteriors and samples agree with the data."
+    return (
+        f"{len(doubts)} of {len(checks)} checks give cause for caution. With many rows tests see "
+        "differences too small to matter: what counts for decisions is the held-out error and "
+        "whether posteriors are calibrated."
+    )
+
+
+def _checks(sample: Rows, sums: Moments, judgement: Judgement) -> list[Check | None]:
+    model = judgement.explained
+    found = [_calibration(judgement), _own_error(judgement)]
+    if model is None:
+        return found
+    tied = model.model_.shared_covariance is not None
+    return [
+        *found,
+        _asked("Do the classes differ at all?", lambda: class_separation(sums), wanted=True),
+        _asked(
+            "Do all classes share one covariance?",
+            lambda: box_m(sums),
+            matters=tied and model.moments_.transform is None,
+        ),
+        _asked(
+            "Is each class Gaussian?",
+            lambda: normality(*_seen(sample, model), max_rows=ROWS_OF_A_CLASS),
+        ),
+        _asked(
+            "Do rows drawn from the model look like the real ones?",
+            lambda: predictive_check(
+                model,
+                sample.frame,
+                sample.labels,
+                simulations=SIMULATIONS,
+                max_rows=_rows_of_a_class(sample),
+            ),
+        ),
+    ]
+
+
+def _rows_of_a_class(sample: Rows) -> int:
+    """Return how many rows of a class to simulate, so that it takes about a second."""
+    return int(np.clip(2_000_000 // (sample.n_features**2 * sample.n_classes), 30, ROWS_OF_A_CLASS))
+
+
+def _seen(sample: Rows, model: Any) -> tuple[Any, Any]:
+    """Return the rows as the Gaussians see them."""
+    power = model.moments_.transform
+    return (sample.x if power is None else power.apply(sample.x)), sample.labels
+
+
+def _asked(
+    question: str, ask: Callable[[], Any], *, wanted: bool = False, matters: bool = True
+) -> Check | None:
+    """Return the answer of a diagnostic; ``wanted`` says that a small p-value is good news."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = ask()
+    except (SufficeError, np.linalg.LinAlgError) as error:
+        return Check(question, "not tested", str(error), "note")
+    rejected = found.p_value <= LEVEL
+    good = rejected == wanted
+    verdict = "yes" if rejected == wanted else "no"
+    tone: Any = "good" if good else ("caution" if matters else "note")
+    return Check(question, verdict, _sentence(found, matters=matters), tone)
+
+
+def _sentence(found: Any, *, matters: bool) -> str:
+    text = f"{found!r}."
+    return text if matters else f"{text} The chosen model does not suppose it."
+
+
+def _calibration(judgement: Judgement) -> Check | None:
+    rows = judgement.predictions
+    if rows is None:
+        return None
+    p = rows.posteriors
+    p = p / p.sum(1, keepdims=True)
+    labels = rows.classes[rows.codes]
+    question = "Are held-out posteriors calibrated?"
+    return _asked(question, lambda: calibration(labels, p, rows.classes, simulations=199))
+
+
+def _own_error(judgement: Judgement) -> Check | None:
+    """Return whether the model's own idea of its error lies in the interval of the held-out one."""
+    if judgement.explained is None:
+        return None
+    expected = judgement.explained.bayes_error(20_000)
+    low, high = judgement.outcome.interval
+    inside = low <= expected <= high
+    said = (
+        f"Were the model true, the best rule would err on {percent(expected)} of rows; held out, "
+        f"it errs on {percent(judgement.outcome.error)} (95 % interval {percent(low)} to "
+        f"{percent(high)})."
+    )
+    question = "Does it err as often as it expects?"
+    return Check(question, "yes" if inside else "no", said, "good" if inside else "caution")
