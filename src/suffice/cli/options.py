@@ -83,12 +83,12 @@ def output(text: str, *, required: bool = False, metavar: str = "FILE") -> Decor
         required=required,
         metavar=metavar,
         type=click.Path(path_type=Path, dir_okay=False),
-        callback=_in_a_folder,
+        callback=in_a_folder,
         help=text,
     )
 
 
-def _in_a_folder(_: Any, __: Any, path: Path | None) -> Path | None:
+def in_a_folder(_: Any, __: Any, path: Path | None) -> Path | None:
     """Refuse, before any work is done, a file to be written where there is no folder."""
     if path is not None and not path.parent.is_dir():
         msg = f"there is no folder '{path.parent}': make it first"

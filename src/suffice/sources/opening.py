@@ -14,6 +14,7 @@ from suffice.sources.files import FileSource, paths_of
 from suffice.sources.frames import FrameSource, arrow_batches, is_frame, is_stream
 from suffice.sources.pairs import Pairs, is_chunks, opened_chunks
 from suffice.sources.source import Reading, Summing
+from suffice.sources.spark import SparkSource, is_spark
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.stream import StreamSource
 
@@ -32,6 +33,8 @@ def open_rows(source: Any, reading: Reading, client: Any = None) -> Any:
     """Return a source of rows to be read or to be summed where they are; of pairs, with roles."""
     if is_dask(source):
         return opened_collection(source, client)
+    if is_spark(source):
+        return SparkSource.of(source)
     return opened_chunks(source) if is_chunks(source) else _in_process(source, reading)
 
 

@@ -50,8 +50,9 @@ def summarize(
         CSV, TSV, Parquet, Feather or JSON Lines files; ``"-"`` for standard input; a built-in
         data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; anything
         that exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or
-        ``(X, y, sample_weight)``; an array (n, d); an Ibis table of a database; a Dask
-        DataFrame, or a list of delayed values or futures, each a frame or a chunk.
+        ``(X, y, sample_weight)``; an array (n, d); an Ibis table of a database; a Spark
+        DataFrame; a Dask DataFrame, or a list of delayed values or futures, each a frame or a
+        chunk.
     target : str, optional
         The label column. Where it is left out the obvious column is taken, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.

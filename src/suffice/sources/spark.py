@@ -1,0 +1,111 @@
+"""Spark frames, summed by the executors: one row of sums a partition comes back to the driver."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from suffice.errors import ClusterError, InvalidInputError
+from suffice.sources.source import SAMPLE_ROWS, cast
+from suffice.sources.summed import Summed, sums_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from suffice.sources.roles import Roles
+    from suffice.sources.source import Progress
+
+_LABEL = "the Spark frame"
+_SCHEMA = "part int, sums binary"
+_LACKING = re.compile(r"No module named '?([\w.]+)")
+_CONDITION = re.compile(r"\[[A-Z_.]+\] [^\n]*")
+_OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparkSource:
+    """The rows of a Spark frame, on the executors."""
+
+    frame: Any
+    sample: pl.DataFrame
+    label: str = _LABEL
+    target: str | None = None
+
+    @classmethod
+    def of(cls, frame: Any) -> SparkSource:
+        """Return the source of a Spark frame, after a look at its first rows."""
+        rows = _told(lambda: frame.limit(SAMPLE_ROWS).toArrow())
+        return cls(frame, pl.DataFrame(rows))
+
+    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+        """Return the sums of every usable row, merged in the order of partitions."""
+        columns = roles.columns(self.sample)
+        partition = summing(roles, self.sample.clear(), **options)
+        # by position, since Spark reads dots and backticks in names as syntax
+        plain = self.frame.toDF(*map(str, range(self.sample.width)))
+        wanted = plain.select(*(f"`{self.sample.columns.index(name)}`" for name in columns))
+        sums = _told(lambda: wanted.mapInArrow(partition, _SCHEMA).collect())
+        rows = sorted(sums, key=lambda row: row["part"])
+        total = merged_pairwise([pickle.loads(row["sums"]) for row in rows])
+        if progress:
+            progress(total.n_rows, total.n_rows)
+        return total
+
+
+def is_spark(source: Any) -> bool:
+    """Return whether this is a Spark frame, classic or of Spark Connect."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
+
+
+def summing(roles: Roles, expected: pl.DataFrame, **options: Any) -> Callable[..., Any]:
+    """Return the function for ``mapInArrow`` that turns a partition into one row of its sums."""
+
+    def partition(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context: Any = TaskContext.get()
+        columns = roles.columns(expected)
+        named = (pl.DataFrame(batch.rename_columns(list(columns))) for batch in batches)
+        frames = (frame.select(cast(columns)) for frame in named)
+        part = sums_of(frames, roles, **{**options, "n_threads": 1})
+        row = {"part": [context.partitionId()], "sums": [pickle.dumps(part)]}
+        types = pa.schema([("part", pa.int32()), ("sums", pa.binary())])
+        yield pa.RecordBatch.from_pydict(row, schema=types)
+
+    return partition
+
+
+def merged_pairwise(parts: Sequence[Summed]) -> Summed:
+    """Return the sum of parts, merged pair by pair as on any other cluster."""
+    if len(parts) < 2:
+        return parts[0] if parts else Summed()
+    merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
+    return merged_pairwise([*merged, *parts[2 * len(merged) :]])
+
+
+def _told(work: Callable[[], Any]) -> Any:
+    """Return what Spark gives; failures of the rows are told as ours, others as Spark's."""
+    try:
+        return work()
+    except Exception as error:
+        text = str(error)
+        if found := _OURS.search(text):
+            msg = f"{_LABEL}: {found[2]}"
+            raise InvalidInputError(msg) from error
+        raise ClusterError(_failure(text)) from error
+
+
+def _failure(text: str) -> str:
+    if lacking := _LACKING.search(text):
+        return (
+            f"the Spark workers lack {lacking[1]!r}: install the same suffice there, or set "
+            "PYSPARK_PYTHON to a Python that has it before Spark starts"
+        )
+    known = _CONDITION.search(text)
+    reason = known[0] if known else text.strip().splitlines()[0]
+    return f"{_LABEL} cannot be summed ({reason.strip()}): see the log of Spark"
