@@ -14,6 +14,7 @@ from suffice.estimation.tying import parse_tied
 from suffice.evaluation.compiled_sweep import path_losses
 from suffice.evaluation.losses import RowLosses
 from suffice.evaluation.sweep import path_scores, spectra_of
+from suffice.model.readout import LogPosterior
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 _SMALL = 200_000  # n·d·K under which compiled loops do not pay for their start
+_STACKED = 1 << 20  # numbers in a table of all candidates that is read at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,12 +112,26 @@ def _path_losses(
         return path_losses(spectra, group_of, fold, log_priors, path.gammas, temperatures)
     x = np.asarray(fold.x, np.float64)
     scores = path_scores(spectra, group_of, train, x, path.gammas) + log_priors
+    if scores.size * len(temperatures) <= _STACKED:
+        return _stacked_losses(scores, fold, temperatures)
     return np.stack([_losses_of(of_gamma, fold, temperatures) for of_gamma in scores])
 
 
 def _losses_of(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
     rows = (RowLosses.of_scores(scores, fold.truth, t) for t in temperatures)
     return np.stack([losses.means(fold.weight) for losses in rows])
+
+
+def _stacked_losses(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
+    """Return the losses (G, T, 3) of scores (G, m, K), all candidates as rows of one table."""
+    shape = (len(temperatures), *scores.shape)
+    table = np.broadcast_to(scores, shape).reshape(-1, scores.shape[-1])
+    t = np.repeat(temperatures, len(table) // len(temperatures))[:, None]
+    truth = np.tile(fold.truth, len(table) // len(fold.truth))
+    losses = RowLosses.of(LogPosterior(t).read(table), truth)  # type: ignore[arg-type]
+    of_rows = np.stack([losses.errors, losses.log_losses, losses.briers])
+    means = np.average(of_rows.reshape(3, *shape[:-1]), axis=-1, weights=fold.weight)
+    return np.moveaxis(means, (0, 1), (2, 1))
 
 
 def _log_priors(recipe: Recipe, fold: Fold, fixed_weights: Floats | None) -> Floats:
