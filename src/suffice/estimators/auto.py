@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import TooFewClassesError
+from suffice.estimators.exporting import Exports
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.validation import checked_rows, checked_table
 from suffice.evaluation.search import Member, chosen
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
 
 
-class AutoGaussian(ClassifierMixin, BaseEstimator):
+class AutoGaussian(Exports, ClassifierMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
     Pooling λ between classes (from QDA to LDA), shrinkage γ towards the diagonal (from full to

@@ -18,6 +18,7 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation.recipe import Recipe
 from suffice.estimators.coordinates import Coordinates
 from suffice.estimators.decisions import GaussianDecisions
+from suffice.estimators.exporting import Exports
 from suffice.estimators.readout import GaussianAttributes
 from suffice.estimators.sets import PredictsSets
 from suffice.estimators.settings import checked_transform
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 
 class GaussianClassifier(
+    Exports,
     PredictsSets,
     Coordinates,
     GaussianAttributes,

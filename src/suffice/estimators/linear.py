@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import InvalidParameterError, TooFewClassesError, UnknownLabelError
+from suffice.estimators.exporting import Exports
 from suffice.estimators.validation import checked_rows, checked_table
 from suffice.model.geometry import Hyperplane
 from suffice.moments.labels import as_labels, encode
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
 
 
-class LinearDecisions(ClassifierMixin):
+class LinearDecisions(Exports, ClassifierMixin):
     """Scores wᵀx + w_0: one for two classes, positive for the second; otherwise one a class."""
 
     classes_: Labels

@@ -1,0 +1,140 @@
+"""Queries answer like the models they were written from, on every engine."""
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.export.models import MODELS, fitted, rows
+from tests.sql.test_summarize import HOSTILE
+
+import suffice as sf
+from suffice.errors import FeatureMismatchError, InvalidParameterError
+from suffice.export.ibis import to_ibis
+from suffice.export.sql import to_sql
+
+
+def run(database, query):
+    """Return the answer of a database to a query, by id."""
+    if database.name == "duckdb":
+        answer = database.con.execute(query).fetch_arrow_table()
+        return pl.DataFrame(answer).sort("id")
+    cursor = database.con.cursor()
+    cursor.execute(query)
+    names = [column[0] for column in cursor.description]
+    return pl.DataFrame(cursor.fetchall(), schema=names, orient="row").sort("id")
+
+
+def as_frame(X, columns):
+    numbers = {name: X[:, j] for j, name in enumerate(columns)}
+    return pl.DataFrame({"id": np.arange(len(X)), **numbers})
+
+
+def same_labels(got, expected):
+    """Return whether labels agree, a refused row being NULL or NaN."""
+    wanted = [None if value != value else value for value in expected.tolist()]
+    return [None if value is None else value for value in got] == wanted
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_a_query_answers_like_the_model(database, filled, name):
+    model, X = fitted(name)
+    columns = [f"x {j}" for j in range(X.shape[1])]
+    filled(as_frame(X, columns))
+    answer = run(database, to_sql(model, "rows", database.name, columns=columns, keep=["id"]))
+    assert same_labels(answer["label"].to_list(), model.predict(X))
+    if hasattr(model, "predict_proba"):
+        posterior = answer.select(f"p_{label}" for label in model.classes_).to_numpy()
+        np.testing.assert_allclose(posterior, model.predict_proba(X), rtol=0, atol=1e-10)
+    else:
+        scores = answer.drop("id", "label").to_numpy()
+        expected = model.decision_function(X)
+        np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_hostile_names_and_labels_are_only_names(database, filled):
+    X, y = rows(0, 3, len(HOSTILE))
+    labels = np.array(["it's", 'say "x"; --', "日本語 \\ %s"])[y]
+    frame = as_frame(X, HOSTILE)
+    model = sf.LDA().fit(frame.select(HOSTILE).to_pandas(), labels)
+    filled(frame, 'ta"ble; --')
+    answer = run(database, to_sql(model, 'ta"ble; --', database.name, keep=["id"]))
+    assert answer["label"].to_list() == model.predict(frame.select(HOSTILE).to_pandas()).tolist()
+    assert set(answer.columns) == {"id", "label", *(f"p_{label}" for label in np.unique(labels))}
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_a_row_that_lacks_a_number_has_no_answer(database, filled):
+    X, y = rows(1, 3, 2)
+    for model in (sf.QDA(priors=[0.5, 0.5, 0.0]), sf.LDA(), sf.QDA(reject_cost=0.2)):
+        gaps = X[:4].copy()
+        gaps[1, 0], gaps[2, 1] = np.nan, np.inf
+        columns = ["a", "b"]
+        frame = as_frame(gaps, columns).with_columns(
+            pl.when(pl.col("id") == 3).then(None).otherwise("a").alias("a")
+        )
+        filled(frame)
+        query = to_sql(model.fit(X, y), "rows", database.name, columns=columns, keep=["id"])
+        answer = run(database, query)
+        assert answer.drop("id").null_count().row(0) == (3, 3, 3, 3)
+        assert None not in answer.row(0)
+
+
+def test_an_ibis_expression_answers_like_the_model(database, filled):
+    X, y = rows(2, 4, 3)
+    frame = as_frame(X, ["a", "b", "c"])
+    model = sf.QDA().fit(frame.select("a", "b", "c").to_pandas(), y)
+    answers = to_ibis(model, filled(frame))
+    wanted = answers.filter(answers["p_2"] > 0.5).select("id", "label", "p_2")
+    got = pl.DataFrame(wanted.to_pyarrow()).sort("id")
+    posterior = model.predict_proba(frame.select("a", "b", "c").to_pandas())
+    rows_of_2 = np.flatnonzero(posterior[:, 2] > 0.5)
+    assert got["id"].to_list() == rows_of_2.tolist()
+    np.testing.assert_allclose(got["p_2"].to_numpy(), posterior[rows_of_2, 2], atol=1e-10)
+
+
+def test_a_linear_query_of_a_thousand_features_is_not_too_deep(duckdb):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(50, 1000)), np.arange(50) % 2
+    columns = [f"x{j}" for j in range(1000)]
+    model = sf.LDA(covariance="diagonal").fit(X, y)
+    duckdb.con.register("rows", as_frame(X, columns).to_arrow())
+    query = to_sql(model, "rows", "duckdb", columns=columns, keep=["id"])
+    answer = duckdb.con.execute(query).fetchall()
+    assert [row[1] for row in sorted(answer)] == model.predict(X).tolist()
+
+
+def test_a_quadratic_query_of_too_many_features_is_refused_with_the_cure():
+    model = sf.QDA(shrinkage=0.5).fit(*rows(4, 2, 31))
+    columns = [f"x{j}" for j in range(31)]
+    with pytest.raises(InvalidParameterError, match=r"31 features is too long for SQL.*to_onnx"):
+        model.to_sql("rows", "duckdb", columns=columns)
+
+
+def test_what_cannot_be_written_is_said():
+    X, y = rows(5, 2, 2)
+    model = sf.LDA().fit(X, y)
+    with pytest.raises(FeatureMismatchError, match=r"name its 2 columns.*columns=\[\.\.\.\]"):
+        model.to_sql("rows")
+    with pytest.raises(FeatureMismatchError, match="3 columns are named"):
+        model.to_sql("rows", columns=["a", "b", "c"])
+    with pytest.raises(InvalidParameterError, match="dialect must be one of 'duckdb'"):
+        model.to_sql("rows", "cobol", columns=["a", "b"])
+    with pytest.raises(InvalidParameterError, match="use a prefix for the answers"):
+        model.to_sql("rows", columns=["a", "b"], keep=["label"])
+    with pytest.raises(InvalidParameterError, match="NUL character"):
+        model.to_sql("ro\0ws", columns=["a", "b"])
+    long = sf.LDA().fit(X, np.where(y, "x" * 70, "y"))
+    with pytest.raises(InvalidParameterError, match="more than 63 bytes, which PostgreSQL"):
+        long.to_sql("rows", "postgres", columns=["a", "b"])
+    auto = sf.AutoGaussian(waves=False).fit(*rows(6, 2, 2))
+    with pytest.raises(InvalidParameterError, match="export its best_estimator_"):
+        auto.to_sql("rows", columns=["a", "b"])
+
+
+def test_a_schema_and_a_prefix_are_written():
+    model = sf.LDA().fit(*rows(7, 2, 1))
+    query = model.to_sql(["main", "rows"], "sqlite", columns=["a"], prefix="lda_")
+    assert 'FROM "main"."rows"' in query
+    assert '"lda_label"' in query
+    assert '"lda_p_0"' in query
