@@ -15,6 +15,7 @@ from suffice import archive
 from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments.file import KIND, arrays_of, header_of, moments_from
 from suffice.sources.files import FileSource
+from suffice.sources.formats import is_url
 from suffice.sources.rules import LeftOut
 from suffice.sources.summed import Summed
 
@@ -147,7 +148,7 @@ def _by_path(source: Any) -> dict[str, File]:
         raise InvalidParameterError(msg)
     files: dict[str, File] = {}
     for file in source.files:
-        path = str(Path(file.path).absolute())
+        path = file.address
         if path in files:
             msg = f"{path} is named twice: a checkpoint counts every file once"
             raise InvalidParameterError(msg)
@@ -156,5 +157,7 @@ def _by_path(source: Any) -> dict[str, File]:
 
 
 def _stamp(path: str) -> tuple[int, int]:
+    if is_url(path):
+        return -1, -1
     status = Path(path).stat()
     return status.st_size, status.st_mtime_ns

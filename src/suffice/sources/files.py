@@ -11,7 +11,7 @@ import polars as pl
 
 from suffice.errors import InvalidInputError
 from suffice.sources.failures import reading_of
-from suffice.sources.formats import Format, format_of
+from suffice.sources.formats import Format, format_of, is_url
 from suffice.sources.kinds import EMPTY, kinds_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 class File:
     """One file, opened and looked at."""
 
-    path: Path
+    path: Path | str  # text: a URL
     format: Format
     table: Table
+
+    @property
+    def address(self) -> str:
+        """Where it is, for any process on any machine that sees the same files."""
+        return self.path if isinstance(self.path, str) else str(self.path.absolute())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +45,7 @@ class FileSource:
 
     @classmethod
     def of(
-        cls, paths: Sequence[Path], reading: Reading, label: str, target: str | None = None
+        cls, paths: Sequence[Path | str], reading: Reading, label: str, target: str | None = None
     ) -> FileSource:
         """Return the source of these files, after checking that their columns agree."""
         files = tuple(_opened(path, reading) for path in paths)
@@ -70,8 +75,11 @@ class FileSource:
             yield file.table.scan(file.path, columns)
 
 
-def paths_of(text: str) -> list[Path]:
-    """Return the files that a path or a glob names, sorted."""
+def paths_of(text: str) -> Sequence[Path | str]:
+    """Return the files that a path, a glob or a URL names, sorted."""
+    text = text.removeprefix("file://")
+    if is_url(text):
+        return [text]
     path = Path(text)
     if path.is_dir():
         msg = f"{text} is a folder: name its files, for example '{path}/*.parquet'"
@@ -85,16 +93,21 @@ def paths_of(text: str) -> list[Path]:
     return found
 
 
-def _opened(path: Path, reading: Reading) -> File:
+def _opened(path: Path | str, reading: Reading) -> File:
     kind = format_of(path)
+    if isinstance(path, Path):
+        _refuse_nothing(path)
+    with reading_of(str(path)):
+        return File(path, kind, kind.open(path, reading))
+
+
+def _refuse_nothing(path: Path) -> None:
     if not path.exists():
         msg = f"there is no file {str(path)!r}: check the path"
         raise InvalidInputError(msg)
     if not path.stat().st_size:
         msg = f"{path} is empty: it needs a line of column names and rows"
         raise InvalidInputError(msg)
-    with reading_of(str(path)):
-        return File(path, kind, kind.open(path, reading))
 
 
 def _refuse_other_columns(first: File, other: File) -> None:

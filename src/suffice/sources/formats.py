@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
@@ -14,7 +15,6 @@ from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 class Table(Protocol):
@@ -33,11 +33,11 @@ class Table(Protocol):
 class Format(Protocol):
     """A kind of file."""
 
-    def open(self, path: Path, reading: Reading) -> Table:
+    def open(self, path: Path | str, reading: Reading) -> Table:
         """Return the table of a file, after a look at its first rows."""
         ...
 
-    def n_rows(self, path: Path) -> int | None:
+    def n_rows(self, path: Path | str) -> int | None:
         """Return the number of rows, if the file says so without being read."""
         ...
 
@@ -48,12 +48,12 @@ class Delimited:
 
     separator: str | None = None
 
-    def open(self, path: Path, reading: Reading) -> TextTable:
+    def open(self, path: Path | str, reading: Reading) -> TextTable:
         """Return the table of a file, after a look at its first lines."""
-        head = head_of(path)
+        head = _first_lines(path) if isinstance(path, str) else head_of(path)
         return TextTable.of(head, path, reading, str(path), self.separator)
 
-    def n_rows(self, path: Path) -> None:  # noqa: ARG002
+    def n_rows(self, path: Path | str) -> None:  # noqa: ARG002
         """Return None: text says nothing of its length."""
         return
 
@@ -68,7 +68,8 @@ class TypedTable:
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
-        return Scan(self.label, self.scanner(path).select(cast(columns)))
+        lazily = self.scanner(path).select(cast(columns))
+        return Scan(self.label, lazily, where=lambda: unreadable_part(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +79,20 @@ class Typed:
     scanner: Callable[..., pl.LazyFrame]
     counted: bool
 
-    def open(self, path: Path, reading: Reading) -> TypedTable:  # noqa: ARG002
+    def open(self, path: Path | str, reading: Reading) -> TypedTable:  # noqa: ARG002
         """Return the table of a file."""
-        with reading_of(str(path)):
-            sample = self.scanner(path, glob=False).head(SAMPLE_ROWS).collect()
+        with reading_of(str(path), lambda: unreadable_part(path)):
+            sample = self._scan(path).head(SAMPLE_ROWS).collect()
         return TypedTable(str(path), sample, self._scan)
 
-    def n_rows(self, path: Path) -> int | None:
+    def n_rows(self, path: Path | str) -> int | None:
         """Return the number of rows, which the footer tells."""
         if not self.counted:
             return None
         return int(self._scan(path).select(pl.len()).collect().item())
 
     def _scan(self, path: Any) -> pl.LazyFrame:
-        return self.scanner(path, glob=False)
+        return self.scanner(path, glob=is_url(path))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +131,7 @@ class JsonLines:
             ).collect()
         return JsonTable(label, sample)
 
-    def n_rows(self, path: Path) -> None:  # noqa: ARG002
+    def n_rows(self, path: Path | str) -> None:  # noqa: ARG002
         """Return None: text says nothing of its length."""
         return
 
@@ -153,8 +154,39 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def format_of(path: Path) -> Format:
+def is_url(path: Any) -> bool:
+    """Return whether this names rows on another machine, such as s3://bucket/key.parquet."""
+    return "://" in str(path)
+
+
+def _first_lines(url: str) -> bytes:
+    """Return the first lines of text on another machine."""
+    lines = pl.scan_lines(url, n_rows=1000).collect().to_series()
+    return "\n".join(lines.to_list()).encode()
+
+
+def unreadable_part(path: Path | str) -> str:
+    """Return which row group and column of a Parquet file cannot be read, as words, if any."""
+    if is_url(path) or not str(path).lower().endswith((".parquet", ".pq")):
+        return ""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+    except (ArrowException, OSError):
+        return ""
+    for group in range(file.num_row_groups):
+        for name in file.schema_arrow.names:
+            try:
+                file.read_row_group(group, columns=[name])
+            except (ArrowException, OSError):
+                return f", row group {group}, column {name!r}"
+    return ""
+
+
+def format_of(where: Path | str) -> Format:
     """Return the format that the extension of a file names."""
+    path = Path(str(where).split("?")[0])
     for ending in ("".join(path.suffixes[-2:]), path.suffix):
         if ending.lower() in FORMATS:
             return FORMATS[ending.lower()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.sources.dask.cluster import connected, failures_told, require_distributed
@@ -38,7 +37,7 @@ class Piece:
 
     def summed(self, roles: Roles, columns: Mapping[str, Any], options: dict[str, Any]) -> Summed:
         """Return the sums of these rows."""
-        scan = self.table.scan(Path(self.path), columns)
+        scan = self.table.scan(self.path, columns)
         frames = frames_of_scan(scan, self.skip, self.n_rows)
         return sums_of(frames, roles, **{**options, "n_threads": 1})
 
@@ -73,7 +72,7 @@ class ClusterFiles:
         **options: Any,
     ) -> Summed:
         """Return the sums of every usable row; those that a checkpoint counts are not read."""
-        rest = [(str(Path(file.path).absolute()), file, 0) for file in self.files.files]
+        rest = [(file.address, file, 0) for file in self.files.files]
         if checkpoint is not None:
             rest = checkpoint.remaining()
         pieces = [piece for path, file, skip in rest for piece in _pieces(path, file, skip, roles)]
