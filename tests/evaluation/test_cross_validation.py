@@ -10,8 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
 
 import suffice as sf
-from suffice import LDA, QDA, GaussianClassifier, GaussianNB
+from suffice import LDA, QDA, GaussianClassifier, GaussianNB, PowerTransform
 from suffice.errors import InvalidParameterError
+from suffice.estimation.edda import FAMILIES
 from suffice.evaluation import held_out
 
 DIALS = st.sampled_from([0.0, 0.15, 0.5, 1.0])
@@ -27,6 +28,42 @@ def estimators(draw):
         priors=draw(st.sampled_from([None, "uniform", [0.2, 0.3, 0.5]])),
         temperature=draw(st.sampled_from([1.0, 0.6])),
     )
+
+
+UNIT_BOUND = ("EVE", "VVE", "EEV", "VEV")
+POWERS = PowerTransform([0.5, 1.0, 1.4, 0.2], scale=[1.0, 10.0, 1e3, 0.1])
+
+
+@st.composite
+def the_rest_of_the_family(draw):
+    """Settings that take no dials: EDDA, Bayesian, closed-form shrinkage, transforms."""
+    return GaussianClassifier(
+        transform=draw(st.sampled_from([None, POWERS])),
+        **draw(
+            st.one_of(
+                st.fixed_dictionaries({"covariance": st.sampled_from(sorted(FAMILIES))}),
+                st.fixed_dictionaries(
+                    {
+                        "estimate": st.sampled_from(["map", "predictive", "debiased"]),
+                        "tied": st.sampled_from([True, False, [[0, 1]]]),
+                    }
+                ),
+                st.fixed_dictionaries(
+                    {
+                        "shrinkage": st.sampled_from(["oas", "ledoit-wolf"]),
+                        "priors": st.sampled_from([None, "uniform"]),
+                    }
+                ),
+                st.fixed_dictionaries({"dirichlet": st.sampled_from([0.5, 2.0])}),
+            )
+        ),
+    )
+
+
+def rows_in_fair_units(estimator, seed, n):
+    """Return rows whose axes are well determined, for the families that depend on units."""
+    X, y, w = rows(seed, n)
+    return (X / X.std(0) if estimator.covariance in UNIT_BOUND else X), y, w
 
 
 def rows(seed, n=72, d=4):
@@ -68,6 +105,16 @@ def test_exact_folds_equal_brute_force_refits(estimator, pooling, shrinkage, see
     for params, found in zip(result.params, result.fold_losses, strict=True):
         expected = by_refitting(estimator, params, X, y, w, splits)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=40)
+@given(the_rest_of_the_family(), st.integers(0, 10**6))
+def test_bayesian_edda_and_transformed_models_equal_refits_too(estimator, seed):
+    X, y, w = rows_in_fair_units(estimator, seed, n=120)
+    splits = list(StratifiedKFold(4).split(X, y))
+    result = sf.cross_validate(estimator, X, y, cv=splits, sample_weight=w)
+    expected = by_refitting(estimator, {}, X, y, w, splits)
+    np.testing.assert_allclose(result.fold_losses[0], expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("cv", [GroupKFold(4), ShuffleSplit(3, random_state=0), 3])

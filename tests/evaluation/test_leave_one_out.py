@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from tests.evaluation.test_cross_validation import DIALS, estimators, rows
+from tests.evaluation.test_cross_validation import (
+    DIALS,
+    estimators,
+    rows,
+    rows_in_fair_units,
+    the_rest_of_the_family,
+)
 
 import suffice as sf
 from suffice import LDA, QDA, GaussianClassifier
@@ -20,6 +26,22 @@ def test_every_row_is_judged_as_if_never_seen(estimator, pooling, shrinkage, see
     estimator = estimator.set_params(pooling=pooling, shrinkage=shrinkage)
     found = sf.leave_one_out(estimator, X, y, w, refit_priors=refit).log_posteriors
     for i in range(0, len(y), 4):
+        rest = np.arange(len(y)) != i
+        fitted = clone(estimator).fit(X[rest], y[rest], w[rest])
+        if not refit and estimator.priors is None:
+            fitted = fitted.with_priors(np.bincount(y, w) / w.sum())
+        expected = fitted.predict_log_proba(X[i : i + 1])[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=25)
+@given(the_rest_of_the_family(), st.integers(0, 10**6), st.booleans())
+def test_bayesian_edda_and_transformed_models_are_left_out_too(estimator, seed, refit):
+    X, y, w = rows_in_fair_units(estimator, seed, n=60)
+    if estimator.dirichlet is not None:
+        refit = True
+    found = sf.leave_one_out(estimator, X, y, w, refit_priors=refit).log_posteriors
+    for i in range(0, len(y), 12):
         rest = np.arange(len(y)) != i
         fitted = clone(estimator).fit(X[rest], y[rest], w[rest])
         if not refit and estimator.priors is None:

@@ -93,7 +93,7 @@ def leave_one_out(
     >>> import suffice as sf
     >>> from sklearn.datasets import load_iris
     >>> sf.leave_one_out(sf.LDA(), *load_iris(return_X_y=True))
-    LeaveOneOut(150 rows: error 0.0200, log-loss 0.0588, Brier 0.0342)
+    LeaveOneOut(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
     x, _ = as_matrix(X)
     labels, weight = as_labels(y), as_weights(sample_weight, len(x))

@@ -43,7 +43,7 @@ def edda_covariances(
     scatters: Floats,
     *,
     standardise: bool = False,
-    tol: float = 1e-16,
+    tol: float = 1e-22,
     max_iter: int = 1000,
 ) -> EddaFit:
     r"""Return the maximum-likelihood covariances of one of the 14 EDDA families.
