@@ -46,7 +46,7 @@ class Exports:
         >>> from suffice import LDA
         >>> query = LDA().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"]).to_sql("rows", columns=["x"])
         >>> print(query.splitlines()[-5:])
-        ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"', 'FROM s5']
+        ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"', 'FROM suffice_6']
         """
         write = importlib.import_module("suffice.export.sql").to_sql
         options = {"columns": columns, "keep": keep, "prefix": prefix}

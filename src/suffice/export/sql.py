@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from suffice.export.program import Program
     from suffice.export.stages import Stage
 
+_STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for the stage itself
+
 
 def to_sql(
     estimator: Any,
@@ -61,13 +63,17 @@ def _query(stages: list[Stage], kept: Stage, source: str, final: Stage, dialect:
     lines, before = [], source
     for at, stage in enumerate(stages):
         carried = kept if at == 0 else {name: name for name in kept}
-        selected = ",\n    ".join(f"{e} AS {c}" for c, e in {**carried, **stage}.items())
+        selected = ",\n    ".join(_column(c, e) for c, e in {**carried, **stage}.items())
         fence = f"\n  {dialect.fence}" if dialect.fence else ""
         body = f"(\n  SELECT\n    {selected}\n  FROM {before}{fence}\n)"
-        lines.append(f"s{at} AS {dialect.materialized}{body}")
-        before = f"s{at}"
+        lines.append(f"{_STAGE}{at} AS {dialect.materialized}{body}")
+        before = f"{_STAGE}{at}"
     answer = ",\n  ".join(f"{column} AS {name(title)}" for column, title in final.items())
     return f"WITH {', '.join(lines)}\nSELECT\n  {answer}\nFROM {before}"
+
+
+def _column(name: str, expression: str) -> str:
+    return name if expression == name else f"{expression} AS {name}"
 
 
 def _answers(program: Program, prefix: str) -> Stage:
