@@ -105,6 +105,7 @@ def _rows(data: Data, name: str) -> Rows:
         chunk.codes,
         chunk.weight,
         np.asarray(ids.to_list(), dtype=object),
+        ids.name,
         tuple(str(warning.message) for warning in caught),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution"]
-Style: TypeAlias = Literal["text", "count", "number", "percent", "p", "seconds"]
+Style: TypeAlias = Literal["text", "count", "number", "loss", "percent", "p", "seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class Figure:
     caption: str
     alt: str
     svg: str
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)

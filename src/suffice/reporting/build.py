@@ -106,7 +106,7 @@ def report_of(rows: Rows, settings: Settings, place: Place | None = None) -> Rep
         figures = Drawings(sample, sums, judgement)
         sections = (
             glance(rows, sums, outliers, figures.glance()),
-            line_up_section(rows, sample, judgement),
+            line_up_section(rows, sample, judgement, figures.line_up()),
             chosen(rows, judgement, figures.chosen()),
             errors(rows, sample, judgement, outliers, figures.errors()),
             trust(sample, sums, judgement, figures.trust()),

@@ -29,7 +29,7 @@ def chosen(rows: Rows, judgement: Judgement, figures: tuple[Block, ...]) -> Sect
     blocks: list[Block] = [
         Text(in_words(judgement), "lead"),
         *_averaged(judgement),
-        _facts(model),
+        _facts(judgement),
         Equation("The score of class k at a row x; the largest wins", _score(model)),
         *_boundaries(model),
         *_parameters(rows, model),
@@ -84,13 +84,12 @@ def _dials(model: Any) -> str:
     return f"; {', '.join(said)}" if said else ""
 
 
-def _facts(model: Any) -> Facts:
-    gaussian = model.model_
-    expected = model.bayes_error(20_000)
+def _facts(judgement: Judgement) -> Facts:
+    gaussian = judgement.explained.model_
     items = [
         Fact("free parameters", f"{gaussian.n_parameters:,}"),
         Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
-        Fact("error it expects", percent(expected), "were the model true"),
+        Fact("error it expects", percent(judgement.expected_error), "were the model true"),
     ]
     return Facts(tuple(items))
 
@@ -98,22 +97,18 @@ def _facts(model: Any) -> Facts:
 def _score(model: Any) -> tuple[str, ...]:
     gaussian = model.model_
     z = "x" if model.moments_.transform is None else "z"
-    power = (
-        ()
-        if z == "x"
-        else ("z_j = c_j + s_j ψ((x_j − c_j) / s_j; λ_j),   ψ the Yeo–Johnson power",)
-    )
+    power = () if z == "x" else ("zⱼ = cⱼ + sⱼ ψ((xⱼ − cⱼ) / sⱼ; λⱼ),   ψ the Yeo–Johnson power",)
     t = gaussian.temperature
-    posterior = f"p(k | x) = softmax({'' if t == 1 else f'{number(t, 3)} · '}a(x))_k"
+    posterior = f"p(k | x) = softmaxₖ({'' if t == 1 else f'{number(t, 3)} · '}a(x))"
     if gaussian.shared_covariance is not None:
         return (
             *power,
-            f"a_k(x) = w_kᵀ{z} + w_k0,   w_k = Σ⁻¹μ_k,   w_k0 = −½ μ_kᵀΣ⁻¹μ_k + log π_k",
+            f"aₖ(x) = wₖᵀ{z} + wₖ₀,   wₖ = Σ⁻¹μₖ,   wₖ₀ = −½ μₖᵀΣ⁻¹μₖ + log πₖ",
             posterior,
         )
     return (
         *power,
-        f"a_k(x) = −½ ({z} − μ_k)ᵀ Σ_k⁻¹ ({z} − μ_k) − ½ log|Σ_k| + log π_k",
+        f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ",
         posterior,
     )
 
@@ -128,7 +123,7 @@ def _boundaries(model: Any) -> tuple[Block, ...]:
         return ()
     coordinates = "rows" if model.moments_.transform is None else "transformed"
     found = model.boundaries(coordinates=coordinates)
-    lines = tuple(f"{a} | {b}:   {edge.equation()}" for (a, b), edge in found.items())
+    lines = tuple(f"{a} | {b}:   {edge.equation(digits=4)}" for (a, b), edge in found.items())
     of = "" if coordinates == "rows" else ", in transformed features"
     return (
         Equation(
@@ -141,7 +136,6 @@ def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
     """Return priors, and means or coefficients of the features that matter most."""
     shown = slice(MOST_CLASSES)
     names = rows.class_names[shown]
-    styles: tuple[Style, ...] = ("text", *["number"] * len(names))  # type: ignore[assignment]
     priors = ("prior", *(float(p) for p in model.priors_[shown]))
     weights, importance = _importance(model)
     order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
@@ -151,7 +145,7 @@ def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
         Table(
             f"Priors and class means{of}",
             ("", *names),
-            styles,
+            _styles(len(names)),
             (priors, *means),
             note=_left_out(rows, len(order)),
         )
@@ -163,12 +157,17 @@ def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
             Table(
                 f"Change of a class's score for one standard deviation of a feature{of}",
                 ("feature", *columns),
-                ("text", *["number"] * len(columns)),  # type: ignore[arg-type]
+                _styles(len(columns)),
                 tuple(body),
                 note="Largest first; of several classes, against the mean of all.",
             )
         )
     return tuple(tables)
+
+
+def _styles(n_numbers: int) -> tuple[Style, ...]:
+    numbers: list[Style] = ["number"] * n_numbers
+    return ("text", *numbers)
 
 
 def _importance(model: Any) -> tuple[Floats | None, Floats]:

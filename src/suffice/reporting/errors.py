@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.evaluation.curves import confusion
-from suffice.evaluation.diagnostics.calibration import calibration
 from suffice.reporting.blocks import Block, Matrix, Section, Table, Text
 from suffice.reporting.outliers import least_likely_rows
-from suffice.reporting.wording import count, percent, plural
+from suffice.reporting.wording import count, plural
 
 if TYPE_CHECKING:
     from suffice.evaluation.curves import Predictions
@@ -35,9 +34,7 @@ def errors(
         blocks.append(_confused(sample, judgement.predictions))
     if outliers is not None:
         blocks.append(least_likely_rows(outliers, judgement.explained, rows))
-    if judgement.predictions is not None:
-        blocks.append(Text(calibrated(judgement.predictions)))
-    else:
+    if judgement.predictions is None:
         blocks.append(Text(f"{judgement.name} states no probabilities: nothing to calibrate."))
     return Section("errors", "Where it errs", (*blocks, *figures))
 
@@ -91,7 +88,7 @@ def _confused(sample: Rows, predictions: Predictions) -> Table:
     p, codes, chosen = predictions.posteriors, predictions.codes, predictions.chosen
     own = predictions.log_posteriors[np.arange(len(codes)), codes]
     at = np.argsort(own, kind="stable")[:MOST]
-    wrong = int((chosen[at] != codes[at]).sum())
+    wrong = np.flatnonzero(chosen[at] != codes[at]).tolist()
     body = tuple(
         (
             str(sample.ids[i]),
@@ -104,22 +101,12 @@ def _confused(sample: Rows, predictions: Predictions) -> Table:
     )
     return Table(
         "Most confused rows",
-        ("row", "true class", "named", "p(named)", "p(true class)"),
-        ("text", "text", "text", "number", "number"),
+        (sample.id_name, "true class", "named", "p(named)", "p(true class)"),
+        ("text", "text", "text", "loss", "loss"),
         body,
-        note="Least posterior of the true class first, while the row was held out.",
-        marked=tuple(range(wrong)) if wrong < len(at) else (),
+        note=(
+            "Least posterior of the true class first, while the row was held out; rows in colour "
+            "were named wrongly."
+        ),
+        marked=tuple(wrong),
     )
-
-
-def calibrated(predictions: Predictions) -> str:
-    """Return in words whether held-out posteriors can be taken at their word."""
-    p = predictions.posteriors
-    labels = predictions.classes[predictions.codes]
-    found = calibration(labels, p / p.sum(1, keepdims=True), predictions.classes, simulations=199)
-    return f"{found!r}."
-
-
-def held_out_error(sample: Rows, judgement: Judgement) -> str:
-    """Return the share of rows misclassified while held out."""
-    return percent(float((judgement.predicted != sample.codes).mean()))

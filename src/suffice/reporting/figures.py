@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +54,23 @@ class Drawings:
         return self._figure(
             "pairs",
             lambda: pairs(self.rows.frame, self.rows.labels, features=self._placed(shown)),
-            f"Rows over each pair of {self._those(shown)}, with the ellipse of each class.",
+            f"Rows over each pair of {self._those(shown)}, with ellipses of each class.",
             f"Scatter plots of {listed(shown)}; each class in its own colour and marker, with "
             "ellipses, and histograms on the diagonal.",
+            wide=True,
+        )
+
+    def line_up(self) -> tuple[Block, ...]:
+        """Return a figure of all members."""
+        from suffice.plots.comparisons import comparison
+
+        return self._figure(
+            "members",
+            lambda: comparison(self.judgement.comparison),
+            "Held-out error and log-loss of every classifier; in colour those that cannot be "
+            "told apart from the best.",
+            "Dots with intervals: the error of each classifier, and beside it its log-loss.",
+            wide=True,
         )
 
     def chosen(self) -> tuple[Block, ...]:
@@ -67,7 +82,7 @@ class Drawings:
         known = self.judgement.predictions
         if known is None:
             return ()
-        from suffice.plots import cost_against_threshold, error_against_threshold, reliability
+        from suffice.plots import cost_against_threshold, error_against_threshold, reliability, roc
 
         error = percent(known.error)
         return (
@@ -77,6 +92,12 @@ class Drawings:
                 "Calibration of held-out posteriors: how often what was stated came true.",
                 "Observed frequency against stated probability, with 95 % intervals; on the "
                 "diagonal posteriors are what they say.",
+            ),
+            *self._figure(
+                "roc",
+                lambda: roc(known),
+                "Rows of a class found against others taken for it, at every threshold.",
+                "ROC curves of held-out posteriors with the area under each.",
             ),
             *self._figure(
                 "threshold",
@@ -108,9 +129,11 @@ class Drawings:
                 lambda: real_against_synthetic(
                     self.model, rows.frame, rows.labels, features=self._placed(shown)
                 ),
-                f"Real rows under the diagonal, rows drawn from the model over it: {self._those(shown)}.",
+                "Real rows under the diagonal, rows drawn from the model over it, for "
+                f"{self._those(shown)}.",
                 "Scatter plots of real and of synthetic rows; where the model is right the two "
                 "halves are mirror images.",
+                wide=True,
             )
         return (
             *synthetic,
@@ -140,6 +163,7 @@ class Drawings:
             f"Which class is named where, over {plane}; rows with an ink edge are named wrongly.",
             f"Decision regions of {listed(rows.class_names)} over {plane}, with boundaries, rows "
             "and class ellipses.",
+            wide=True,
         )
 
     def _densities(self) -> tuple[Block, ...]:
@@ -147,12 +171,13 @@ class Drawings:
             return ()
         from suffice.plots import class_densities
 
-        rows, found = self.rows, []
+        rows = self.rows
+        found: list[Block] = []
         for at, name in enumerate(self.telling[:2]):
             j = rows.names.index(name)
             found += self._figure(
                 f"density{at + 1}",
-                lambda j=j: class_densities(self.model, rows.frame, rows.labels, feature=j),
+                partial(class_densities, self.model, rows.frame, rows.labels, feature=j),
                 f"Density of each class over {name}, times its prior, and the rows behind.",
                 f"Density curves of {listed(rows.class_names)} over {name} with histograms.",
             )
@@ -163,12 +188,14 @@ class Drawings:
 
     def _those(self, names: tuple[str, ...]) -> str:
         few = len(names) < self.rows.n_features
-        return f"the {len(names)} features that separate the classes most" if few else "features"
+        return (
+            f"the {len(names)} features that separate the classes most" if few else "all features"
+        )
 
     def _figure(
-        self, key: str, draw: Callable[[], Any], caption: str, alt: str
+        self, key: str, draw: Callable[[], Any], caption: str, alt: str, *, wide: bool = False
     ) -> tuple[Block, ...]:
         try:
-            return (Figure(key, caption, alt, drawn(draw, key)),)
+            return (Figure(key, caption, alt, drawn(draw, key), wide),)
         except (SufficeError, np.linalg.LinAlgError) as error:
             return (Text(f"A figure is missing ({caption}): {error}", "note"),)

@@ -8,11 +8,11 @@ import numpy as np
 
 from suffice.evaluation.curves import separation
 from suffice.evaluation.diagnostics.columns import varying_columns
-from suffice.moments import Moments
 from suffice.reporting.blocks import Block, Fact, Facts, Section, Table, Text
 from suffice.reporting.wording import listed, percent, plural
 
 if TYPE_CHECKING:
+    from suffice.moments import Moments
     from suffice.reporting.outliers import Outliers
     from suffice.reporting.rows import Rows
     from suffice.typing import Floats
@@ -28,7 +28,7 @@ def glance(
     """Return the section that says what the data is."""
     blocks: list[Block] = [_facts(rows, outliers), *(Text(note, "note") for note in rows.notes)]
     blocks += [_classes(rows), _columns(rows, sums)]
-    blocks += [Text(text) for text in (_constant(rows, sums), _collinear(rows, sums)) if text]
+    blocks += [Text(text) for text in (_constant(rows), _collinear(rows, sums)) if text]
     pairs = _pairs(rows, sums)
     blocks += [pairs] if pairs.rows else []
     blocks += [Text(outliers.sentence)] if outliers is not None else []
@@ -92,7 +92,7 @@ def _total_variances(sums: Moments) -> Floats:
     return total
 
 
-def _constant(rows: Rows, sums: Moments) -> str:
+def _constant(rows: Rows) -> str:
     flat = [rows.names[j] for j in np.flatnonzero(rows.x.max(0) == rows.x.min(0))]
     if not flat:
         return ""
@@ -146,6 +146,6 @@ def summary(rows: Rows) -> str:
     guess = 1 - counts.max() / rows.n_rows
     return (
         f"{plural(rows.n_rows, 'row')} of {plural(rows.n_features, 'feature')} in "
-        f"{plural(rows.n_classes, 'class')} of {rows.target}; always naming the largest class would "
-        f"be wrong for {percent(guess)} of the rows"
+        f"{plural(rows.n_classes, 'class')} of {rows.target}; always naming the largest class "
+        f"would be wrong for {percent(guess)} of the rows"
     )

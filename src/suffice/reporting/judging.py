@@ -41,6 +41,7 @@ class Judgement:
     explained: Any  # the Gaussian classifier behind it, None where there is none
     predicted: Codes  # class named for each judged row while it was held out
     predictions: Predictions | None  # posteriors of those rows while they were held out
+    expected_error: float | None  # of the Gaussian classifier, were it true
     asked_for: bool  # whether a person chose it, rather than the rule
 
     @property
@@ -69,13 +70,16 @@ def judge(rows: Rows, sample: Rows, settings: Settings) -> Judgement:
     with overheard():
         answers = _held_out(member.estimator, task)
         fitted = fitted_on(rows, member.estimator)
+        explained = explained_by(fitted)
+        expected = None if explained is None else float(explained.bayes_error(20_000))
     return Judgement(
         comparison,
         outcome,
         fitted,
-        explained_by(fitted),
+        explained,
         answers.predicted,
         _predictions(answers, task),
+        expected,
         asked,
     )
 
@@ -153,7 +157,9 @@ def _affordable(members: tuple[Member, ...], rows: Rows) -> tuple[Member, ...]:
 def _dialled(rows: Rows) -> tuple[Member, ...]:
     """Return one Gaussian that chooses its dials by search, or two by closed form."""
     if _is_searchable(rows):
-        dials = dict.fromkeys(("pooling", "shrinkage", "transform", "temperature"), "auto")
+        dials: dict[str, Any] = dict.fromkeys(
+            ("pooling", "shrinkage", "transform", "temperature"), "auto"
+        )
         return (Member("GaussianClassifier (auto)", GaussianClassifier(**dials)),)
     closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
     return (

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.evaluation.diagnostics.words import LEVEL
-from suffice.reporting.blocks import Block, Section, Table, Text
+from suffice.reporting.blocks import Block, Section, Style, Table, Text
 from suffice.reporting.wording import listed, number, p_value, percent
 
 if TYPE_CHECKING:
     from suffice.reporting.judging import Judgement
     from suffice.reporting.rows import Rows
 
-COLUMNS = (
+COLUMNS: tuple[tuple[str, str, Style], ...] = (
     ("model", "model", "text"),
     ("error", "error", "percent"),
-    ("95 % from", "error_low", "percent"),
+    ("from", "error_low", "percent"),
     ("to", "error_high", "percent"),
-    ("log-loss", "log_loss", "number"),
-    ("Brier", "brier", "number"),
-    ("calibration error", "calibration_error", "number"),
-    ("AUC", "auc", "number"),
-    ("parameters", "n_parameters", "count"),
+    ("log-loss", "log_loss", "loss"),
+    ("Brier", "brier", "loss"),
+    ("calib. error", "calibration_error", "loss"),
+    ("AUC", "auc", "loss"),
+    ("param- eters", "n_parameters", "count"),
     ("fit", "fit_seconds", "seconds"),
-    ("p against best", "p_adjusted", "p"),
+    ("p", "p_adjusted", "p"),
 )
 
 
@@ -44,7 +44,7 @@ def headline(judgement: Judgement) -> str:
     return f"{first} No classifier of the line-up is better beyond chance."
 
 
-def line_up(rows: Rows, sample: Rows, judgement: Judgement) -> Section:
+def line_up(rows: Rows, sample: Rows, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
     """Return the section of the line-up."""
     comparison = judgement.comparison
     told = comparison.rows()
@@ -52,22 +52,22 @@ def line_up(rows: Rows, sample: Rows, judgement: Judgement) -> Section:
     table = Table(
         f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
         tuple(heading for heading, _, _ in COLUMNS),
-        tuple(style for _, _, style in COLUMNS),  # type: ignore[arg-type]
+        tuple(style for _, _, style in COLUMNS),
         tuple(tuple(row[name] for _, name, _ in COLUMNS) for row in told),
         note=(
-            "Every number is of rows that were held out. Error and losses are means over folds; "
-            "p is of the corrected resampled t test of the errors, adjusted by Holm's rule."
+            "Every loss is of rows that were held out, its mean over folds; from and to bound the "
+            "95 % interval of the error. p: corrected resampled t test of the error against the "
+            "first, adjusted by Holm's rule. Fit: seconds for one fold."
         ),
         marked=(at,),
     )
     blocks: list[Block] = [
-        Text(headline(judgement), "lead"),
+        Text(comparison.verdict, "lead"),
         Text(reason(judgement)),
         table,
-        Text(comparison.verdict),
         *(Text(note, "note") for note in _remarks(rows, sample, judgement)),
     ]
-    return Section("line-up", "Line-up and verdict", tuple(blocks))
+    return Section("line-up", "Line-up and verdict", (*blocks, *figures))
 
 
 def reason(judgement: Judgement) -> str:

@@ -42,11 +42,11 @@ class Outliers:
     @property
     def sentence(self) -> str:
         """How many outliers there are against how many one expects."""
-        n = len(self.log_densities)
+        n, found = len(self.log_densities), self.n_flagged
+        who = f"{plural(found, 'row')} ({percent(found / n)})" if found else "No row"
         return (
-            f"{plural(self.n_flagged, 'row')} of {n:,} ({percent(self.n_flagged / n)}) "
-            f"{'is' if self.n_flagged == 1 else 'are'} less likely under the chosen model than "
-            f"{percent(1 - self.rate)} of rows drawn from it; if it were true one would expect "
+            f"Outliers: {who} {'are' if found > 1 else 'is'} less likely under the chosen model "
+            f"than {percent(1 - self.rate)} of rows drawn from it; were it true, one would expect "
             f"{number(self.rate * n, 2)}."
         )
 
@@ -77,12 +77,20 @@ def least_likely_rows(outliers: Outliers, explained: Any, rows: Rows) -> Table:
     ]
     return Table(
         "Least likely rows",
-        ("row", "class", "log density", "outlier", "strangest feature", "value", "deviations"),
+        (
+            rows.id_name,
+            "class",
+            "log density",
+            "outlier",
+            "strangest feature",
+            "value",
+            "deviations",
+        ),
         ("text", "text", "number", "text", "text", "number", "text"),
         tuple(body),
         note=(
-            f"An outlier has a log density under {number(outliers.threshold)}. Deviations: distance "
-            "from the mean of the row's own class, in standard deviations of that class."
+            f"An outlier has a log density under {number(outliers.threshold)}. Deviations: how far "
+            "from the mean of the row's class, in standard deviations of that class."
         ),
     )
 

@@ -65,4 +65,5 @@ class Report:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>{self.comparison._repr_html_()}"
+        said = f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>"
+        return said + self.comparison._repr_html_()

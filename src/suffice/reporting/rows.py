@@ -30,6 +30,7 @@ class Rows:
     codes: Codes  # (n,)
     weight: Floats | None  # (n,)
     ids: Labels  # what a person finds each row by  (n,)
+    id_name: str = "row"  # what that is
     notes: tuple[str, ...] = ()  # what was left out, in words
 
     @classmethod
@@ -55,8 +56,8 @@ class Rows:
         known = _ids(X, len(x)) if ids is None else np.asarray(ids)
         names = tuple(map(str, found)) if found else tuple(f"x{j + 1}" for j in range(x.shape[1]))
         word = target or str(getattr(y, "name", None) or "class")
-        rows = cls(name, word, x, names, *encode(labels), weight, known, (*notes, *left_out))
-        return rows._whole()
+        said = (*notes, *left_out)
+        return cls(name, word, x, names, *encode(labels), weight, known, notes=said)._whole()
 
     @property
     def n_rows(self) -> int:

@@ -17,7 +17,7 @@ DPI = 110
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _HEAD = re.compile(r"^.*?(?=<svg )", re.DOTALL)
-_SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)pt" height="([\d.]+)pt"|<svg ([^>]*?)>')
+_DIGITS = re.compile(r"(\d+\.\d\d)\d+")
 
 
 def drawn(draw: Callable[[], Any], key: str) -> str:
@@ -56,11 +56,11 @@ def themed(text: str, key: str) -> str:
 def _fitted(svg: str) -> str:
     """Return a drawing that is as wide as it was made, or as its page allows."""
     width, height = (float(v) for v in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'viewBox="0 0 {width:g} {height:g}" style="width:{width * 4 / 3:.0f}px" aria-hidden="true">'
-    )
-    return re.sub(r"\s*\n\s*", "\n", re.sub(r"<svg [^>]*>", head, svg, count=1)).strip()
+    spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    box = f'viewBox="0 0 {width:g} {height:g}" style="width:{width * 4 / 3:.0f}px"'
+    sized = re.sub(r"<svg [^>]*>", f'<svg {spaces} {box} aria-hidden="true">', svg, count=1)
+    short = _DIGITS.sub(r"\1", sized)
+    return re.sub(r"\s*\n\s*", "\n", short).strip()
 
 
 def _rasterise(figure: Any) -> None:

@@ -28,24 +28,32 @@ if TYPE_CHECKING:
 
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 99
+MANY = 2_000  # rows
 
 
 def trust(sample: Rows, sums: Moments, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
     """Return the section of assumptions."""
     checks = tuple(check for check in _checks(sample, sums, judgement) if check is not None)
-    blocks: list[Block] = [Text(in_words(checks), "lead"), Checks(checks)]
+    blocks: list[Block] = [
+        Text(in_words(checks, large=sample.n_rows > MANY), "lead"),
+        Checks(checks),
+    ]
     return Section("trust", "Can it be trusted?", (*blocks, *figures))
 
 
-def in_words(checks: tuple[Check, ...]) -> str:
+def in_words(checks: tuple[Check, ...], *, large: bool) -> str:
     """Return how many assumptions hold, and what that means."""
     doubts = [check for check in checks if check.tone == "caution"]
     if not doubts:
-        return "No test finds evidence against the model: densities, posteriors and samples agree with the data."
+        return (
+            "No test finds evidence against the model: its densities, posteriors and samples agree "
+            "with the data."
+        )
+    many = " With so many rows, tests see differences too small to matter." if large else ""
     return (
-        f"{len(doubts)} of {len(checks)} checks give cause for caution. With many rows tests see "
-        "differences too small to matter: what counts for decisions is the held-out error and "
-        "whether posteriors are calibrated."
+        f"{len(doubts)} of {len(checks)} checks give cause for caution. Errors on this page were "
+        "counted on held-out rows and hold whether or not the assumptions do; densities, samples "
+        f"and outliers lean on them.{many}"
     )
 
 
@@ -126,9 +134,9 @@ def _calibration(judgement: Judgement) -> Check | None:
 
 def _own_error(judgement: Judgement) -> Check | None:
     """Return whether the model's own idea of its error lies in the interval of the held-out one."""
-    if judgement.explained is None:
+    if judgement.expected_error is None:
         return None
-    expected = judgement.explained.bayes_error(20_000)
+    expected = judgement.expected_error
     low, high = judgement.outcome.interval
     inside = low <= expected <= high
     said = (

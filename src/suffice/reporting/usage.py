@@ -35,10 +35,13 @@ def usage(rows: Rows, judgement: Judgement, place: Place) -> Section:
 
 def _where(judgement: Judgement, place: Place) -> str:
     if place.model is None:
-        return f"{judgement.name}, fitted to all rows, is report.estimator; save it with its save(path)."
+        return (
+            f"{judgement.name}, fitted to all rows, is the report's estimator: "
+            "report.estimator.save('model.suffice') keeps it."
+        )
     return (
-        f"{judgement.name}, fitted to all rows, is saved as {place.model} beside this page: numbers "
-        "and settings, no code, safe to load."
+        f"{judgement.name}, fitted to all rows, is saved as {place.model} beside this page: "
+        "numbers and settings, no code, safe to load."
     )
 
 
@@ -53,13 +56,14 @@ def _commands(rows: Rows, place: Place) -> str:
 
 
 def _loading(rows: Rows, place: Place) -> str:
-    columns = ", ".join(map(repr, rows.names[:4])) + (", …" if rows.n_features > 4 else "")
+    columns = ", ".join(map(repr, rows.names[:3])) + (", …" if rows.n_features > 3 else "")
     return "\n".join(
         [
             "import suffice as sf",
             "",
             f"model = sf.load({place.model!r})",
-            f"model.predict(X)        # X: a frame with the columns {columns}",
+            f"# X: a frame with the columns {columns}",
+            "model.predict(X)",
             "model.predict_proba(X)  # posterior of each class",
             "model.log_density(X)    # low values are outliers",
         ]

@@ -23,10 +23,8 @@ def number(value: Any, digits: int = 4) -> str:
     if not np.isfinite(value):
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
-    if size >= 10**digits and size < 1e9:
-        text = f"{size:,.0f}"
-    else:
-        text = f"{size:.{digits}g}"
+    whole = 10**digits <= size < 1e9
+    text = f"{size:,.0f}" if whole else f"{size:.{digits}g}"
     return f"−{text}" if value < 0 else text
 
 
@@ -69,10 +67,16 @@ def count(value: Any) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
 
 
+def loss(value: Any) -> str:
+    """Return a loss or an area, three digits after the point."""
+    return NOTHING if not np.isfinite(value) else f"{value:.3f}"
+
+
 STYLES: Mapping[str, Callable[[Any], str]] = {
     "text": str,
     "count": count,
     "number": number,
+    "loss": loss,
     "percent": percent,
     "p": p_value,
     "seconds": seconds,
