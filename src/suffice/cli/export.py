@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 
 
-def _as_json(fitted: Any) -> bytes:
+def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:
     """Return the parameters of a model as a JSON document."""
     document: dict[str, Any] = {
         "model": type(fitted).__name__,
@@ -36,7 +36,24 @@ def _as_json(fitted: Any) -> bytes:
     return json.dumps(document, indent=1, ensure_ascii=False, default=_plain).encode() + b"\n"
 
 
-_EXPORTERS: Mapping[str, Callable[[Any], bytes]] = {"json": _as_json}
+def _as_sql(fitted: Any, said: Mapping[str, Any]) -> bytes:
+    """Return the query that scores a table."""
+    options = {"columns": said["column"] or None, "keep": said["keep"], "prefix": said["prefix"]}
+    query: str = fitted.to_sql(said["table"].split("."), said["dialect"], **options)
+    return query.encode() + b";\n"
+
+
+def _as_onnx(fitted: Any, _: Mapping[str, Any]) -> bytes:
+    """Return the model as an ONNX graph."""
+    data: bytes = fitted.to_onnx().SerializeToString()
+    return data
+
+
+_EXPORTERS: Mapping[str, Callable[[Any, Mapping[str, Any]], bytes]] = {
+    "json": _as_json,
+    "sql": _as_sql,
+    "onnx": _as_onnx,
+}
 
 
 @click.command(
@@ -44,7 +61,8 @@ _EXPORTERS: Mapping[str, Callable[[Any], bytes]] = {"json": _as_json}
     cls=Command,
     examples=[
         "suffice export iris.suffice --to json -o iris.json",
-        "suffice export iris.suffice --to json",
+        "suffice export iris.suffice --to sql --table flowers --keep id",
+        "suffice export iris.suffice --to onnx -o iris.onnx",
     ],
 )
 @file_argument("model")
@@ -56,14 +74,36 @@ _EXPORTERS: Mapping[str, Callable[[Any], bytes]] = {"json": _as_json}
     show_default=True,
     help="The format.",
 )
+@click.option(
+    "--table", metavar="NAME", default="rows", help="Of SQL: the table; dots part schemas."
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["duckdb", "postgres", "sqlite"]),
+    default="duckdb",
+    show_default=True,
+    help="Of SQL: the database.",
+)
+@click.option("--keep", multiple=True, metavar="COLUMN", help="Of SQL: copy beside the answers.")
+@click.option("--column", multiple=True, metavar="COLUMN", help="Of SQL: the features, in order.")
+@click.option("--prefix", default="", metavar="TEXT", help="Of SQL: before each answer's name.")
 @output("The file to write; without it standard output.")
 @click.pass_obj
-def command(terminal: Terminal, /, model: Path, kind: str, output: Path | None) -> None:
-    """Write a model in a format that other programs read."""
+def command(
+    terminal: Terminal, /, model: Path, kind: str, output: Path | None, **said: Any
+) -> None:
+    """Write a model in a format that other programs read.
+
+    JSON holds its parameters; SQL is a query of label and posteriors for every row of a table;
+    ONNX is a graph for any ONNX runtime.
+    """
     from suffice.archive import replacing
     from suffice.cli.files import load_model
 
-    data = _EXPORTERS[kind](load_model(model))
+    if kind == "onnx" and output is None and sys.stdout.isatty():
+        msg = "ONNX is not for reading: name a file with -o"
+        raise click.UsageError(msg)
+    data = _EXPORTERS[kind](load_model(model), said)
     if output is None:
         sys.stdout.buffer.write(data)
         return
