@@ -19,14 +19,25 @@ if TYPE_CHECKING:
     from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
     from suffice.evaluation.compare import compare, select
     from suffice.evaluation.cross_validation import cross_validate
+    from suffice.evaluation.diagnostics import (
+        box_m,
+        class_separation,
+        feature_tests,
+        hotelling_t2,
+        predictive_check,
+    )
+    from suffice.evaluation.diagnostics.calibration import calibration
+    from suffice.evaluation.diagnostics.normality import normality
     from suffice.evaluation.learning_curve import learning_curve
     from suffice.evaluation.leave_one_out import leave_one_out
     from suffice.evaluation.splitting import split
+    from suffice.evaluation.streamed import cross_validate_stream
     from suffice.files import load
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
     from suffice.power import PowerTransform
-    from suffice.reporting import Report, report
+    from suffice.reporting.build import report
+    from suffice.reporting.report import Report
     from suffice.sources.predict import predict_stream
     from suffice.sources.summarize import summarize
 
@@ -46,6 +57,14 @@ _HOMES = {
     "NormalInverseWishart": "suffice.estimation.niw",
     "PowerTransform": "suffice.power",
     "cross_validate": "suffice.evaluation.cross_validation",
+    "cross_validate_stream": "suffice.evaluation.streamed",
+    "box_m": "suffice.evaluation.diagnostics",
+    "calibration": "suffice.evaluation.diagnostics",
+    "class_separation": "suffice.evaluation.diagnostics",
+    "feature_tests": "suffice.evaluation.diagnostics",
+    "hotelling_t2": "suffice.evaluation.diagnostics",
+    "normality": "suffice.evaluation.diagnostics",
+    "predictive_check": "suffice.evaluation.diagnostics",
     "leave_one_out": "suffice.evaluation.leave_one_out",
     "load": "suffice.files",
     "predict_stream": "suffice.sources.predict",
@@ -61,6 +80,9 @@ _HOMES = {
     "Report": "suffice.reporting",
     "report": "suffice.reporting",
 }
+
+# rooms that are used by name: sf.plots.roc(...)
+_ROOMS = ("datasets", "plots")
 
 __all__ = [
     "LDA",
@@ -79,12 +101,20 @@ __all__ = [
     "PowerTransform",
     "Quadric",
     "Report",
+    "box_m",
+    "calibration",
+    "class_separation",
     "compare",
     "cross_validate",
+    "cross_validate_stream",
+    "feature_tests",
+    "hotelling_t2",
     "learning_curve",
     "leave_one_out",
     "load",
+    "normality",
     "predict_stream",
+    "predictive_check",
     "report",
     "select",
     "split",
@@ -93,6 +123,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"suffice.{name}")
     if name not in _HOMES:
         msg = f"module 'suffice' has no attribute {name!r}"
         raise AttributeError(msg)
@@ -102,4 +134,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.errors import InvalidParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from suffice.typing import Floats
 
 CRITERIA = ("error", "log_loss", "brier")
+
+
+def check_criterion(criterion: str) -> None:
+    """Refuse a criterion that is not measured."""
+    if criterion not in CRITERIA:
+        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
+        raise InvalidParameterError(msg)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits
 
-from suffice.errors import InvalidParameterError
-from suffice.evaluation.cross_validated import CRITERIA, CrossValidation
+from suffice.evaluation.cross_validated import CrossValidation, check_criterion
 from suffice.evaluation.folds import folds_of, splits_of
 from suffice.evaluation.held_out import held_out_losses
 from suffice.evaluation.losses import RowLosses
@@ -21,9 +20,10 @@ from suffice.moments.rows import as_matrix, as_weights
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from suffice.evaluation.folds import Fold
+    from suffice.moments import Moments
     from suffice.moments.rows import Matrix
     from suffice.typing import Codes, Floats, Labels
 
@@ -65,6 +65,10 @@ def cross_validate(
         would), or once from all rows. A class without training rows gets prior 0 in that fold;
         its held-out rows count as errors with log-loss −log ε ≈ 36.
 
+    Notes
+    -----
+    A transform by name is label-free and fitted once, on all rows; every fold then shares it.
+
     Examples
     --------
     >>> import suffice as sf
@@ -74,16 +78,14 @@ def cross_validate(
     >>> result.best_params
     {'shrinkage': 0.0}
     """
-    if criterion not in CRITERIA:
-        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
-        raise InvalidParameterError(msg)
+    check_criterion(criterion)
     points: Any = {} if grid is None else grid
     params = tuple(ParameterGrid(points))
     candidates = [clone(estimator).set_params(**p) for p in params]
     x, _ = as_matrix(X)
     labels, weight = as_labels(y), as_weights(sample_weight, len(x))
     splits = splits_of(cv, x, labels, groups)
-    if all(_is_read_from_sums(c) for c in candidates):
+    if all(is_read_from_sums(c) for c in candidates):
         judged = _from_sums(candidates, x, labels, weight, splits, refit_priors=refit_priors)
     else:
         judged = _by_fitting(candidates, X, labels, weight, splits)
@@ -93,7 +95,7 @@ def cross_validate(
     return CrossValidation(params, judged[0], criterion, refit_priors, judged[1], fitted)
 
 
-def _is_read_from_sums(candidate: Any) -> bool:
+def is_read_from_sums(candidate: Any) -> bool:
     """Whether an estimator is a function of sums, with no setting left open."""
     if not hasattr(candidate, "recipe"):
         return False
@@ -120,7 +122,7 @@ def _from_sums(
         seen = _seen(candidates[members[0]], x, weight)
         folds = _folds([candidates[i] for i in members], seen, y, weight, splits)
         losses[members] = _fold_losses([candidates[i] for i in members], folds, fixed)
-        absent = _absences(folds)
+        absent = absences(fold.train for fold in folds)
     return losses, absent
 
 
@@ -168,11 +170,12 @@ def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats
         return np.stack(list(pool.map(losses_of, folds)), axis=1)
 
 
-def _absences(folds: Sequence[Fold]) -> tuple[str, ...]:
+def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
+    """Return what there is to say about classes without training rows."""
     return tuple(
         f"class {label.item()!r} has no training row in fold {f}: its prior there is 0"
-        for f, fold in enumerate(folds)
-        for label in fold.train.classes[fold.train.weights == 0]
+        for f, train in enumerate(trains)
+        for label in train.classes[train.weights == 0]
     )
 
 

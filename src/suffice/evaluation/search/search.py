@@ -150,4 +150,5 @@ def _true_log_posteriors(choice: Choice, folds: list[Fold], n_rows: int) -> Floa
     for fold in folds:
         log_p = LogPosterior(choice.temperature).read(held_out_scores(choice.recipe, fold))
         found[fold.rows] = log_p[np.arange(len(fold.truth)), fold.truth]
-    return np.maximum(found, -ABSENT_LOSS)
+    bounded: Floats = np.maximum(found, -ABSENT_LOSS)
+    return bounded
