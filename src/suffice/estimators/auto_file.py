@@ -9,11 +9,12 @@ import numpy as np
 from suffice import archive
 from suffice.errors import FileFormatError
 from suffice.estimators.auto import AutoGaussian
+from suffice.estimators.file_forms import unpacking
 from suffice.evaluation.search.members import Member
 from suffice.evaluation.search.plan import recipe_of
 from suffice.evaluation.search.search import Choice
 from suffice.evaluation.search.views import Lifted, Plain, Straightened
-from suffice.moments.file import arrays_of, header_of, moments_from
+from suffice.moments.file import arrays_of, checked_classes, header_of, moments_from
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
@@ -60,19 +61,14 @@ def save_auto(auto: AutoGaussian, path: str | Path) -> None:
 
 def auto_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> AutoGaussian:
     """Return the fitted classifier of an archive."""
-    try:
+    with unpacking():
         return _auto_from(header, arrays)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        msg = f"the file lacks or mistypes a field of an AutoGaussian ({error}): write it again"
-        raise FileFormatError(msg) from error
 
 
 def _auto_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> AutoGaussian:
     auto = AutoGaussian(**header["parameters"])
-    auto.classes_, auto.frequencies_ = arrays["classes"], arrays["frequencies"]
+    auto.classes_, auto.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
     auto.n_features_in_, auto.doubt_ = int(header["n_features"]), float(header["doubt"])
-    if header["feature_names"] is not None:
-        auto.feature_names_in_ = np.array(header["feature_names"], object)
     views = [_view_from(top, _under(arrays, f"view{i}")) for i, top in enumerate(header["views"])]
     sums = {
         int(i): moments_from(top, _under(arrays, f"sums{i}")) for i, top in header["sums"].items()
@@ -85,7 +81,19 @@ def _auto_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> AutoGaus
         if choice.weight > 0
     )
     auto.best_estimator_ = _best_from(header["best"], _under(arrays, "best"))
+    _refuse_misfits(auto)
+    if header["feature_names"] is not None:
+        auto.feature_names_in_ = np.array(header["feature_names"], object)
     return auto
+
+
+def _refuse_misfits(auto: AutoGaussian) -> None:
+    """Raise unless all parts fit together, by asking about one row that the model itself draws."""
+    row, _ = auto.best_estimator_.sample(1, 0)
+    posterior = auto.predict_proba(np.asarray(row))
+    if posterior.shape != (1, len(auto.classes_)) or not np.isfinite(posterior).all():
+        msg = "the parts of the AutoGaussian in the file do not fit together: write it again"
+        raise FileFormatError(msg)
 
 
 def _names(auto: AutoGaussian) -> list[str] | None:

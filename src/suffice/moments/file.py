@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice import archive
-from suffice.errors import FileFormatError, InvalidParameterError
+from suffice.errors import FileFormatError
 from suffice.moments.fourth import FourthMoments
 from suffice.moments.moments import Moments
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter
@@ -103,7 +103,7 @@ def _warp(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Warp | None:
     fields = {name: arrays[f"transform_{name}"] for name in PowerTransform.__slots__}
     try:
         return Warp(PowerTransform(**fields), arrays["log_slopes"])
-    except InvalidParameterError as error:
+    except ValueError as error:
         msg = f"the transform in the file is unusable: {error}"
         raise FileFormatError(msg) from error
 
