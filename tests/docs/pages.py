@@ -1,0 +1,103 @@
+"""Code blocks of Markdown pages, and how they are run."""
+
+import doctest
+import glob
+import io
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SKIP = "<!-- not run -->"
+_FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+_FOR_A_SHELL = re.compile(r"[|><;&$]")
+_MATCH = doctest.OutputChecker()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line it starts on."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks_of(page):
+    """Yield the blocks of a page that are to be run."""
+    text = page.read_text()
+    for found in _FENCE.finditer(text):
+        before = text[: found.start()].rstrip()
+        if not before.endswith(SKIP):
+            yield Block(found[2], found[3], text[: found.start()].count("\n") + 2)
+
+
+def run_python(block, page, names):
+    """Run a block of Python; lines of a session ``>>>`` are checked for their output."""
+    source = "\n" * (block.line - 1) + block.text
+    if block.text.lstrip().startswith(">>>"):
+        parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+        test = parser.get_doctest(block.text, names, page.name, str(page), block.line)
+        told = io.StringIO()
+        runner.run(test, out=told.write, clear_globs=False)
+        names.update(test.globs)
+        assert not runner.failures, told.getvalue()
+    else:
+        exec(compile(source, str(page), "exec"), names)
+
+
+def commands_of(block):
+    """Yield each command ``suffice …`` of a block with the output written below it, if any."""
+    prompt = "$ " if block.language == "console" else ""
+    command, output = None, []
+    for line in block.text.replace("\\\n", " ").splitlines():
+        if prompt and not line.startswith(prompt):
+            output.append(line)
+            continue
+        if command is not None:
+            yield command, "\n".join(output)
+        command, output = line.removeprefix(prompt).split(" # ")[0].strip(), []
+    if command:
+        yield command, "\n".join(output)
+
+
+def run_command(command, expected, where):
+    """Run one command line; check what it prints where the page says what."""
+    if "suffice" not in command.split("|")[-1] and "suffice" not in command:
+        return
+    code, printed, said = _called(command)
+    assert code == 0, f"{where}: {command}\n{said}"
+    if expected.strip():
+        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert _MATCH.check_output(expected, printed, options), (
+            f"{where}: {command}\nthe page says:\n{expected}\nit prints:\n{printed}"
+        )
+
+
+def _called(command):
+    """Return exit code, standard output and standard error of a command line."""
+    if _FOR_A_SHELL.search(command) or not command.startswith("suffice "):
+        program = f'suffice() {{ {shlex.quote(sys.executable)} -m suffice "$@"; }}; '
+        done = subprocess.run(["bash", "-c", program + command], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+    return _called_here(shlex.split(command)[1:], globbed="*" in command and "'" not in command)
+
+
+def _called_here(words, *, globbed):
+    from suffice.cli.group import suffice
+
+    if globbed:
+        words = [name for word in words for name in sorted(glob.glob(word)) or [word]]
+    out, err, code = io.TextIOWrapper(io.BytesIO()), io.StringIO(), 0
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            suffice(words, prog_name="suffice")
+        except SystemExit as leaving:
+            code = leaving.code or 0
+    out.flush()
+    return code, out.buffer.getvalue().decode(), err.getvalue()
