@@ -1,8 +1,9 @@
-"""A real Dask cluster of two processes, and rows to sum on it."""
+"""Rows to sum on real clusters."""
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.engines import client, cluster, spark  # noqa: F401
 
 N_PARTS, N_ROWS = 12, 400
 
@@ -33,21 +34,3 @@ def folder(tmp_path_factory):
         part(at).write_parquet(folder / f"p{at:02}.parquet", row_group_size=100)
         part(at).write_csv(folder / f"p{at:02}.csv")
     return folder
-
-
-@pytest.fixture(scope="session")
-def cluster():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster):
-    from distributed import Client
-
-    with Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2)
-        yield client

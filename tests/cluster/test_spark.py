@@ -1,8 +1,5 @@
 """On a real local Spark the sums are those of one machine."""
 
-import os
-import sys
-
 import numpy as np
 import polars as pl
 import pytest
@@ -16,20 +13,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark():
-    from pyspark.sql import SparkSession
-
-    before = dict(os.environ)
-    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    yield session
-    session.stop()
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def assert_close(ours, theirs):

@@ -5,6 +5,7 @@ import io
 import numpy as np
 import polars as pl
 import pytest
+from tests.engines import client, cluster, spark  # noqa: F401
 
 
 def labelled_frame(n=500, seed=0):

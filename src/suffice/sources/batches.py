@@ -44,14 +44,20 @@ class BatchSource:
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the batches as one table."""
+        yield scan_of(self.frames, self.sample, self.label, columns)
 
-        def batches(*_: Any) -> Iterator[pl.DataFrame]:
-            for frame in _alike(self.frames, self.label, self.sample):
-                yield frame.select(cast(columns))
 
-        schema = self.sample.select(cast(columns)).schema
-        lazily = register_io_source(batches, schema=schema)
-        yield Scan(self.label, lazily, batches=batches)
+def scan_of(
+    frames: Iterable[pl.DataFrame], sample: pl.DataFrame, label: str, columns: Mapping[str, Any]
+) -> Scan:
+    """Return frames that come one after another as one table of some columns."""
+
+    def batches(*_: Any) -> Iterator[pl.DataFrame]:
+        for frame in _alike(frames, label, sample):
+            yield frame.select(cast(columns))
+
+    schema = sample.select(cast(columns)).schema
+    return Scan(label, register_io_source(batches, schema=schema), batches=batches)
 
 
 def _alike(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError
+from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_matrix, as_weights
 from suffice.sources.batches import BatchSource
@@ -101,8 +101,34 @@ def is_chunks(source: Any) -> bool:
     return isinstance(source, Iterable)
 
 
-def opened_chunks(source: Any) -> Pairs | BatchSource:
-    """Return chunks (X, y), or frames, as a source."""
+def opened_for_scoring(source: Any, names: Sequence[str] | None) -> BatchSource | None:
+    """Return an array, or chunks (X, y) without names, as a source of named columns."""
+    chunks: Iterable[Any]
+    if isinstance(source, np.ndarray):
+        chunks = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS))
+    elif is_chunks(source):
+        rest = iter(source)
+        first = next(rest, None)
+        chunks = chain([first], rest)
+        if not isinstance(first, tuple):
+            frames: BatchSource = opened_chunks(chunks)
+            return frames
+    else:
+        return None
+    matrices = (as_matrix(chunk[0]) for chunk in chunks)
+    return BatchSource.of((_named(x, own or names) for x, own in matrices), "the array")
+
+
+def _named(x: Any, names: Sequence[str] | None) -> pl.DataFrame:
+    names = names or [f"x{j}" for j in range(x.shape[1])]
+    if len(names) != x.shape[1]:
+        msg = f"the model takes {len(names)} features, but the array has {x.shape[1]} columns"
+        raise FeatureMismatchError(msg)
+    return pl.DataFrame(dict(zip(names, x.T, strict=True)))
+
+
+def opened_chunks(source: Any) -> Any:
+    """Return chunks (X, y) as pairs, or frames as a source."""
     rest = iter(source)
     first = next(rest, None)
     if first is None:

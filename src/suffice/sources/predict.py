@@ -12,6 +12,7 @@ import polars as pl
 from suffice.errors import InvalidInputError
 from suffice.sources.failures import reading_of
 from suffice.sources.opening import open_source
+from suffice.sources.pairs import opened_for_scoring
 from suffice.sources.roles import Roles, Wishes, roles_for_predicting
 from suffice.sources.rules import LeftOut
 from suffice.sources.scoring import OUTLIER_RATE, Scoring
@@ -56,8 +57,8 @@ def predict_stream(
     ----------
     estimator : fitted classifier
         One of this library's; a model without ``log_density`` gives labels and posteriors only.
-    source : path, glob, "-", data set name, list of paths or frame
-        As in ``summarize``. Columns are matched by name.
+    source : path, glob, "-", data set name, list of paths, frame, stream, iterable or array
+        As in ``summarize``. Columns are matched by name; those of arrays by position.
     sink : path, or callable
         A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, which is replaced
         only when the new one is whole; or a function that consumes a polars ``LazyFrame``.
@@ -86,11 +87,13 @@ def predict_stream(
     >>> predict_stream(sf.LDA().fit_moments(summarize("iris")), "iris", out)
     Predicted(rows=150, unanswered=0, outliers=0)
     """
-    opened = open_source(source, Reading(delimiter, tuple(missing)))
-    names = getattr(estimator, "feature_names_in_", None)
+    known = getattr(estimator, "feature_names_in_", None)
+    names = None if known is None else list(known)
+    reading = Reading(delimiter, tuple(missing))
+    opened = opened_for_scoring(source, names) or open_source(source, reading)
     roles = roles_for_predicting(
         opened,
-        None if names is None else list(names),
+        names,
         estimator.n_features_in_,
         Wishes(ids=keep, ignore=ignore),
     )

@@ -26,7 +26,7 @@ class Scoring:
     """A fitted classifier, the names of its answers, and the log density of an outlier."""
 
     estimator: Any
-    names: tuple[str, ...]  # label, one per class, then log density and outlier if it has one
+    names: tuple[str, ...]  # label, then posteriors, log density and outlier if it has them
     threshold: float | None  # None: no density to judge by
 
     @classmethod
@@ -35,7 +35,8 @@ class Scoring:
         nameless = copy.copy(estimator)  # rows come by position: names have been checked
         vars(nameless).pop("feature_names_in_", None)
         dense = hasattr(estimator, "log_density")
-        words = ["label", *(f"p_{c}" for c in estimator.classes_.tolist())]
+        chances = estimator.classes_.tolist() if hasattr(estimator, "predict_proba") else []
+        words = ["label", *(f"p_{c}" for c in chances)]
         words += ["log_density", "outlier"] if dense else []
         threshold = outlier_threshold(nameless, rate) if dense else None
         return cls(nameless, tuple(prefix + word for word in words), threshold)
@@ -61,19 +62,22 @@ class Scoring:
     def _columns(self, x: Floats) -> pl.DataFrame:
         if not len(x):
             return pl.DataFrame(schema=self.schema)
-        posterior = self.estimator.predict_proba(x)
-        columns = [self._labels(x, posterior), *map(pl.Series, posterior.T)]
+        posterior = None
+        if hasattr(self.estimator, "predict_proba"):
+            posterior = self.estimator.predict_proba(x)
+        columns = [self._labels(x, posterior)]
+        columns += [] if posterior is None else map(pl.Series, posterior.T)
         if self.threshold is not None:
             density = pl.Series(self.estimator.log_density(x))
             columns += [density, density < self.threshold]
         named = zip(self.names, columns, strict=True)
         return pl.DataFrame([column.alias(name) for name, column in named])
 
-    def _labels(self, x: Floats, posterior: Floats) -> pl.Series:
+    def _labels(self, x: Floats, posterior: Floats | None) -> pl.Series:
         """Return the label of each row: the most probable, or by costs where there are any."""
         settings = (getattr(self.estimator, name, None) for name in ("costs", "reject_cost"))
         classes = _as_series(self.estimator.classes_)
-        if all(setting is None for setting in settings):
+        if posterior is not None and all(setting is None for setting in settings):
             return classes.gather(posterior.argmax(1))
         labels = self.estimator.predict(x).tolist()
         known = [None if label != label else label for label in labels]

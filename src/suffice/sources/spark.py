@@ -5,19 +5,21 @@ from __future__ import annotations
 import pickle
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError
+from suffice.sources.batches import scan_of
 from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, sums_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from suffice.sources.roles import Roles
-    from suffice.sources.source import Progress
+    from suffice.sources.source import Progress, Scan
 
 _LABEL = "the Spark frame"
 _SCHEMA = "part int, sums binary"
@@ -34,12 +36,21 @@ class SparkSource:
     sample: pl.DataFrame
     label: str = _LABEL
     target: str | None = None
+    n_rows: int | None = None
 
     @classmethod
     def of(cls, frame: Any) -> SparkSource:
         """Return the source of a Spark frame, after a look at its first rows."""
         rows = _told(lambda: frame.limit(SAMPLE_ROWS).toArrow())
         return cls(frame, pl.DataFrame(rows))
+
+    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
+        """Yield the rows as one table, fetched by the driver partition by partition."""
+        rows = self.frame.toLocalIterator(prefetchPartitions=True)
+        schema: Any = self.sample.schema
+        batches = iter(lambda: list(islice(rows, SAMPLE_ROWS)), [])
+        frames = (pl.DataFrame(list(map(tuple, b)), schema, orient="row") for b in batches)
+        yield scan_of(frames, self.sample, self.label, columns)
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, merged in the order of partitions."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.batches import BatchSource, refuse_other_columns
+from suffice.sources.batches import refuse_other_columns, scan_of
 from suffice.sources.dask.cluster import awaited, connected, require_distributed
 from suffice.sources.dask.tree import Watch, results
 from suffice.sources.frames import as_frame, is_frame
@@ -17,10 +17,10 @@ from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, sums_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from suffice.sources.roles import Roles
-    from suffice.sources.source import Progress
+    from suffice.sources.source import Progress, Scan
 
 _LABEL = "the Dask collection"
 
@@ -34,6 +34,17 @@ class DaskSource:
     sample: pl.DataFrame
     label: str = _LABEL
     target: str | None = None
+    n_rows: int | None = None
+
+    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
+        """Yield the rows as one table, fetched from the cluster part by part."""
+        yield scan_of(self._fetched(), self.sample, self.label, columns)
+
+    def _fetched(self) -> Iterator[pl.DataFrame]:
+        with connected(self.client) as client:
+            for at, part in enumerate(self.parts):
+                (future,) = _applied(client, _fetched, [part], at)
+                yield awaited(client, future, lambda: None)
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, merged on the cluster."""
@@ -89,7 +100,7 @@ def _current_client() -> Any:
         return None
 
 
-def _in_process(parts: Sequence[Any]) -> BatchSource | Pairs:
+def _in_process(parts: Sequence[Any]) -> Any:
     if not all(hasattr(part, "compute") for part in parts):
         msg = "futures need the client that made them: pass it as client="
         raise InvalidParameterError(msg)
@@ -111,7 +122,7 @@ def _first_rows(client: Any, parts: Sequence[Any]) -> Any:
     return head
 
 
-def _applied(client: Any, function: Any, parts: Sequence[Any], question: tuple[Any, ...]) -> Any:
+def _applied(client: Any, function: Any, parts: Sequence[Any], question: Any) -> Any:
     """Return the futures of a function of each part, which stays where it is."""
     from dask.delayed import delayed
 
@@ -122,6 +133,10 @@ def _applied(client: Any, function: Any, parts: Sequence[Any], question: tuple[A
     return [
         client.submit(function, part, at, question, pure=False) for at, part in enumerate(parts)
     ]
+
+
+def _fetched(part: Any, _: int, at: int) -> pl.DataFrame:
+    return _frame(part, at)
 
 
 def _head(part: Any, at: int, _: Any) -> Any:
