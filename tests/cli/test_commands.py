@@ -113,6 +113,61 @@ def test_fit_takes_the_settings_of_the_estimator(ok, options, name, settings):
     assert {key: model.get_params()[key] for key in settings} == settings
 
 
+@pytest.mark.parametrize(
+    ("model", "verbs"),
+    [
+        ("lda", {"sample", "boundary", "forget"}),
+        ("qda", {"sample", "boundary", "forget"}),
+        ("nb", {"sample", "boundary", "forget"}),
+        ("rda", {"sample", "boundary", "forget"}),
+        ("gaussian", {"sample", "boundary", "forget"}),
+        ("auto", {"sample"}),
+        ("least-squares", {"boundary", "forget"}),
+        ("logistic", {"boundary"}),
+        ("perceptron", {"boundary"}),
+    ],
+)
+def test_every_model_is_fitted_saved_and_asked(ok, ok_json, run, refused, model, verbs):
+    ok("fit", "iris", "-m", model, "-o", "m.suffice")
+    datasets.load("iris").frame()[:5].write_csv("part.csv")
+    assert ok_json("predict", "m.suffice", "iris", "-o", "out.csv")["rows"] == 150
+    labels = pl.read_csv("out.csv")["label"]
+    assert (labels == datasets.load("iris").frame()["species"]).mean() > 0.8
+    assert ok("show", "m.suffice")
+    assert json.loads(ok("export", "m.suffice"))["classes"][0] == "setosa"
+    commands = {
+        "sample": ("sample", "m.suffice", "-n", "3"),
+        "boundary": ("boundary", "m.suffice", "setosa", "virginica"),
+        "forget": ("forget", "m.suffice", "part.csv", "-t", "species", "-o", "rest.suffice"),
+    }
+    for verb, command in commands.items():
+        if verb in verbs:
+            ok(*command)
+        else:
+            assert "which has no" in refused(*command)
+
+
+def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
+    ok(
+        "fit",
+        "iris",
+        "-m",
+        "qda",
+        "--shrinkage",
+        "auto",
+        "--temperature",
+        "auto",
+        "-o",
+        "m.suffice",
+    )
+    assert 0 <= sf.load("m.suffice").shrinkage_ <= 1
+    ok("fit", "iris", "-m", "qda", "--set", "transform=yeo-johnson", "-o", "t.suffice")
+    assert sf.load("t.suffice").moments_.transform is not None
+    ok("summarize", "iris", "-o", "i.moments")
+    assert "'auto' needs rows" in refused("fit", "i.moments", "-m", "rda", "-o", "m.suffice")
+    assert "learns from rows" in refused("fit", "i.moments", "-m", "logistic", "-o", "m.suffice")
+
+
 def test_fit_takes_a_prior_for_every_class(ok):
     shares = {"setosa": 0.5, "versicolor": 0.25, "virginica": 0.25}
     ok("fit", "iris", *(f"--prior={c}={p}" for c, p in shares.items()), "-o", "m.suffice")

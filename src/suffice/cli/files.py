@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import FileFormatError
+from suffice.errors import FileFormatError, InvalidInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,15 @@ def load_model(path: Path, *, answering: bool = False) -> Any:
         msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
         raise FileFormatError(msg)
     return loaded
+
+
+def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
+    """Return a model that has a method, or say that its kind has not."""
+    if not hasattr(fitted, verb):
+        what = verb.strip("_")
+        msg = f"{path} holds the model {type(fitted).__name__}, which has no {what}: {cure}"
+        raise InvalidInputError(msg)
+    return fitted
 
 
 def load_moments(path: Path) -> Moments:

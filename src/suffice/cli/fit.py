@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         "suffice fit iris -o iris.suffice",
         "suffice fit iris --model qda --shrinkage 0.1 --prior uniform -o iris.suffice",
         "suffice fit all.moments --model nb -o nb.suffice",
+        "suffice fit penguins --model auto -o penguins.suffice",
         "suffice fit wine -m gaussian --shrinkage 0.2 --set target=sphere -o wine.suffice",
     ],
 )
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto.")
 @click.option("--shrinkage", metavar="SHARE", help="A number in [0, 1], oas, ledoit-wolf, auto.")
 @click.option("--prior", multiple=True, metavar="LABEL=P", help="uniform, or one for every class.")
-@click.option("--temperature", type=float, help="Of the posteriors: 1 is Bayes.")
+@click.option("--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto.")
 @click.option("--reject-cost", type=float, help="Cost of giving no label.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any setting, as JSON."
@@ -67,10 +68,11 @@ def command(
 ) -> None:
     """Fit a classifier and save it.
 
-    DATA may also be a moments file: then no row is read.
+    DATA may also be a moments file: then no row is read. What is left to "auto" is chosen by
+    cross-validation, which needs rows, in memory.
     """
     kind = models.KINDS[model]
-    dials = ("pooling", "shrinkage")
+    dials = ("pooling", "shrinkage", "temperature")
     given = {name: value for name, value in said.items() if value is not None}
     given |= {name: models.number_or_word(given[name]) for name in dials if name in given}
     given |= dict(map(models.setting, settings))
@@ -87,8 +89,9 @@ def _prepared(
     estimator: Any, data: Data, storage: str, terminal: Terminal
 ) -> tuple[Any, Callable[[], Any]]:
     """Return the classes and the way to fit: from sums where they suffice, else from rows."""
-    if hasattr(estimator, "fit_moments"):
+    if not models.needs_rows(estimator) or data.is_ours:
         fourth = getattr(estimator, "shrinkage", None) == "ledoit-wolf"
+        models.refuse_without_rows(estimator, data.name)
         moments = data.sums(terminal, storage=storage, fourth=fourth)
         return moments.classes, partial(estimator.fit_moments, moments)
     rows = data.rows()
@@ -106,8 +109,9 @@ def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
     rows = ""
     if hasattr(fitted, "moments_"):
         document["rows"] = int(fitted.moments_.counts.sum())
-        document["log_likelihood"] = fitted.log_likelihood()
         rows = f" to {document['rows']:,} rows"
+    if hasattr(fitted, "log_likelihood"):
+        document["log_likelihood"] = fitted.log_likelihood()
     terminal.done(
         document,
         f"{output}: {fitted} fitted{rows}, {len(fitted.classes_)} classes, "

@@ -38,14 +38,16 @@ def command(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
+    from suffice.cli.files import able
     from suffice.files import load
     from suffice.moments import Moments
 
     whole = load(total)
-    sums = whole if isinstance(whole, Moments) else whole.moments_
+    known = isinstance(whole, Moments)
+    sums = whole if known else able(whole, "moments_", total, "fit it again").moments_
     gone = [_sums(part, sums, target, terminal) for part in parts]
     rest = functools.reduce(operator.sub, gone, sums)
-    left: Any = rest if isinstance(whole, Moments) else whole.fit_moments(rest)
+    left: Any = rest if known else whole.fit_moments(rest)
     left.save(output)
     rows = [int(m.counts.sum()) for m in (sums, rest)]
     terminal.done(

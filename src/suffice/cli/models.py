@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import suffice
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +50,33 @@ KINDS: Mapping[str, Kind] = {
     "logistic": Kind("LogisticRegression"),
     "perceptron": Kind("Perceptron"),
 }
+
+
+def needs_rows(estimator: Any) -> bool:
+    """Return whether rows are needed to fit: to learn at all, or to choose what is left open."""
+    return not hasattr(estimator, "fit_moments") or bool(_left_open(estimator))
+
+
+def refuse_without_rows(estimator: Any, name: str) -> None:
+    """Raise if a model cannot be fitted from the sums that a file holds."""
+    if not hasattr(estimator, "fit_moments"):
+        msg = f"{name} holds sums, and {type(estimator).__name__} learns from rows: give the data"
+        raise InvalidInputError(msg)
+    settings = estimator.get_params()
+    left_open = [name for name in _left_open(estimator) if settings[name] == "auto"]
+    if left_open:
+        msg = (
+            f"{name} holds sums, and {left_open[0]} = 'auto' needs rows: give the data, or a value"
+        )
+        raise InvalidInputError(msg)
+
+
+def _left_open(estimator: Any) -> list[str]:
+    """Return the settings that are chosen by looking at rows."""
+    settings = estimator.get_params()
+    dials = [name for name in ("pooling", "shrinkage", "temperature") if name in settings]
+    open_dials = [name for name in dials if settings[name] == "auto"]
+    return open_dials + (["transform"] if isinstance(settings.get("transform"), str) else [])
 
 
 def number_or_word(text: str) -> Any:

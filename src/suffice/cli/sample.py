@@ -42,9 +42,11 @@ def command(
     A class is drawn from the priors, then a row from the density of the class.
     """
     from suffice.cli import tables
-    from suffice.cli.files import load_model
+    from suffice.cli.files import able, load_model
 
-    fitted = load_model(model, answering=True)
+    fitted = able(
+        load_model(model, answering=True), "sample", model, "fit a Gaussian one, such as lda"
+    )
     tables.write(_drawn(fitted, number, seed, label), output)
     if output is not None:
         terminal.done({"output": str(output), "rows": number}, f"{output}: {number:,} rows")
