@@ -172,7 +172,7 @@ class Scorer:
         return pl.DataFrame([*kept, *answers])
 
     def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
-        lacking = values_of(answers, answers.columns[1]).is_null()
+        lacking = values_of(answers, answers.columns[-1]).is_null()
         gaps = {}
         if lacking.any():
             gaps = {name: n for name, n in self._gaps(frame).items() if n}
