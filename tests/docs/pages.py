@@ -71,6 +71,8 @@ def run_command(command, expected, where):
     if "suffice" not in command.split("|")[-1] and "suffice" not in command:
         return
     code, printed, said = _called(command)
+    if "pip install 'suffice[" in said:  # an extra that is not installed here
+        return
     assert code == 0, f"{where}: {command}\n{said}"
     if expected.strip():
         options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

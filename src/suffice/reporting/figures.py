@@ -121,7 +121,7 @@ class Drawings:
             return ()
         from suffice.plots import mahalanobis_qq, real_against_synthetic
 
-        rows, shown = self.rows, self.telling[:4]
+        rows, shown = self.rows, self.telling[:3]
         synthetic: tuple[Block, ...] = ()
         if len(shown) > 1:
             synthetic = self._figure(

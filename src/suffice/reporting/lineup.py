@@ -23,7 +23,7 @@ COLUMNS: tuple[tuple[str, str, Style], ...] = (
     ("Brier", "brier", "loss"),
     ("calib. error", "calibration_error", "loss"),
     ("AUC", "auc", "loss"),
-    ("param- eters", "n_parameters", "count"),
+    ("size", "n_parameters", "count"),
     ("fit", "fit_seconds", "seconds"),
     ("p", "p_adjusted", "p"),
 )
@@ -57,7 +57,8 @@ def line_up(rows: Rows, sample: Rows, judgement: Judgement, figures: tuple[Block
         note=(
             "Every loss is of rows that were held out, its mean over folds; from and to bound the "
             "95 % interval of the error. p: corrected resampled t test of the error against the "
-            "first, adjusted by Holm's rule. Fit: seconds for one fold."
+            "first, adjusted by Holm's rule. Size: free parameters. "
+            "Fit: time for one fold."
         ),
         marked=(at,),
     )

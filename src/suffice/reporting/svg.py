@@ -17,6 +17,7 @@ DPI = 110
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _HEAD = re.compile(r"^.*?(?=<svg )", re.DOTALL)
+_PLACES = re.compile(r' (?:d|x|y)="[^"]*"')  # hundredths of a point are enough there
 _DIGITS = re.compile(r"(\d+\.\d\d)\d+")
 
 
@@ -44,9 +45,9 @@ def themed(text: str, key: str) -> str:
     from suffice.plots.style import LIGHT
 
     bare = _HEAD.sub("", _METADATA.sub("", _COMMENT.sub("", text)))
-    inks = {LIGHT.ink: "ink", LIGHT.soft: "soft", LIGHT.grid: "grid", LIGHT.ground: "ground"}
-    for colour, name in inks.items():
-        bare = re.sub(re.escape(colour), f"var(--figure-{name})", bare, flags=re.IGNORECASE)
+    for name in ("ink", "soft", "grid", "ground", "accent"):
+        colour = re.compile(getattr(LIGHT, name), re.IGNORECASE)
+        bare = colour.sub(f"var(--figure-{name})", bare)
     bare = re.sub(r'\bid="', f'id="{key}-', bare)
     bare = re.sub(r'href="#', f'href="#{key}-', bare)
     bare = bare.replace("url(#", f"url(#{key}-")
@@ -59,14 +60,16 @@ def _fitted(svg: str) -> str:
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     box = f'viewBox="0 0 {width:g} {height:g}" style="width:{width * 4 / 3:.0f}px"'
     sized = re.sub(r"<svg [^>]*>", f'<svg {spaces} {box} aria-hidden="true">', svg, count=1)
-    short = _DIGITS.sub(r"\1", sized)
+    short = _PLACES.sub(lambda match: _DIGITS.sub(r"\1", match[0]), sized)
     return re.sub(r"\s*\n\s*", "\n", short).strip()
 
 
 def _rasterise(figure: Any) -> None:
     """Turn large clouds of points into pixels; lines and letters stay sharp."""
-    for artist in figure.findobj(lambda a: hasattr(a, "get_offsets") or hasattr(a, "get_xdata")):
-        points = artist.get_offsets() if hasattr(artist, "get_offsets") else artist.get_xdata()
-        marked = hasattr(artist, "get_offsets") or artist.get_marker() not in ("None", "", None)
-        if marked and np.size(points) > 2 * MANY_POINTS:
-            artist.set_rasterized(True)
+    for axes in figure.axes:
+        for cloud in axes.collections:
+            if len(cloud.get_offsets()) > MANY_POINTS:
+                cloud.set_rasterized(True)
+        for line in axes.lines:
+            if line.get_marker() not in ("None", "", None) and len(line.get_xdata()) > MANY_POINTS:
+                line.set_rasterized(True)

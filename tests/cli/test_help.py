@@ -1,0 +1,77 @@
+"""The help of every command: one line each in the group, examples that run."""
+
+import importlib.util
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from suffice import datasets
+from suffice.cli.group import COMMANDS, suffice
+
+_HELPER = Path(__file__).parent.parent / "docs" / "pages.py"
+_SPEC = importlib.util.spec_from_file_location("pages", _HELPER)
+pages = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(pages)
+
+ELSEWHERE = ("tcp://", "~/", "postgresql://")  # what a test has not: clusters, homes, servers
+
+
+def command(name):
+    return suffice.get_command(None, name)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_in_the_group_is_the_first_of_the_command(name):
+    first = command(name).help.split("\n\n")[0].replace("\n", " ")
+    assert first == COMMANDS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_examples(name, ok):
+    text = ok(name, "--help")
+    assert "Examples:" in text
+    assert all(f"  {example}" in text for example in command(name).examples)
+    assert command(name).examples
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, ok):
+    """Make the files that the examples speak of."""
+    monkeypatch.chdir(tmp_path)
+    iris = datasets.load("iris").frame().with_row_index("customer")
+    iris = iris.with_columns(customer="c" + iris["customer"].cast(str))
+    for folder in ("site-a", "new", "data"):
+        (tmp_path / folder).mkdir()
+    rows = iris.drop("customer").rename({"species": "label"})
+    rows.write_parquet("site-a/1.parquet")
+    rows.rename({"label": "y"}).write_parquet("data/1.parquet")
+    rows.write_csv("rows.csv")
+    iris.drop("species").write_parquet("new/1.parquet")
+    iris.drop("species").write_csv("new.csv")
+    iris[:10].drop("customer").write_csv("withdrawn.csv")
+    sales = iris.with_columns(churned=pl.col("species") == "setosa").drop("species", "customer")
+    sales.write_parquet("sales.parquet")
+    ok("fit", "iris", "-o", "iris.suffice", "-q")
+    ok("fit", "iris", "-o", "model.suffice", "-q")
+    ok("summarize", "iris", "-o", "site-a.moments", "-q")
+    ok("summarize", "iris", "-o", "site-b.moments", "-q")
+    ok("merge", "site-a.moments", "site-b.moments", "-o", "all.moments", "-q")
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("report", "compare")])
+def test_the_examples_of_a_command_run(name, files):
+    for example in command(name).examples:
+        if not any(mark in example for mark in ELSEWHERE):
+            pages.run_command(example, "", f"suffice {name} --help")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_first_example_of_a_report_runs(files):
+    pages.run_command("suffice report iris --cv 3 -q", "", "suffice report --help")
+    assert Path("report-iris.html").stat().st_size > 100_000
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_examples_of_a_comparison_run(files):
+    pages.run_command("suffice compare wine --cv 3 -m lda -m qda", "", "suffice compare --help")
