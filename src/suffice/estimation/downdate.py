@@ -6,8 +6,10 @@ that would be left singular, or a recipe whose covariance is not linear in the s
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,30 +19,66 @@ from suffice.estimation.regularise import pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure, resolved_variances
 from suffice.estimation.tying import parse_tied
 from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
+from suffice.model.covariance import FullCovariance
+from suffice.model.readout import Joint
+from suffice.model.scoring import Scorer
+from suffice.model.tiles import usable_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.estimation.recipe import Recipe
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
+
+_NUMBERS = 1 << 15  # of a table that stays in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Removal:
     """What leaving each row out does to the sums."""
 
-    own: Floats  # z = x − μ of its own class  (n, d)
-    loss: Floats  # c: its class loses c z zᵀ  (n,)
+    truth: Codes  # class of the row  (n,)
+    loss: Floats  # c: its class loses c z zᵀ, z = x − μ  (n,)
     stretch: Floats  # x − μ without x = stretch · z  (n,)
     w: Floats  # weight of the row  (n,)
 
     @classmethod
-    def of(cls, rows: Floats, moments: Moments, truth: Codes, w: Floats) -> _Removal:
-        """Describe the removal of each of the rows, measured from the grand mean."""
+    def of(cls, moments: Moments, truth: Codes, w: Floats) -> _Removal:
+        """Describe the removal of each of the rows."""
         total = moments.weights[truth]
         left = np.where(total - w > 1e-12 * total, total - w, np.nan)
         # c = w w_k / (w_k − w),  x − μ_k' = (w_k / (w_k − w)) (x − μ_k)
-        own = rows - moments.centred_means[truth]
-        return cls(own, w * total / left, total / left, w)
+        return cls(truth, w * total / left, total / left, w)
+
+    def at(self, rows: slice) -> _Removal:
+        """Return the removal of some of the rows."""
+        return _Removal(self.truth[rows], self.loss[rows], self.stretch[rows], self.w[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sums:
+    """Scatters of groups of tied classes, as the recipe pools them."""
+
+    recipe: Recipe
+    moments: Moments
+    group_of: Codes  # (K,)
+    groups: GroupScatter
+
+    def members(self, g: int) -> Codes:
+        """Return the classes of group g."""
+        return np.flatnonzero(self.group_of == g)
+
+    def lost(self, g: int, truth: Codes) -> Floats:
+        """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
+        return np.where(self.group_of[truth] == g, 1.0, self.recipe.dials.pooling)
+
+    def divisors(self, g: int, removal: _Removal) -> Floats:
+        """Return what group g's scatter is divided by once each row is left out, (n,)."""
+        means = self.groups.n_means[g] if self.recipe.dials.divisor == "unbiased" else 0.0
+        weight = self.groups.weights[g]
+        divisor = weight - self.lost(g, removal.truth) * removal.w - means
+        return np.where(divisor > 1e-12 * weight, divisor, np.nan)
 
 
 def downdated_scores(
@@ -48,110 +86,155 @@ def downdated_scores(
 ) -> Floats:
     """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none."""
     scores = np.full((len(x), moments.n_classes), np.nan)
-    plain = isinstance(recipe.dials.shrinkage, FixedIntensity)
-    gamma = recipe.dials.shrinkage.gamma if plain else None  # type: ignore[attr-defined]
+    shrinkage: Any = recipe.dials.shrinkage
+    gamma = shrinkage.gamma if isinstance(shrinkage, FixedIntensity) else None
+    group_of = parse_tied(recipe.tied, moments.classes)
+    removal = _Removal.of(moments, truth, w)
     if isinstance(recipe.structure, FullStructure) and gamma == 0:
-        write = _full
+        groups = pooled_groups(full_groups(moments, group_of), recipe.dials.pooling)
+        _full(_Sums(recipe, moments, group_of, groups), x, removal, scores)
     elif isinstance(recipe.structure, DiagonalStructure) and (
         gamma == 0 or recipe.dials.target == "diagonal"
     ):
-        write = _diagonal
-    else:
-        return scores
-    group_of = parse_tied(recipe.tied, moments.classes)
-    rows = x - moments.grand_mean
-    removal = _Removal.of(rows, moments, truth, w)
-    write(recipe, moments, group_of, rows, truth, removal, scores)
+        groups = pooled_groups(diagonal_groups(moments, group_of), recipe.dials.pooling)
+        _diagonal(_Sums(recipe, moments, group_of, groups), x, removal, scores)
     return scores
 
 
-def _divisors(recipe: Recipe, groups: GroupScatter, g: int, lost: Floats, w: Floats) -> Floats:
-    """Return what group g's scatter is divided by once rows of weight w are left out, (n,)."""
-    means = groups.n_means[g] if recipe.dials.divisor == "unbiased" else 0.0
-    divisor: Floats = groups.weights[g] - lost * w - means
-    return np.where(divisor > 1e-12 * groups.weights[g], divisor, np.nan)
+def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
+    metrics = _metrics(sums)
+    losers = [_Loser.of(sums, g, metric) for g, metric in enumerate(metrics) if metric is not None]
+    # where a group loses its own rows only, each class needs one metric, that of its group
+    alone = sums.recipe.dials.pooling == 0 or len(metrics) == 1
+    if alone:
+        squares = _squares(sums.moments, x, [metrics[g] for g in sums.group_of])
+        _in_blocks(partial(_rank_one, sums, losers), (squares, scores), removal)
+        return
+    for loser in losers:
+        squares = _squares(sums.moments, x, [loser.metric] * sums.moments.n_classes)
+        _in_blocks(partial(_rank_one, sums, [loser]), (squares, scores), removal)
 
 
-def _lost(recipe: Recipe, group_of: Codes, g: int, truth: Codes) -> Floats:
-    """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ."""
-    return np.where(group_of[truth] == g, 1.0, recipe.dials.pooling)
-
-
-def _full(
-    recipe: Recipe,
-    moments: Moments,
-    group_of: Codes,
-    rows: Floats,
-    truth: Codes,
-    removal: _Removal,
-    scores: Floats,
-) -> None:
-    groups = pooled_groups(full_groups(moments, group_of), recipe.dials.pooling)
-    sigmas = groups.divided(recipe.dials.divisor)
+def _metrics(sums: _Sums) -> list[FullCovariance | None]:
+    """Return the scatter of each group, factored; None where it is singular."""
+    sigmas = sums.groups.divided(sums.recipe.dials.divisor)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    regular = np.all(resolved_variances(variances, moments, group_of) > 0, axis=1)
-    for g, scatter in enumerate(groups.scatters):
-        factor = scaled_cholesky(scatter) if regular[g] else None
-        if factor is not None:
-            lost = _lost(recipe, group_of, g, truth)
-            divisor = _divisors(recipe, groups, g, lost, removal.w)
-            members = np.flatnonzero(group_of == g)
-            whitened = rows @ (whitening := inverse_lower(factor)).T
-            means = moments.centred_means @ whitening.T
-            log_det = 2 * np.log(np.diagonal(factor)).sum()
-            log_dets, distances = _rank_one(whitened, means, members, truth, removal, lost)
-            constant = log_det + log_dets - rows.shape[1] * np.log(divisor)
-            scores[:, members] = -0.5 * (constant[:, None] + divisor[:, None] * distances)
+    resolved = resolved_variances(variances, sums.moments, sums.group_of)
+    regular = np.all(resolved > 0, axis=1)
+    factors = [
+        scaled_cholesky(scatter) if fine else None
+        for scatter, fine in zip(sums.groups.scatters, regular, strict=True)
+    ]
+    return [None if f is None else FullCovariance(f, inverse_lower(f)) for f in factors]
+
+
+def _squares(moments: Moments, x: Floats, metrics: list[FullCovariance | None]) -> Floats:
+    """Return |x − μ_k|² in the metric of each class, (n, K); NaN where it has none."""
+    known = np.array([k for k, metric in enumerate(metrics) if metric is not None], np.intp)
+    squares = np.full((len(x), len(metrics)), np.nan)
+    if len(known):
+        means, zeros = moments.centred_means[known], np.zeros(len(known))
+        covariances: list[Any] = [metrics[k] for k in known]
+        scorer = Scorer.of(zeros, means, covariances, origin=moments.grand_mean)
+        squares[:, known] = -2 * scorer.score(x, Joint())
+    return squares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loser:
+    """A group whose scatter A loses a part of every row that is left out."""
+
+    g: int
+    metric: FullCovariance  # A
+    members: Codes  # its classes  (m,)
+    gaps: Floats  # |μ_j − μ_k|² of every class j and each member k  (K, m)
+
+    @classmethod
+    def of(cls, sums: _Sums, g: int, metric: FullCovariance) -> _Loser:
+        """Return group g and the distances between means in its metric."""
+        means, members = metric.whiten(sums.moments.centred_means), sums.members(g)
+        gaps = np.square(means[:, None] - means[members]).sum(2)
+        return cls(g, metric, members, gaps)
 
 
 def _rank_one(
-    z: Floats, means: Floats, members: Codes, truth: Codes, removal: _Removal, lost: Floats
-) -> tuple[Floats, Floats]:
-    """Return the change of log|A| (n,) and uᵀ A'⁻¹ u of each member (n, m), A' = A − c y yᵀ.
-
-    Everything is whitened by A: z the rows, v the part y of each row about its own class, u the
-    row about each class, without itself.
-    """
-    first = means[members[0]]
-    z0, means0 = z - first, means[members] - first
-    # |u_k|² = |z − m_k|², expanded about the first member of the group
-    distances = np.einsum("nd,nd->n", z0, z0)[:, None] - 2 * (z0 @ means0.T)
-    distances += np.square(means0).sum(1)
-    log_dets = np.zeros(len(z))
-    rows = np.flatnonzero(lost)
-    v, c, t = z[rows] - means[truth[rows]], (lost * removal.loss)[rows], removal.stretch[rows]
-    a = np.einsum("nd,nd->n", v, v)
-    # |A'| = |A| (1 − c a),  a = vᵀ v
-    left = 1 - c * a
-    left = np.where(left > rank_tolerance(z.shape[1]), left, np.nan)
-    log_dets[rows] = np.log(left)
-    across = np.einsum("nd,nd->n", v, z0[rows])[:, None] - v @ means0.T
-    near = truth[rows][:, None] == members
-    across = np.where(near, (t * a)[:, None], across)
-    inside = np.where(near, (t**2 * a)[:, None], distances[rows])
-    # uᵀ A'⁻¹ u = |u|² + c (uᵀ v)² / (1 − c a)
-    distances[rows] = inside + (c / left)[:, None] * across**2
-    return log_dets, distances
-
-
-def _diagonal(
-    recipe: Recipe,
-    moments: Moments,
-    group_of: Codes,
-    rows: Floats,
-    truth: Codes,
-    removal: _Removal,
-    scores: Floats,
+    sums: _Sums, losers: list[_Loser], squares: Floats, scores: Floats, removal: _Removal
 ) -> None:
-    groups = pooled_groups(diagonal_groups(moments, group_of), recipe.dials.pooling)
-    for g, squares in enumerate(groups.scatters):
-        lost = _lost(recipe, group_of, g, truth)
-        divisor = _divisors(recipe, groups, g, lost, removal.w)
-        left = squares - (lost * removal.loss)[:, None] * removal.own**2
-        left = np.where(left > rank_tolerance(1) * squares, left, np.nan)
-        variances = left / divisor[:, None]
-        constant = np.log(variances).sum(1)
-        for k in np.flatnonzero(group_of == g):
-            u = rows - moments.centred_means[k]
-            u = np.where((truth == k)[:, None], removal.stretch[:, None] * removal.own, u)
-            scores[:, k] = -0.5 * (constant + (u**2 / variances).sum(1))
+    """Write the scores of the classes of some groups."""
+    own = squares[np.arange(len(scores)), removal.truth]
+    for loser in losers:
+        _write(sums, loser, squares[:, loser.members], own, scores, removal)
+
+
+def _write(
+    sums: _Sums,
+    loser: _Loser,
+    inside: Floats,
+    own_squares: Floats,
+    scores: Floats,
+    removal: _Removal,
+) -> None:
+    """Write the scores of a group's classes, whose scatter A becomes A' = A − c v vᵀ.
+
+    v is the row about its own class, u about each class of the group, without itself.
+    """
+    metric, members = loser.metric, loser.members
+    lost = sums.lost(loser.g, removal.truth)
+    c, t = lost * removal.loss, removal.stretch
+    # |A'| = |A| (1 − c a),  a = vᵀ A⁻¹ v
+    a = np.where(lost > 0, own_squares, 0.0)
+    left = 1 - c * a
+    left = np.where(left > rank_tolerance(metric.n_features), left, np.nan)
+    # uᵀ A⁻¹ v = ½ (|u|² + |v|² − |u − v|²)
+    across = 0.5 * (inside + a[:, None] - loser.gaps[removal.truth])
+    own = np.searchsorted(members, removal.truth) % len(members)
+    mine = np.flatnonzero(members[own] == removal.truth)
+    inside[mine, own[mine]] = (t**2 * a)[mine]
+    across[mine, own[mine]] = (t * a)[mine]
+    # uᵀ A'⁻¹ u = |u|² + c (uᵀ A⁻¹ v)² / (1 − c a)
+    distances = inside + (c / left)[:, None] * across**2
+    divisor = sums.divisors(loser.g, removal)
+    constant = metric.log_det + np.log(left) - metric.n_features * np.log(divisor)
+    scores[:, members] = -0.5 * (constant[:, None] + divisor[:, None] * distances)
+
+
+def _diagonal(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
+    for g, squares in enumerate(sums.groups.scatters):
+        _in_blocks(partial(_each_feature, sums, g, squares), (x, scores), removal)
+
+
+def _each_feature(
+    sums: _Sums, g: int, squares: Floats, x: Floats, scores: Floats, removal: _Removal
+) -> None:
+    """Write the scores of group g's classes, each feature's sum of squares less the row's."""
+    rows, means = x - sums.moments.grand_mean, sums.moments.centred_means
+    own, lost = rows - means[removal.truth], sums.lost(g, removal.truth)
+    left = squares - (lost * removal.loss)[:, None] * own**2
+    left = np.where(left > rank_tolerance(1) * squares, left, np.nan)
+    variances = left / sums.divisors(g, removal)[:, None]
+    constant = np.log(variances).sum(1)
+    for k in sums.members(g):
+        mine = (removal.truth == k)[:, None]
+        u = np.where(mine, removal.stretch[:, None] * own, rows - means[k])
+        scores[:, k] = -0.5 * (constant + (u**2 / variances).sum(1))
+
+
+def _in_blocks(
+    write: Callable[[Floats, Floats, _Removal], None],
+    tables: tuple[Floats, Floats],
+    removal: _Removal,
+) -> None:
+    """Call ``write`` with a block of rows at a time, of a size that stays in cache."""
+    read, written = tables
+    size = max(_NUMBERS // max(read.shape[1], 1), 256)
+    blocks = [slice(lo, lo + size) for lo in range(0, len(read), size)]
+
+    def run(rows: slice) -> None:
+        write(read[rows], written[rows], removal.at(rows))
+
+    if len(blocks) < 4:
+        for rows in blocks:
+            run(rows)
+        return
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        list(pool.map(run, blocks))

@@ -8,6 +8,7 @@ covariances are estimated again from the moments without the row.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from suffice.estimation.downdate import downdated_scores
 from suffice.estimation.priors import parse_priors
 from suffice.evaluation.losses import RowLosses
 from suffice.model.readout import LogPosterior
+from suffice.model.tiles import usable_cores
 from suffice.moments import Moments
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_matrix, as_weights
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
     from suffice.moments.rows import Matrix
     from suffice.typing import Codes, Floats, Labels
+
+
+_NUMBERS = 1 << 15  # of a table that stays in cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +111,19 @@ def leave_one_out(
     moments = Moments.of(x, labels, weight, storage=storage, fourth=recipe.needs_fourth)
     truth = np.searchsorted(moments.classes, labels)
     scores = left_out_scores(recipe, moments, x, truth, weight, refit_priors=refit_priors)
-    log_posterior = LogPosterior(_temperature(estimator)).read(scores)
-    return LeaveOneOut(moments.classes, log_posterior, truth, weight, refit_priors)
+    _read(LogPosterior(_temperature(estimator)), scores)
+    return LeaveOneOut(moments.classes, scores, truth, weight, refit_priors)
+
+
+def _read(readout: LogPosterior, scores: Floats) -> None:
+    """Write log-posteriors over the scores, in blocks that stay in cache."""
+    size = max(_NUMBERS // scores.shape[1], 256)
+
+    def run(lo: int) -> None:
+        scores[lo : lo + size] = readout.read(scores[lo : lo + size])
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        list(pool.map(run, range(0, len(scores), size)))
 
 
 def _temperature(estimator: Any) -> float:
@@ -127,9 +143,10 @@ def left_out_scores(
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
     w = np.ones(len(x)) if weight is None else weight
-    densities = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
-    scores = densities + _log_priors(recipe, moments, truth, w, refit=refit_priors)
-    for i in np.flatnonzero(np.isnan(densities).any(1)):
+    scores = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
+    unknown = np.flatnonzero(np.isnan(scores.sum(1)))
+    _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
+    for i in unknown:
         scores[i] = _refitted(recipe, moments, x[i], int(truth[i]), w[i], refit=refit_priors)
     return scores
 
@@ -153,18 +170,24 @@ def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:
     return np.where(rest.weights > 0, priors, 0.0)
 
 
-def _log_priors(
-    recipe: Recipe, moments: Moments, truth: Codes, w: Floats, *, refit: bool
-) -> Floats:
-    weights = np.repeat(moments.weights[None], len(truth), axis=0)
-    if refit:
-        rows = np.arange(len(truth))
-        weights[rows, truth] = np.maximum(weights[rows, truth] - w, 0.0)
-    if refit and recipe.priors is None:
-        priors = weights / (moments.total_weight - w)[:, None]
-    elif refit and hasattr(recipe.priors, "of"):  # learnt, with imagined rows
-        priors = np.stack([parse_priors(recipe.priors, moments.classes, row) for row in weights])
-    else:
-        priors = np.broadcast_to(_fixed(recipe, moments, moments), weights.shape)
+def _add_log_priors(
+    scores: Floats, recipe: Recipe, moments: Moments, truth: Codes, w: Floats, *, refit: bool
+) -> None:
+    """Add log π_k to the scores of every row, up to a term common to all classes."""
     with np.errstate(divide="ignore"):
-        return np.log(priors)
+        if refit and hasattr(recipe.priors, "of"):  # learnt, with imagined rows
+            scores += np.log(_smoothed(recipe, moments, truth, w))
+        elif refit and recipe.priors is None:
+            # π_k ∝ w_k, less the row's weight for its own class
+            rows, total = np.arange(len(truth)), moments.weights[truth]
+            scores += np.log(moments.weights)
+            scores[rows, truth] += np.log(np.maximum(total - w, 0.0) / total)
+        else:
+            scores += np.log(_fixed(recipe, moments, moments))
+
+
+def _smoothed(recipe: Recipe, moments: Moments, truth: Codes, w: Floats) -> Floats:
+    weights = np.repeat(moments.weights[None], len(truth), axis=0)
+    rows = np.arange(len(truth))
+    weights[rows, truth] = np.maximum(weights[rows, truth] - w, 0.0)
+    return np.stack([parse_priors(recipe.priors, moments.classes, row) for row in weights])
