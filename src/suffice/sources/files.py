@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,9 +48,11 @@ class FileSource:
         cls, paths: Sequence[Path | str], reading: Reading, label: str, target: str | None = None
     ) -> FileSource:
         """Return the source of these files, after checking that their columns agree."""
-        files = tuple(_opened(path, reading) for path in paths)
+        first = _opened(paths[0], reading)
+        others = (_without_rows(_opened(path, reading, first=False)) for path in paths[1:])
+        files = (first, *others)
         for other in files[1:]:
-            _refuse_other_columns(files[0], other)
+            _refuse_other_columns(first, other)
         return cls(label, files, target)
 
     @property
@@ -93,12 +95,19 @@ def paths_of(text: str) -> Sequence[Path | str]:
     return found
 
 
-def _opened(path: Path | str, reading: Reading) -> File:
+def _opened(path: Path | str, reading: Reading, *, first: bool = True) -> File:
+    """Return a file after a look at its first rows; of later files the types may be enough."""
     kind = format_of(path)
     if isinstance(path, Path):
         _refuse_nothing(path)
     with reading_of(str(path)):
-        return File(path, kind, kind.open(path, reading))
+        return File(path, kind, kind.open(path, reading, types_only=not first))
+
+
+def _without_rows(file: File) -> File:
+    """Return the file without its first rows, which many files together might not afford."""
+    table: Any = file.table
+    return replace(file, table=replace(table, sample=table.sample.clear()))
 
 
 def _refuse_nothing(path: Path) -> None:

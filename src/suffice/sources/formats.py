@@ -33,8 +33,8 @@ class Table(Protocol):
 class Format(Protocol):
     """A kind of file."""
 
-    def open(self, path: Path | str, reading: Reading) -> Table:
-        """Return the table of a file, after a look at its first rows."""
+    def open(self, path: Path | str, reading: Reading, *, types_only: bool = False) -> Table:
+        """Return the table of a file, after a look at its first rows, or at its types if told."""
         ...
 
     def n_rows(self, path: Path | str) -> int | None:
@@ -48,7 +48,13 @@ class Delimited:
 
     separator: str | None = None
 
-    def open(self, path: Path | str, reading: Reading) -> TextTable:
+    def open(
+        self,
+        path: Path | str,
+        reading: Reading,
+        *,
+        types_only: bool = False,  # noqa: ARG002
+    ) -> TextTable:
         """Return the table of a file, after a look at its first lines."""
         head = _first_lines(path) if isinstance(path, str) else head_of(path)
         return TextTable.of(head, path, reading, str(path), self.separator)
@@ -79,10 +85,17 @@ class Typed:
     scanner: Callable[..., pl.LazyFrame]
     counted: bool
 
-    def open(self, path: Path | str, reading: Reading) -> TypedTable:  # noqa: ARG002
+    def open(
+        self,
+        path: Path | str,
+        reading: Reading,  # noqa: ARG002
+        *,
+        types_only: bool = False,
+    ) -> TypedTable:
         """Return the table of a file."""
+        n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path), lambda: unreadable_part(path)):
-            sample = self._scan(path).head(SAMPLE_ROWS).collect()
+            sample = self._scan(path).head(n_rows).collect()
         return TypedTable(str(path), sample, self._scan)
 
     def n_rows(self, path: Path | str) -> int | None:
@@ -122,7 +135,14 @@ class JsonTable:
 class JsonLines:
     """One JSON object a line."""
 
-    def open(self, path: Any, reading: Reading, label: str = "") -> JsonTable:  # noqa: ARG002
+    def open(
+        self,
+        path: Any,
+        reading: Reading,  # noqa: ARG002
+        label: str = "",
+        *,
+        types_only: bool = False,  # noqa: ARG002
+    ) -> JsonTable:
         """Return the table of a file, typed by its first rows."""
         label = label or str(path)
         with reading_of(label):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, wait
+from contextlib import suppress
+from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -39,3 +41,41 @@ def each_interruptibly(items: Iterable[Result]) -> Iterator[Result]:
     end = object()
     while (item := interruptibly(lambda: next(rest, end))) is not end:
         yield item  # type: ignore[misc]
+
+
+def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
+    """Yield items while a thread of its own already fetches the next."""
+    slot: Queue[tuple[Result | None, BaseException | None]] = Queue(1)
+    stopped = threading.Event()
+
+    def put(item: Result | None, error: BaseException | None = None) -> None:
+        while not stopped.is_set():
+            with suppress(Full):
+                slot.put((item, error), timeout=_TICK)
+                return
+
+    def fetch() -> None:
+        try:
+            for item in items:
+                put(item)
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(None, error)
+
+    threading.Thread(target=fetch, daemon=True).start()
+    try:
+        while (item := _taken(slot)) is not None:
+            yield item
+    finally:
+        stopped.set()
+
+
+def _taken(slot: Queue[tuple[Result | None, BaseException | None]]) -> Result | None:
+    while True:
+        with suppress(Empty):
+            item, error = slot.get(timeout=_TICK)
+            if error is not None:
+                raise error
+            return item

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from suffice.sources.failures import reading_of
-from suffice.sources.interrupts import each_interruptibly
+from suffice.sources.files import FileSource
+from suffice.sources.interrupts import each_interruptibly, fetched_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a source in the reader's own batches, in order."""
-    for scan in source.scans(roles.columns(source.sample)):
-        yield from frames_of_scan(scan)
+    """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
+    scans = source.scans(roles.columns(source.sample))
+    frames = (frame for scan in scans for frame in frames_of_scan(scan))
+    return fetched_ahead(frames) if isinstance(source, FileSource) else frames
 
 
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:

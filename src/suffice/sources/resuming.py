@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import CheckpointError
+from suffice.sources.interrupts import fetched_ahead
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.summed import Summed, running_sums
 
@@ -28,7 +29,7 @@ def summed_with_checkpoint(
     """Return the sums of files, those that the checkpoint already counts not read again."""
     n_rows = source.n_rows if progress else None
     reader = _Reader(source, roles, checkpoint)
-    totals = running_sums(reader.frames(), roles, checkpoint.summed, **options)
+    totals = running_sums(fetched_ahead(reader.frames()), roles, checkpoint.summed, **options)
     try:
         for total in totals:
             checkpoint.note(total, reader.counted(total.n_rows))
@@ -68,7 +69,7 @@ class _Reader:
     def counted(self, n_rows: int) -> dict[str, tuple[int, bool]]:
         """Return rows and doneness of each file, once so many rows in all are in the sums."""
         counted, left = {}, n_rows - self._before
-        for path, read in self._read.items():
+        for path, read in list(self._read.items()):
             rows = min(read, left)
             left -= rows
             if rows or path in self._finished:

@@ -33,6 +33,11 @@ class Engine:
 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     """Return the few rows that answer a query."""
+    engine = engine_of(backend)
+    if engine.batches is not None:
+        # Ibis would open a cursor, for which PostgreSQL takes one processor only
+        empty = pl.DataFrame(query.schema().to_pyarrow().empty_table())
+        return pl.concat([empty, *engine.batches(backend, query, 1 << 20)])
     with _quietly():
         return pl.DataFrame(backend.to_pyarrow(query))
 
