@@ -6,12 +6,14 @@ from suffice.discriminative.descent import Stopping
 from suffice.discriminative.gradient import GradientDescent, safe_rate
 from suffice.discriminative.logistic import suitable_solver
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.quasi_newton import QuasiNewton
+from suffice.discriminative.quasi_newton import QuasiNewton, SampledNewton
 from suffice.discriminative.start import Lda, Random, Zero
 from suffice.discriminative.stochastic import StochasticDescent
+from suffice.discriminative.warnings import SeparationWarning
 from suffice.errors import InvalidInputError
+from suffice.estimators.logistic import LogisticRegression
 
-EXACT = [Newton(), QuasiNewton(), GradientDescent()]
+EXACT = [Newton(), QuasiNewton(), SampledNewton(), GradientDescent()]
 name = lambda value: type(value).__name__  # noqa: E731
 
 
@@ -146,7 +148,8 @@ def test_many_rows_of_many_classes_are_solved_on_compiled_sums(
     ("n", "d", "n_classes", "solver"),
     [
         (200, 3, 2, Newton),
-        (9000, 60, 2, Newton),
+        (9000, 60, 2, SampledNewton),
+        (90_000, 6, 4, Newton),
         (9000, 60, 6, QuasiNewton),
         (60, 900, 3, QuasiNewton),
     ],
@@ -155,6 +158,32 @@ def test_the_solver_suits_the_size(n, d, n_classes, solver, problem):
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=(n, d)), rng.integers(0, n_classes, n)
     assert isinstance(suitable_solver(problem(x, codes, l2=1.0)), solver)
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_a_sample_leads_newton_to_the_same_minimum_and_hessian(
+    rows_and_codes, problem, monkeypatch, record
+):
+    x, codes = rows_and_codes(20_000, 6, 2)
+    monkeypatch.setattr(rows_module, "SMALL", 0)
+    task = problem(x, codes, l2=0.5)
+    best = Newton().solve(task, Lda().phi(task), Newton.default)
+    found = SampledNewton().solve(task, Lda().phi(task), Newton.default, record=record)
+    assert found.converged
+    np.testing.assert_allclose(found.point.phi, best.point.phi, rtol=1e-9)
+    np.testing.assert_allclose(found.point.hessian, best.point.hessian, rtol=1e-5)
+    assert len(found.trace.losses) == found.n_iter + 1
+    assert len(found.trace.phi) == (found.n_iter + 1 if record else 0)
+    assert (np.diff(found.trace.losses) <= 1e-9).all()
+
+
+def test_many_rows_of_separated_classes_are_told():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60_000, 9))
+    y = x[:, 2] > 0.3
+    with pytest.warns(SeparationWarning, match="separated"):
+        fit = LogisticRegression(l2=0).fit(x, y)
+    assert fit.separation_.features.tolist() == [2]
 
 
 def test_a_start_without_a_finite_loss_is_refused(rows_and_codes, problem):

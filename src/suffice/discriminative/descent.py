@@ -67,6 +67,15 @@ class Trace:
     gradient_norms: Floats  # (T,)
     step_sizes: Floats  # (T,)
 
+    def then(self, other: Trace) -> Trace:
+        """Return what was gone through in this descent and, from its end, in another."""
+        return Trace(
+            np.concatenate([self.phi, other.phi[1:]]),
+            np.concatenate([self.losses, other.losses[1:]]),
+            np.concatenate([self.gradient_norms, other.gradient_norms[1:]]),
+            np.concatenate([self.step_sizes, other.step_sizes[1:]]),
+        )
+
     @property
     def rises(self) -> int:
         """Number of steps that made the loss larger, beyond rounding."""

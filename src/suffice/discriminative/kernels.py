@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from suffice.model.softmax_kernels import exp_negative
 from suffice.moments.kernels import LANES, STRIDE, add_gram
 
 _FAST = {"contract", "reassoc", "nsz"}
+_FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite number
 
 
 @njit(nogil=True, cache=True)
@@ -47,23 +49,50 @@ def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any) -> float:
+def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any, top: Any, total: Any) -> float:
     """Write p_k to ``p``, the residual w (p_k − t_k) over ``a``; return Σ −w log p(y | x)."""
-    loss = 0.0
+    # the score of the first class is 0
     for r in range(n):
-        top = 0.0
-        for k in range(len(a)):
-            top = max(top, a[k, r])
-        # the score of the first class is 0
-        total = math.exp(-top)
-        own = a[codes[r] - 1, r] if codes[r] else 0.0
-        for k in range(len(a)):
-            p[k, r] = math.exp(a[k, r] - top)
-            total += p[k, r]
-        loss += w[r] * (math.log(total) + (top - own))
-        for k in range(len(a)):
-            p[k, r] /= total
-            a[k, r] = w[r] * (p[k, r] - 1.0 if k + 1 == codes[r] else p[k, r])
+        top[r] = max(a[0, r], 0.0)
+    for k in range(1, len(a)):
+        for r in range(n):
+            top[r] = max(top[r], a[k, r])
+    for r in range(n):
+        total[r] = exp_negative(-top[r])
+    for k in range(len(a)):
+        for r in range(n):
+            p[k, r] = exp_negative(a[k, r] - top[r])
+            total[r] += p[k, r]
+    loss: float = lost(a, codes, w, n, top, total)
+    for r in range(n):
+        total[r] = 1.0 / total[r]
+    for k in range(len(a)):
+        for r in range(n):
+            p[k, r] *= total[r]
+            a[k, r] = w[r] * p[k, r]
+    for r in range(n):
+        if codes[r]:
+            a[codes[r] - 1, r] = w[r] * (p[codes[r] - 1, r] - 1.0)
+    return loss
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
+    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), the sum over k being ``total``."""
+    loss = 0.0
+    for first in range(0, n, _FACTORS):
+        last, product, equal = min(first + _FACTORS, n), 1.0, True
+        for r in range(first, last):
+            own = a[codes[r] - 1, r] if codes[r] else 0.0
+            loss += w[r] * (top[r] - own)
+            product *= total[r]
+            equal &= w[r] == w[first]
+        if equal:
+            # Σ log t = log Π t, every t between 1 and K
+            loss += w[first] * math.log(product)
+        else:
+            for r in range(first, last):
+                loss += w[r] * math.log(total[r])
     return loss
 
 
@@ -117,6 +146,7 @@ def chunk_sums(
     padded = (n_terms + 3) // 4 * 4
     z, vz = np.zeros((padded, STRIDE)), np.zeros((padded if len(blocks) else 0, STRIDE))
     a, p, w = np.zeros((n_scores, STRIDE)), np.zeros((n_scores, STRIDE)), np.ones(STRIDE)
+    top, total = np.empty(STRIDE), np.empty(STRIDE)
     loss = 0.0
     for first in range(lo, hi, LANES):
         n = min(LANES, hi - first)
@@ -124,7 +154,7 @@ def chunk_sums(
         if len(weight):
             w[:n] = weight[first : first + n]
         add_scores(phi, z, lanes, a)
-        loss += to_probabilities(a, codes[first : first + n], w, n, p)
+        loss += to_probabilities(a, codes[first : first + n], w, n, p, top, total)
         a[:, n:lanes] = 0.0
         add_gradient(a, z, lanes, gradient)
         if len(blocks):

@@ -13,7 +13,7 @@ from suffice.discriminative.newton import Newton
 from suffice.discriminative.objective import CurvedPoint, Objective
 from suffice.discriminative.path import Path
 from suffice.discriminative.problem import Problem
-from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton
+from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
 from suffice.discriminative.rows import PlainRows
 from suffice.discriminative.separation import find_separation
 from suffice.discriminative.start import Lda
@@ -107,13 +107,16 @@ def fit_logistic(
 def suitable_solver(problem: Problem) -> Solver:
     """Return Newton where Hessians are affordable, otherwise quasi-Newton.
 
-    A Hessian costs about (C + 1) D / 8 times a gradient; for two classes the register-blocked
-    product makes that cheap, and Newton needs the fewest passes.
+    A Hessian costs about (C + 1) D / 8 times a gradient; of many rows in two classes, one
+    Hessian is computed, near the end.
     """
     c, d = problem.objective.shape
     few = isinstance(problem.objective.rows, PlainRows)
-    affordable = few or c == 1 or (c + 1) * d <= _CHEAP_CURVATURE
-    return Newton() if affordable and c * d <= WIDEST_HESSIAN else QuasiNewton()
+    if c * d > WIDEST_HESSIAN:
+        return QuasiNewton()
+    if few or (c > 1 and (c + 1) * d <= _CHEAP_CURVATURE):
+        return Newton()
+    return SampledNewton() if c == 1 else QuasiNewton()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from suffice.discriminative.problem import Problem
     from suffice.typing import Floats
 
-_SAMPLE_SHARE = 8  # one row in so many
+_SAMPLE_SHARE = 16  # one row in so many
 _ROWS_PER_PARAMETER = 20
-_SAMPLE_STEPS = 3
+_SAMPLE_STEPS = 2
 
 
 class Metric(Protocol):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from suffice.discriminative.descent import Solution, Step, Stopping, follow, low_enough
 from suffice.discriminative.metric import bound_metric, pilot
+from suffice.discriminative.newton import Newton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from suffice.discriminative.metric import Metric
-    from suffice.discriminative.objective import Objective, Point
+    from suffice.discriminative.objective import CurvedPoint, Objective, Point
     from suffice.discriminative.problem import Problem
     from suffice.typing import Floats
 
@@ -50,6 +51,29 @@ class QuasiNewton:
             metric = bound_metric(problem)
         steps = quasi_newton_steps(objective, start, metric)
         return follow(steps, objective, stopping, record=record)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledNewton:
+    """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough.
+
+    The last step is Newton's, with the Hessian of all rows.
+
+    References
+    ----------
+    Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995.
+    """
+
+    default: ClassVar[Stopping] = Newton.default
+
+    def solve(
+        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+    ) -> Solution[CurvedPoint]:
+        """Return the minimum of the problem's objective."""
+        near = QuasiNewton().solve(problem, start, stopping, record=record)
+        there = Newton().solve(problem, near.point.phi, stopping, record=record)
+        trace = near.trace.then(there.trace)
+        return replace(there, n_iter=near.n_iter + there.n_iter, trace=trace)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

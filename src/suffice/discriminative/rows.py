@@ -182,8 +182,10 @@ class StreamedRows:
 
     def sums(self, phi: Floats) -> tuple[float, Floats]:
         """Return −log-likelihood and its gradient (C, 1 + d)."""
-        loss, gradient, _ = self._summed(phi, 0)
-        return loss, gradient
+        if len(phi) > 1 or not self.x.flags.c_contiguous:
+            loss, gradient, _ = self._summed(phi, 0)
+            return loss, gradient
+        return self._row_by_row(phi)
 
     def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
         """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
@@ -212,18 +214,31 @@ class StreamedRows:
         """Yield all rows in order, some thousands at a time."""
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.n_rows))
 
+    def _row_by_row(self, phi: Floats) -> tuple[float, Floats]:
+        """Return −log-likelihood and gradient of two classes, chunks added in order."""
+        from suffice.discriminative.row_kernels import chunk_gradient
+
+        def one(lo: int, hi: int) -> tuple[float, Floats]:
+            gradient = np.zeros(phi.shape)
+            return chunk_gradient(*self._table(lo, hi), phi, gradient), gradient
+
+        parts = list(over_chunks(one, self.n_rows))
+        return sum(loss for loss, _ in parts), np.sum([part for _, part in parts], axis=0)
+
+    def _table(self, lo: int, hi: int) -> tuple[Any, ...]:
+        """Return what the compiled sums ask of the rows lo … hi−1."""
+        weight = np.zeros(0) if self.weight is None else self.weight
+        return self.x, self.codes, weight, lo, hi, self.scaling.centre, self.scaling.inverse
+
     def _summed(self, phi: Floats, n_blocks: int) -> tuple[float, Floats, Floats]:
         """Return −log-likelihood, gradient and lower Hessian blocks, chunks added in order."""
         from suffice.discriminative.kernels import chunk_sums
 
-        weight = np.zeros(0) if self.weight is None else self.weight
         padded = -(-phi.shape[1] // 4) * 4
 
         def one(lo: int, hi: int) -> tuple[float, Floats, Floats]:
             gradient, blocks = np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
-            rows = (self.x, self.codes, weight, lo, hi)
-            units = (self.scaling.centre, self.scaling.inverse)
-            return chunk_sums(*rows, *units, phi, gradient, blocks), gradient, blocks
+            return chunk_sums(*self._table(lo, hi), phi, gradient, blocks), gradient, blocks
 
         loss, gradient, blocks = 0.0, np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
         for part in over_chunks(one, self.n_rows):

@@ -127,12 +127,12 @@ def _exponentials(
     rest[:] = 0.0
     for k in range(n_classes):
         for b in range(LANES):
-            e[k, b] = _exp(temperature * (a[k, b] - top[b]))
+            e[k, b] = exp_negative(temperature * (a[k, b] - top[b]))
             rest[b] = rest[b] + (0.0 if code[b] == k else e[k, b])
 
 
 @compiled
-def _exp(x: float) -> float:
+def exp_negative(x: float) -> float:
     """Return eˣ for x ≤ 0, to an ulp, subnormal results included."""
     # x = n ln 2 + r,  |r| ≤ ½ ln 2;  adding 1.5 · 2⁵² rounds, and leaves n in the low bits
     x = -750.0 if x < -750.0 else x
