@@ -188,17 +188,19 @@ def test_a_table_without_usable_rows_is_refused(filled):
         summarize(table, "y", method="database")
 
 
-def test_the_choice_is_stated_and_can_be_overridden(duckdb, caplog):
+def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
     frame = pl.DataFrame({"x": np.arange(9.0), "y": np.arange(9) % 2})
-    table = duckdb.create_table("rows", frame.to_arrow())
+    table = sqlite.create_table("rows", frame.to_arrow())
     with caplog.at_level(logging.INFO, "suffice"):
         summarize(table, "y")
         summarize(table, "y", method="stream")
         summarize(table, "y", fourth=True)
+        summarize(duckdb.create_table("rows", frame.to_arrow()), "y")
     texts = [record.message for record in caplog.records if record.name == "suffice"]
     assert "sums inside the database: 1 features are at most" in texts[0]
-    assert texts[1] == "table 'rows' of duckdb: rows streamed out: asked for"
+    assert texts[1] == "table 'rows' of sqlite: rows streamed out: asked for"
     assert "fourth moments" in texts[2]
+    assert "rows streamed out: rows leave this engine without a copy" in texts[3]
     assert TableSource.of(table).choice(100_000).method == "stream"
     with pytest.raises(InvalidParameterError, match=r"method must be one of 'auto', 'database'"):
         summarize(table, "y", method="magic")
@@ -228,3 +230,20 @@ def test_a_model_of_a_table_scores_the_table_to_a_file(filled, frame, tmp_path):
     assert done.rows == rows.height
     expected = lda.predict(rows.select("far", "count").to_pandas())
     assert answers["label"].to_list() == expected.tolist()
+
+
+def test_columns_of_other_types_are_left_out_or_kept(postgres, tmp_path):
+    postgres.raw_sql(
+        "CREATE TEMP TABLE kinds AS SELECT i::int8 AS id, i::numeric(9, 2) AS price, "
+        "DATE '2024-01-31' + i AS day, now() AS seen, ARRAY[i] AS many, i % 2 = 0 AS even, "
+        "'{}'::jsonb AS extra, sin(i) AS x FROM generate_series(1, 50) AS i"
+    ).close()
+    table = postgres.table("kinds")
+    with pytest.warns(SufficeWarning, match="columns left out"):
+        moments = summarize(table, "even", method="stream")
+    assert moments.feature_names == ("price", "x")
+    with pytest.warns(SufficeWarning, match="columns left out"):
+        assert_same(summarize(table, "even", method="database"), moments)
+    predict_stream(LDA().fit_moments(moments), table, tmp_path / "o.parquet", keep=["id", "day"])
+    kept = pl.read_parquet(tmp_path / "o.parquet").sort("id")
+    assert str(kept["day"][0]) == "2024-02-01"

@@ -42,6 +42,8 @@ def choose(method: str, engine: Engine, n_features: int, *, fourth: bool = False
         return Choice(method, "asked for")
     if fourth:
         return Choice("stream", "fourth moments are summed from rows")
+    if not engine.widest_sums:
+        return Choice("stream", "rows leave this engine without a copy, so that is quicker")
     if n_features > engine.widest_sums:
         reason = f"{n_features} features are more than {engine.widest_sums}"
         return Choice("stream", f"{reason}, from which on that is quicker")

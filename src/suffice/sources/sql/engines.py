@@ -25,7 +25,7 @@ class Engine:
     """Limits and habits of an engine; the defaults suit one that nothing is known of."""
 
     max_outputs: int = 1000  # columns of one answer
-    widest_sums: int = 50  # features up to which sums inside beat streaming out
+    widest_sums: int = 50  # features up to which sums inside beat streaming out; 0: never
     session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
     batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
     anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
@@ -36,8 +36,9 @@ def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     engine = engine_of(backend)
     if engine.batches is not None:
         # Ibis would open a cursor, for which PostgreSQL takes one processor only
-        empty = pl.DataFrame(query.schema().to_pyarrow().empty_table())
-        return pl.concat([empty, *engine.batches(backend, query, 1 << 20)])
+        found = list(engine.batches(backend, query, 1 << 20))
+        none = pl.DataFrame(query.schema().to_pyarrow().empty_table())
+        return pl.concat(found) if found else none
     with _quietly():
         return pl.DataFrame(backend.to_pyarrow(query))
 
@@ -113,20 +114,26 @@ def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
 
 
 def _parsed(text: bytes, schema: dict[str, Any]) -> pl.DataFrame:
-    plain = {f"c{j}": _written(dtype) for j, dtype in enumerate(schema.values())}
-    frame = pl.read_csv(io.BytesIO(text), has_header=False, schema=plain, glob=False)
-    columns = [
-        (frame.get_column(f"c{j}") == "t" if dtype == pl.Boolean else frame.get_column(f"c{j}"))
-        .cast(dtype)
-        .alias(name)
-        for j, (name, dtype) in enumerate(schema.items())
-    ]
-    return pl.DataFrame(columns)
+    written = {f"c{j}": _written(dtype) for j, dtype in enumerate(schema.values())}
+    frame = pl.read_csv(io.BytesIO(text), has_header=False, schema=written, glob=False)
+    columns = zip(frame, schema.items(), strict=True)
+    return pl.DataFrame([_meant(column, dtype).alias(name) for column, (name, dtype) in columns])
 
 
 def _written(dtype: Any) -> Any:
     """Return what a column of COPY's text is parsed as."""
-    return dtype if dtype.is_numeric() else pl.String
+    if not dtype.is_numeric():
+        return pl.String
+    return pl.Float64 if dtype.is_decimal() else dtype
+
+
+def _meant(column: pl.Series, dtype: Any) -> pl.Series:
+    """Return text as truth values or times, where it stands for them; the rest stays text."""
+    if dtype == pl.Boolean:
+        return column == "t"
+    if dtype == pl.Date:
+        return column.str.to_date(strict=False)
+    return column.str.to_datetime(strict=False) if dtype == pl.Datetime else column
 
 
 def _from_any_thread(backend: Any) -> Callable[[], Any]:
@@ -149,11 +156,11 @@ def _from_any_thread(backend: Any) -> Callable[[], Any]:
 
 
 _KNOWN = {
-    "duckdb": Engine(max_outputs=3000, widest_sums=60),
+    "duckdb": Engine(max_outputs=3000, widest_sums=0),
     # 1664 columns of an answer
     "postgres": Engine(max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied),
-    # 2000 columns of an answer; rows leave it one Python object at a time
-    "sqlite": Engine(max_outputs=1900, widest_sums=10_000, anywhere=_from_any_thread),
+    # 2000 columns of an answer
+    "sqlite": Engine(max_outputs=1900, widest_sums=10, anywhere=_from_any_thread),
 }
 
 
