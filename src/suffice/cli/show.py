@@ -45,7 +45,7 @@ def command(terminal: Terminal, /, file: Path) -> None:
         return
     try:
         title = _title(file, header)
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         msg = f"{file} has a header that tells nothing of {error}: write the file again"
         raise FileFormatError(msg) from error
     click.echo(title)
@@ -59,10 +59,18 @@ def _title(file: Path, header: dict[str, Any]) -> str:
         given = header["parameters"].items()
         said = (f"{name}={value!r}" for name, value in given if value is not None)
         lines.append(f"{header['estimator']}({', '.join(said)})")
-    wanted = ("n_rows", "n_classes", "n_features", "storage", "fourth")
-    facts = [f"{name.removeprefix('n_')} {header[name]}" for name in wanted if name in header]
-    lines += [", ".join(facts)] if facts else []
+    lines += [", ".join(_facts(header))]
     return "\n".join(lines)
+
+
+def _facts(header: dict[str, Any]) -> list[str]:
+    """Return what the header tells of the sums, in words."""
+    numbers = [(name, header.get(f"n_{name}")) for name in ("rows", "classes", "features")]
+    facts = [f"{number:,} {name}" for name, number in numbers if number is not None]
+    facts += [f"{header['storage']} scatter"] if "storage" in header else []
+    facts += ["fourth moments"] if header.get("fourth") else []
+    facts += [f"transformed by {header['transform']}"] if header.get("transform") else []
+    return facts
 
 
 def _by_class(moments: Moments) -> tuple[list[str], list[list[Any]]]:
