@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from suffice.sources.roles import Roles
     from suffice.typing import Codes, Floats, Labels
 
-_NUMBERS = 1 << 22  # in one block: 32 MB
+_NUMBERS = 1 << 21  # in one block: 16 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import ClusterError, InvalidParameterError
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
 PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead
-_TICK = 0.2  # seconds
+_TICK = 0.5  # seconds
 
 
 @contextmanager
@@ -50,17 +50,23 @@ def awaited(client: Any, future: Any, meanwhile: Callable[[], None]) -> Any:
     distributed = require_distributed()
     alive = time.monotonic()
     with failures_told(distributed):
-        while not future.done():
+        while not _done_soon(distributed, future):
             meanwhile()
             if client.nthreads():
                 alive = time.monotonic()
             elif time.monotonic() - alive > PATIENCE:
                 msg = f"the cluster has had no worker for {PATIENCE:.0f} s: start some workers"
                 raise ClusterError(msg)
-            time.sleep(_TICK)
         result = future.result()
         meanwhile()
     return result
+
+
+def _done_soon(distributed: Any, future: Any) -> bool:
+    """Return whether a future is done within a moment."""
+    with suppress(TimeoutError, distributed.TimeoutError):
+        future.exception(timeout=_TICK)
+    return bool(future.done())
 
 
 @contextmanager

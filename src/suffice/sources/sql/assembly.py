@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,6 @@ from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.labels import encode
-from suffice.moments.plan import plan
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.sql.queries import LABEL, ODD, ROWS, SEEN, WEIGHT
 
@@ -78,9 +77,9 @@ def keeps_digits(answer: Answer) -> bool:
     return bool(np.all(lost <= _WORST * left) or not np.isfinite(left).all())
 
 
-def assembled(answer: Answer, queries: Queries, storage: str, label: str) -> Moments:
+def assembled(answer: Answer, queries: Queries, label: str) -> Moments:
     """Return the moments of the rows, after the checks that every source makes."""
-    weight, d = queries.roles.weight, len(queries.pilots)
+    weight = queries.roles.weight
     if answer.odd:
         msg = (
             f"{label}: {answer.odd:,} values of the weight column {weight!r} are negative or not "
@@ -97,7 +96,7 @@ def assembled(answer: Answer, queries: Queries, storage: str, label: str) -> Mom
     means, means_low = two_sum(high, low + delta)
     seen = (answer.weights > 0)[:, None]
     order = np.argsort(codes)
-    moments = Moments(
+    return Moments(
         classes,
         queries.roles.features,
         answer.counts[order],
@@ -108,10 +107,6 @@ def assembled(answer: Answer, queries: Queries, storage: str, label: str) -> Mom
         answer.scatter.shifted(-answer.weights, delta).taken(order),
         None,
     )
-    kept, _ = plan(storage, len(classes), d, fourth=False)
-    if kept == "pooled" and moments.storage == "per-class":
-        return replace(moments, scatter=PooledScatter(moments.pooled_scatter))
-    return moments
 
 
 def _refuse_infinite(answer: Answer, queries: Queries, label: str) -> None:

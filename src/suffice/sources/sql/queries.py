@@ -62,6 +62,12 @@ class Queries:
                 lacking[name] = table[name].isnull()
         return lacking
 
+    @property
+    def n_classes(self) -> Any:
+        """The number of distinct labels, as a query."""
+        labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
+        return labels.aggregate(n=labels.count())
+
     @functools.cached_property
     def rows(self) -> Any:
         """Label, weight w and z = x − pilot of every usable row."""

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import DatabaseError
-from suffice.moments.plan import affordable_storage, plan
+from suffice.moments.plan import plan
 from suffice.sources.rules import LeftOut
 from suffice.sources.sql.assembly import Answer, assembled, keeps_digits
 from suffice.sources.sql.queries import LABEL, ROWS, Queries
@@ -45,42 +45,35 @@ class TableSums:
     def _moments(self, storage: str) -> tuple[Moments, int]:
         # pilots come from the first rows; where they turn out to be far from the mean of some
         # class, as seen from its spread, the sums are computed once more about its own middle
-        answer, queries = self._answer(storage, recentred=False), self.queries
+        kept, queries = self._kept(storage), self.queries
+        answer = self._answer(kept, recentred=False)
         if not keeps_digits(answer):
             queries = replace(queries, pilots=np.zeros_like(queries.pilots))
-            answer = replace(self, queries=queries)._answer(storage, recentred=True)
-        return assembled(answer, queries, storage, self.label), int(answer.rows.sum())
+            answer = replace(self, queries=queries)._answer(kept, recentred=True)
+        return assembled(answer, queries, self.label), int(answer.rows.sum())
 
-    def _answer(self, storage: str, *, recentred: bool) -> Answer:
-        kept, d = self._kept(storage), len(self.queries.pilots)
-        firsts, products = self._firsts(recentred=recentred), self._products()
-        if kept == "per-class":
-            answers = self._asked({**firsts, **products}, by_class=True, recentred=recentred)
-            return Answer.of(pl.concat(answers, how="horizontal"), d, kept)
-        head = pl.concat(self._asked(firsts, by_class=True, recentred=recentred), how="horizontal")
-        if kept == "diagonal":
-            return Answer.of(head, d, kept)
-        pooled = list(self._asked(products, by_class=False, recentred=recentred))
-        self._check_same(head, pooled)
-        return Answer.of(head, d, kept, pl.concat(pooled, how="horizontal"))
-
-    def _kept(self, storage: str) -> Storage:
-        """Return what to sum, before the number of classes is known for sure."""
-        target = self.queries.roles.target or ""
-        known = self.queries.sample.get_column(target).drop_nulls().n_unique()
-        d = len(self.queries.pilots)
-        kept, _ = plan(storage, known, d, fourth=False)
-        # the table may have more classes than its first rows
-        return affordable_storage(4 * known, d) if storage == "auto" else kept
-
-    def _firsts(self, *, recentred: bool) -> dict[str, Any]:
-        """Return Σ w z and Σ w z² of each feature, and the class's own centre."""
-        d, output = len(self.queries.pilots), self.queries.output
-        firsts = {f"s{j}": output(f"z{j}") for j in range(d)}
-        firsts |= {f"q{j}_{j}": output(f"z{j}", f"z{j}") for j in range(d)}
+    def _answer(self, kept: Storage, *, recentred: bool) -> Answer:
+        d, firsts, products = len(self.queries.pilots), self._firsts(), self._products()
         if recentred:
             firsts |= {f"c{j}": _same(f"c{j}") for j in range(d)}
-        return firsts
+        grouped = {**firsts, **products} if kept == "per-class" else firsts
+        head = self._asked(grouped, by_class=True, recentred=recentred)
+        if kept != "pooled":
+            return Answer.of(head, d, kept)
+        pooled = self._asked(products, by_class=False, recentred=recentred)
+        self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
+        return Answer.of(head, d, kept, pooled)
+
+    def _kept(self, storage: str) -> Storage:
+        """Return what to sum: "auto" depends on the number of classes, which is asked for."""
+        n_classes = int(self.ask(self.queries.n_classes)["n"][0]) if storage == "auto" else 1
+        return plan(storage, n_classes, len(self.queries.pilots), fourth=False)[0]
+
+    def _firsts(self) -> dict[str, Any]:
+        """Return Σ w z and Σ w z² of each feature."""
+        d, output = len(self.queries.pilots), self.queries.output
+        firsts = {f"s{j}": output(f"z{j}") for j in range(d)}
+        return firsts | {f"q{j}_{j}": output(f"z{j}", f"z{j}") for j in range(d)}
 
     def _products(self) -> dict[str, Any]:
         """Return Σ w z z' of each pair of features."""
@@ -89,24 +82,22 @@ class TableSums:
 
     def _asked(
         self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool
-    ) -> Iterator[pl.DataFrame]:
-        """Yield the answers, in as few queries as the engine allows; all must count the same."""
-        first: pl.DataFrame | None = None
+    ) -> pl.DataFrame:
+        """Return the answer, from as few queries as the engine allows; all must count the same."""
+        answers: list[pl.DataFrame] = []
         for part in _parts(outputs, self.engine.max_outputs - 5):
             query = self.queries.sums(part, by_class=by_class, recentred=recentred)
             answer = self.ask(query)
             answer = answer.sort(LABEL) if by_class else answer
-            if first is None:
-                first = answer
-                yield answer
-                continue
-            self._check_same(first, [answer])
-            yield answer.select(pl.selectors.by_name(*part))
+            if answers:
+                self._check_same(_counted(answers[0]), _counted(answer))
+                answer = answer.select(pl.selectors.by_name(*part))
+            answers.append(answer)
+        return pl.concat(answers, how="horizontal")
 
-    def _check_same(self, first: pl.DataFrame, others: list[pl.DataFrame]) -> None:
+    def _check_same(self, first: Any, other: Any) -> None:
         """Raise if rows came or went between two queries, so that nothing is counted twice."""
-        n = first.get_column(ROWS).sum()
-        if any(n != other.get_column(ROWS).sum() for other in others if ROWS in other.columns):
+        if first != other:
             msg = f"{self.label} changed while it was summed: repeat it in a quiet moment"
             raise DatabaseError(msg)
 
@@ -119,6 +110,12 @@ class TableSums:
             totals = {name: condition.cast("int32").sum() for name, condition in part.items()}
             counts |= self.ask(self.queries.table.aggregate(**totals)).row(0, named=True)
         return {names[int(at[1:])][0]: int(n) for at, n in counts.items() if n}
+
+
+def _counted(answer: pl.DataFrame) -> list[Any]:
+    """Return how many rows there are of each class, or in all."""
+    names = [name for name in (LABEL, ROWS) if name in answer.columns]
+    return answer.select(names).rows()
 
 
 def _same(name: str) -> Any:
