@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution"]
-Style: TypeAlias = Literal["text", "count", "number", "loss", "percent", "p", "seconds"]
+Style: TypeAlias = Literal["text", "count", "number", "short", "loss", "percent", "p", "seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,15 @@ class Fact:
     name: str
     value: str
     remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Remarks that few readers need: folded away where that is possible."""
+
+    kind: ClassVar[str] = "notes"
+    title: str
+    items: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,7 @@ class Checks:
     items: tuple[Check, ...]
 
 
-Block: TypeAlias = Text | Facts | Table | Matrix | Equation | Figure | Code | Checks
+Block: TypeAlias = Text | Notes | Facts | Table | Matrix | Equation | Figure | Code | Checks
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.moments import Moments
@@ -101,6 +102,7 @@ def report_of(rows: Rows, settings: Settings, place: Place | None = None) -> Rep
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sums = Moments.of(sample.x, sample.labels, sample.weight)
+        sums = replace(sums, feature_names=sample.names)
         model = judgement.explained
         outliers = None if model is None else Outliers.of(model, rows)
         figures = Drawings(sample, sums, judgement)

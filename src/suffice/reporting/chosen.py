@@ -76,7 +76,7 @@ def _averaged(judgement: Judgement) -> tuple[Text, ...]:
 def _dials(model: Any) -> str:
     said = []
     for name, what in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "t")):
-        value = vars(model).get(f"{name}_", model.get_params()[name])
+        value = model.get_params()[name]
         if isinstance(value, (int, float)) and not (name == "temperature" and value == 1):
             said.append(f"{name} {what} = {number(value, 3)}")
         elif isinstance(value, str):
@@ -166,7 +166,7 @@ def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
 
 
 def _styles(n_numbers: int) -> tuple[Style, ...]:
-    numbers: list[Style] = ["number"] * n_numbers
+    numbers: list[Style] = ["short"] * n_numbers
     return ("text", *numbers)
 
 

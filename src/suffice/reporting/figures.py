@@ -143,6 +143,7 @@ class Drawings:
                 "Distances of rows from the mean of their class, against those of a Gaussian.",
                 "Quantiles of squared distances by class; on the diagonal a class is Gaussian, a "
                 "curve that bends up has heavier tails.",
+                wide=True,
             ),
         )
 
@@ -171,15 +172,16 @@ class Drawings:
             return ()
         from suffice.plots import class_densities
 
-        rows = self.rows
+        rows, shown = self.rows, self.telling[:2]
         found: list[Block] = []
-        for at, name in enumerate(self.telling[:2]):
+        for at, name in enumerate(shown):
             j = rows.names.index(name)
             found += self._figure(
                 f"density{at + 1}",
                 partial(class_densities, self.model, rows.frame, rows.labels, feature=j),
                 f"Density of each class over {name}, times its prior, and the rows behind.",
                 f"Density curves of {listed(rows.class_names)} over {name} with histograms.",
+                wide=len(shown) == 1,
             )
         return tuple(found)
 

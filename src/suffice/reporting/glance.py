@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from suffice.reporting.rows import Rows
     from suffice.typing import Floats
 
-MOST_COLUMNS = 20  # of which the summary is shown
+MOST_COLUMNS = 12  # of which the summary is shown
 MOST_PAIRS = 8
 COLLINEAR = 0.9  # correlation within classes that is worth a word
 

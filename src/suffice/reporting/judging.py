@@ -142,9 +142,20 @@ def fitted_on(rows: Rows, estimator: Any) -> Any:
 
 
 def explained_by(fitted: Any) -> Any:
-    """Return the single Gaussian classifier whose equations stand for a fitted one, or None."""
+    """Return the single Gaussian classifier whose equations stand for a fitted one, or None.
+
+    Whatever it chose by itself stands there as a setting.
+    """
     best = getattr(fitted, "best_estimator_", fitted)
-    return best if isinstance(best, GaussianClassifier) else None
+    if not isinstance(best, GaussianClassifier):
+        return None
+    given = best.get_params()
+    left_open = [
+        name for name, value in given.items() if isinstance(value, str) and value == "auto"
+    ]
+    found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
+    found["transform"] = best.moments_.transform
+    return clone(best).set_params(**found).fit_moments(best.moments_)
 
 
 def _affordable(members: tuple[Member, ...], rows: Rows) -> tuple[Member, ...]:

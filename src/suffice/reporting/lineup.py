@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.evaluation.diagnostics.words import LEVEL
-from suffice.reporting.blocks import Block, Section, Style, Table, Text
-from suffice.reporting.wording import listed, number, p_value, percent
+from suffice.reporting.blocks import Block, Notes, Section, Style, Table, Text
+from suffice.reporting.wording import listed, number, p_value, percent, shortened
 
 if TYPE_CHECKING:
     from suffice.reporting.judging import Judgement
@@ -66,7 +66,7 @@ def line_up(rows: Rows, sample: Rows, judgement: Judgement, figures: tuple[Block
         Text(comparison.verdict, "lead"),
         Text(reason(judgement)),
         table,
-        *(Text(note, "note") for note in _remarks(rows, sample, judgement)),
+        *_remarks(rows, sample, judgement),
     ]
     return Section("line-up", "Line-up and verdict", (*blocks, *figures))
 
@@ -100,13 +100,18 @@ def _clearly_better(judgement: Judgement) -> list[tuple[str, float, float]]:
     return [t for t in tested if t[2] * len(tested) <= LEVEL]
 
 
-def _remarks(rows: Rows, sample: Rows, judgement: Judgement) -> list[str]:
-    remarks = list(judgement.comparison.notes)
+def _remarks(rows: Rows, sample: Rows, judgement: Judgement) -> list[Block]:
+    remarks: list[Block] = []
     if sample.n_rows < rows.n_rows:
-        remarks.insert(
-            0,
+        words = (
             f"The line-up was judged on a stratified sample of {sample.n_rows:,} of "
-            f"{rows.n_rows:,} rows; {judgement.name} was then fitted to all of them.",
+            f"{rows.n_rows:,} rows; {judgement.name} was then fitted to all of them."
+        )
+        remarks.append(Text(words, "note"))
+    notes = judgement.comparison.notes
+    if notes:
+        remarks.append(
+            Notes(f"What single members said ({len(notes)})", tuple(map(shortened, notes)))
         )
     return remarks
 

@@ -47,6 +47,11 @@ def _text(block: Any) -> str:
     )
 
 
+def _notes(block: Any) -> str:
+    items = "\n".join(f"- {escaped(item)}" for item in block.items)
+    return f"{escaped(block.title)}:\n\n{items}"
+
+
 def _facts(block: Any) -> str:
     return "\n".join(
         f"- {escaped(f.name)}: **{escaped(f.value)}**"
@@ -111,6 +116,7 @@ def _piped(rows: list[list[str]]) -> str:
 
 WRITERS: Mapping[str, Callable[[Any], str]] = {
     "text": _text,
+    "notes": _notes,
     "facts": _facts,
     "table": _table,
     "matrix": _matrix,

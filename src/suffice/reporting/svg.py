@@ -67,9 +67,9 @@ def _fitted(svg: str) -> str:
 def _rasterise(figure: Any) -> None:
     """Turn large clouds of points into pixels; lines and letters stay sharp."""
     for axes in figure.axes:
-        for cloud in axes.collections:
-            if len(cloud.get_offsets()) > MANY_POINTS:
-                cloud.set_rasterized(True)
-        for line in axes.lines:
-            if line.get_marker() not in ("None", "", None) and len(line.get_xdata()) > MANY_POINTS:
-                line.set_rasterized(True)
+        marked = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
+        clouds = [(line, len(line.get_xdata())) for line in marked]
+        clouds += [(cloud, len(cloud.get_offsets())) for cloud in axes.collections]
+        if sum(size for _, size in clouds) > MANY_POINTS:
+            for cloud, size in clouds:
+                cloud.set_rasterized(size > 1)

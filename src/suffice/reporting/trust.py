@@ -17,7 +17,7 @@ from suffice.evaluation.diagnostics import (
 )
 from suffice.evaluation.diagnostics.words import LEVEL
 from suffice.reporting.blocks import Block, Check, Checks, Section, Text
-from suffice.reporting.wording import percent
+from suffice.reporting.wording import percent, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def _asked(
             warnings.simplefilter("ignore")
             found = ask()
     except (SufficeError, np.linalg.LinAlgError) as error:
-        return Check(question, "not tested", str(error), "note")
+        return Check(question, "not tested", shortened(str(error)), "note")
     rejected = found.p_value <= LEVEL
     good = rejected == wanted
     verdict = "yes" if rejected == wanted else "no"

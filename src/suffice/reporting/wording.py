@@ -67,6 +67,11 @@ def count(value: Any) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
 
 
+def short(value: Any) -> str:
+    """Return a number to three significant digits."""
+    return number(value, 3)
+
+
 def loss(value: Any) -> str:
     """Return a loss or an area, three digits after the point."""
     return NOTHING if not np.isfinite(value) else f"{value:.3f}"
@@ -76,6 +81,7 @@ STYLES: Mapping[str, Callable[[Any], str]] = {
     "text": str,
     "count": count,
     "number": number,
+    "short": short,
     "loss": loss,
     "percent": percent,
     "p": p_value,
@@ -113,3 +119,14 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def shortened(text: str, most: int = 280) -> str:
+    """Return the beginning of a long remark, up to a whole word.
+
+    Examples
+    --------
+    >>> shortened("one two three", 9)
+    'one two …'
+    """
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
