@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.export.models import MODELS, fitted, rows
+from tests.sql.conftest import copied_in
 from tests.sql.test_summarize import HOSTILE
 
 import suffice as sf
@@ -78,6 +79,16 @@ def test_a_row_that_lacks_a_number_has_no_answer(database, filled):
         answer = run(database, query)
         assert answer.drop("id").null_count().row(0) == (3, 3, 3, 3)
         assert None not in answer.row(0)
+
+
+def test_a_column_name_that_postgres_cuts_still_works(postgres):
+    X, y = rows(8, 2, 1)
+    long = "ü" * 60
+    frame = as_frame(X, [long])
+    copied_in(postgres, frame, "rows")
+    model = sf.LDA().fit(frame.select(long).to_pandas(), y)
+    answer = run(postgres, model.to_sql("rows", "postgres", keep=["id"]))
+    assert answer["label"].to_list() == model.predict(frame.select(long).to_pandas()).tolist()
 
 
 def test_an_ibis_expression_answers_like_the_model(database, filled):

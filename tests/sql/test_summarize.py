@@ -6,8 +6,9 @@ import ibis
 import numpy as np
 import polars as pl
 import pytest
+from tests.sql.conftest import copied_in
 
-from suffice import LDA
+from suffice import LDA, Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
 from suffice.sources import predict_stream, summarize
 from suffice.sources.roles import Roles
@@ -163,6 +164,25 @@ def test_many_classes_are_pooled_as_in_memory(duckdb):
     ours, theirs = summarize(table, "y", method="database"), summarize(frame, "y")
     assert theirs.storage == "pooled"
     assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("n_classes", [10, 20])
+def test_storage_is_chosen_by_all_classes_not_by_the_first_rows(duckdb, monkeypatch, n_classes):
+    monkeypatch.setattr("suffice.moments.plan.AFFORDABLE", 60)
+    y = np.sort(np.arange(30_000) % n_classes)
+    frame = pl.DataFrame({"a": np.sin(np.arange(30_000.0)), "b": np.cos(y), "y": y})
+    theirs = Moments.of(frame.select("a", "b"), y, fourth=False)
+    table = duckdb.create_table("rows", frame.to_arrow())
+    ours = summarize(table, "y", ["a", "b"], method="database")
+    assert ours.storage == {10: "per-class", 20: "pooled"}[n_classes]
+    assert_same(ours, theirs)
+
+
+def test_postgres_cuts_long_names_and_so_do_we(postgres):
+    long = "y" * 80
+    frame = pl.DataFrame({long: np.arange(9.0), "y": np.arange(9) % 2})
+    moments = summarize(copied_in(postgres, frame, "rows"), "y", method="database")
+    assert moments.feature_names == (long[:63],)
 
 
 def test_bad_weights_are_refused_by_column(filled):
