@@ -55,6 +55,55 @@ def test_fit_refuses(refused, write, tmp_path, case):
     assert not (tmp_path / "m.suffice").exists()
 
 
+@pytest.mark.parametrize("command", ["report", "compare", "summarize"])
+@pytest.mark.parametrize("case", [case for case in CASES if case != "not a model"])
+def test_other_commands_refuse_the_same(run, refused, write, tmp_path, command, case):
+    args, text, message = CASES[case]
+    if args[0].startswith("d."):
+        write(text, args[0])
+    if (command, case) == ("summarize", "one class"):  # sums of one class may be merged later
+        assert run(command, *args, "-o", "out").exit_code == 0
+        return
+    before = sorted(tmp_path.iterdir())
+    output = {"report": "out.html", "compare": "out.csv", "summarize": "out.moments"}[command]
+    line = refused(command, *args, "-o", output)
+    assert message in line or (case == "one class" and "class" in line), line
+    assert sorted(tmp_path.iterdir()) == before
+
+
+NO_FILE = {
+    "predict": ("predict", "no.suffice", "iris"),
+    "predict rows": ("predict", "iris.suffice", "no.csv"),
+    "merge": ("merge", "no.moments", "-o", "out"),
+    "forget": ("forget", "no.moments", "iris", "-o", "out"),
+    "forget rows": ("forget", "iris.suffice", "no.csv", "-o", "out"),
+    "sample": ("sample", "no.suffice"),
+    "boundary": ("boundary", "no.suffice", "a", "b"),
+    "show": ("show", "no.suffice"),
+    "export": ("export", "no.suffice"),
+}
+
+
+@pytest.mark.parametrize("case", NO_FILE)
+def test_every_command_names_a_file_that_is_not_there(refused, iris, case):
+    line = refused(*NO_FILE[case])
+    assert line.startswith("suffice: there is no file 'no.")
+    assert line.endswith("check the path")
+
+
+@pytest.mark.parametrize("case", [case for case in NO_FILE if "rows" not in case])
+def test_every_command_refuses_what_is_no_file_of_ours(refused, write, case):
+    name = NO_FILE[case][1]
+    write("a,b\n1,2\n", name)
+    assert f"{name} is not a suffice file, or is damaged" in refused(*NO_FILE[case])
+
+
+def test_a_folder_is_no_file(refused, tmp_path):
+    (tmp_path / "d.suffice").mkdir()
+    assert "d.suffice" in refused("show", "d.suffice")
+    assert "d.suffice" in refused("predict", "d.suffice", "iris")
+
+
 def test_settings_that_do_not_exist_suggest_the_nearest(refused):
     assert "did you mean 'shrinkage'?" in refused("fit", "iris", "-o", "m", "--set", "shrinkag=0.1")
     assert "written NAME=VALUE" in refused("fit", "iris", "-o", "m", "--set", "shrinkage")
