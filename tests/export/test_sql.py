@@ -104,15 +104,15 @@ def test_an_ibis_expression_answers_like_the_model(database, filled):
     np.testing.assert_allclose(got["p_2"].to_numpy(), posterior[rows_of_2, 2], atol=1e-10)
 
 
-def test_a_linear_query_of_a_thousand_features_is_not_too_deep(duckdb):
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_a_linear_query_of_a_thousand_features_is_not_too_deep(database, filled):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(50, 1000)), np.arange(50) % 2
     columns = [f"x{j}" for j in range(1000)]
     model = sf.LDA(covariance="diagonal").fit(X, y)
-    duckdb.con.register("rows", as_frame(X, columns).to_arrow())
-    query = to_sql(model, "rows", "duckdb", columns=columns, keep=["id"])
-    answer = duckdb.con.execute(query).fetchall()
-    assert [row[1] for row in sorted(answer)] == model.predict(X).tolist()
+    filled(as_frame(X, columns))
+    query = to_sql(model, "rows", database.name, columns=columns, keep=["id"])
+    assert run(database, query)["label"].to_list() == model.predict(X).tolist()
 
 
 def test_a_quadratic_query_of_too_many_features_is_refused_with_the_cure():

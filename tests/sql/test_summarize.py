@@ -267,3 +267,11 @@ def test_columns_of_other_types_are_left_out_or_kept(postgres, tmp_path):
     predict_stream(LDA().fit_moments(moments), table, tmp_path / "o.parquet", keep=["id", "day"])
     kept = pl.read_parquet(tmp_path / "o.parquet").sort("id")
     assert str(kept["day"][0]) == "2024-02-01"
+
+
+@pytest.mark.parametrize("method", ["database", "stream"])
+def test_an_engine_that_nothing_is_known_of_is_summed_too(frame, method):
+    table = ibis.polars.connect(tables={"rows": frame}).table("rows")
+    with pytest.warns(SufficeWarning, match=GAPS):
+        ours, theirs = summarize(table, "colour", method=method), summarize(frame, "colour")
+    assert_same(ours, theirs)
