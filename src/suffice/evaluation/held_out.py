@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from suffice.evaluation.folds import Fold
     from suffice.typing import Floats
 
-_SMALL = 200_000  # n·d·K under which compiled loops do not pay for their start
+_SMALL = 100_000  # posteriors of a path under which compiled loops do not pay for their start
 _STACKED = 1 << 20  # numbers in a table of all candidates that is read at once
 
 
@@ -108,7 +108,8 @@ def _path_losses(
     if spectra is None:
         return None
     log_priors = _log_priors(recipe, fold, fixed_weights)
-    if fold.x.size * train.n_classes > _SMALL and np.isfinite(log_priors).all():
+    n_posteriors = len(fold.x) * train.n_classes * len(path.gammas) * len(temperatures)
+    if n_posteriors > _SMALL and np.isfinite(log_priors).all():
         return path_losses(spectra, group_of, fold, log_priors, path.gammas, temperatures)
     x = np.asarray(fold.x, np.float64)
     scores = path_scores(spectra, group_of, train, x, path.gammas) + log_priors

@@ -39,7 +39,7 @@ def settled(
     temperature: Any,
     seed: int = 0,
 ) -> Settled:
-    """Return numbers for every dial, transform and temperature, judged on at most 20,000 rows."""
+    """Return numbers for every dial, transform and temperature, judged on at most 10,000 rows."""
     codes = np.unique(y, return_inverse=True)[1]
     task = judging_task(x, y, weight, sampled(codes, MOST_ROWS, seed), seed)
     views = [(view, _recipes(recipe)) for view in _views(transform, task.x, task.weight, seed)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.estimation.recipe import Recipe
-from suffice.evaluation.search.search import Choice, Task, search
+from suffice.evaluation.search.search import Choice, Task, judged, search
 from suffice.evaluation.search.views import Lifted, Plain, Straightened
 from suffice.power import PowerTransform
 
@@ -28,8 +28,9 @@ WAVE_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
 WIDTHS = (0.4, 0.8)
 N_WAVES, FEWEST_WAVES = 150, 10
 
-MOST_ROWS = 20_000
+MOST_ROWS = 10_000
 MOST_TRIAL_ROWS = 4_000
+FEWER = 4  # in a trial every fourth point of the grid of dials
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
 
 
@@ -47,15 +48,29 @@ def chosen(
     if not waves or n_waves < FEWEST_WAVES:
         return search(judging_task(x, y, weight, rows, seed), dialled, n_kept)
     trial = sampled(codes, MOST_TRIAL_ROWS, seed)
-    lifted = [_waves(Lifted.of(straight, x[trial], width, n_waves, seed)) for width in WIDTHS]
-    first = search(judging_task(x, y, weight, trial, seed), [*dialled, *lifted], n_kept)
-    bends = any(isinstance(c.view, Lifted) and c.weight > 0 for c in first)
-    if len(trial) == len(rows):
-        return first
-    kept = [pair for pair in lifted if any(c.view is pair[0] and c.weight > 0 for c in first)]
-    return search(
-        judging_task(x, y, weight, rows, seed), [*dialled, *(kept if bends else [])], n_kept
-    )
+    lifted: list[tuple[View, Sequence[Recipe]]] = [
+        _waves(Lifted.of(straight, x[trial], width, n_waves, seed)) for width in WIDTHS
+    ]
+    if len(trial) < len(rows):
+        lifted = bending(judging_task(x, y, weight, trial, seed, n_folds=2), dialled, lifted)
+    return search(judging_task(x, y, weight, rows, seed), [*dialled, *lifted], n_kept)
+
+
+def bending(
+    task: Task,
+    dialled: Sequence[tuple[View, Sequence[Recipe]]],
+    lifted: Sequence[tuple[View, Sequence[Recipe]]],
+) -> list[tuple[View, Sequence[Recipe]]]:
+    """Return the waves that make the average better by more than chance, if any do."""
+    few = [(view, recipes[::FEWER]) for view, recipes in dialled]
+    found = judged(task, [*few, *lifted], 3)
+    plain = [i for i, c in enumerate(found.choices) if not isinstance(c.view, Lifted)]
+    gains = found.averaged(range(len(found.choices))) - found.averaged(plain)
+    mean = np.average(gains, weights=found.weight)
+    if mean < 2 * gains.std() / np.sqrt(len(gains)):
+        return []
+    shares = found.shared()
+    return [pair for pair in lifted if any(c.view is pair[0] and c.weight > 0 for c in shares)]
 
 
 def sampled(codes: Codes, n_rows: int, seed: int) -> Codes:
@@ -81,10 +96,13 @@ def stratified_splits(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
 
 
-def judging_task(x: Any, y: Labels, weight: Floats | None, rows: Codes, seed: int) -> Task:
+def judging_task(
+    x: Any, y: Labels, weight: Floats | None, rows: Codes, seed: int, n_folds: int | None = None
+) -> Task:
     """Return some of the rows, divided into stratified folds."""
     codes = np.unique(y[rows], return_inverse=True)[1]
-    n_folds = max(min(10 if len(rows) < 2_000 else 5, len(rows) // 2), 2)
+    if n_folds is None:
+        n_folds = max(min(10 if len(rows) < 2_000 else 5, len(rows) // 2), 2)
     splits = stratified_splits(codes, n_folds, seed)
     return Task(x[rows], y[rows], _of(weight, rows), splits)
 

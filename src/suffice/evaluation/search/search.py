@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from suffice.model.readout import LogPosterior
 from suffice.model.tiles import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from suffice.estimation.recipe import Recipe
     from suffice.evaluation.folds import Fold
@@ -79,6 +80,28 @@ class Task:
         return [fold for fold in folds if np.count_nonzero(fold.train.weights) > 1]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Candidates, best first, and how likely each finds the true class of rows held out."""
+
+    choices: tuple[Choice, ...]
+    true_log: Floats  # log p(true class)  (M, n)
+    weight: Floats  # of the rows  (n,)
+
+    def shared(self) -> list[Choice]:
+        """Return the candidates with their shares in the best average."""
+        shares = mixing_weights(self.true_log, self.weight)
+        return [replace(choice, weight=w) for choice, w in zip(self.choices, shares, strict=True)]
+
+    def averaged(self, chosen: Sequence[int]) -> Floats:
+        """Return log p(true class) under the best average of some of the candidates, (n,)."""
+        true_log = self.true_log[list(chosen)]
+        top = true_log.max(0)
+        shares = mixing_weights(true_log, self.weight)
+        log_p: Floats = top + np.log(shares @ np.exp(true_log - top))
+        return log_p
+
+
 def search(
     task: Task,
     views: Sequence[tuple[View, Sequence[Recipe]]],
@@ -93,23 +116,52 @@ def search(
     if not task.folds(views[0][0]):
         view, recipes = views[0]
         return [Choice(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
-    judged: list[tuple[Choice, list[Fold]]] = []
-    # one BLAS thread for each of ours: more would wait for each other
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
+    if n_kept > 1:
+        return judged(task, views, n_kept, temperatures).shared()
+    best = min(_ranked(task, views, 1, temperatures), key=lambda pair: pair[0].log_loss)
+    return [replace(best[0], weight=1.0)]
+
+
+def judged(
+    task: Task,
+    views: Sequence[tuple[View, Sequence[Recipe]]],
+    n_kept: int,
+    temperatures: Floats = TEMPERATURES,
+) -> Judged:
+    """Return the best ``n_kept`` candidates of each view, judged row by row."""
+    ranked = sorted(_ranked(task, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
+    judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
+    choices, folds = zip(*ranked, strict=True)
+    with _threads() as pool:
+        true_log = np.stack(list(pool.map(judge_rows, choices, folds)))
+    weight = np.ones(len(task.y)) if task.weight is None else task.weight
+    return Judged(choices, true_log, weight)
+
+
+def _ranked(
+    task: Task,
+    views: Sequence[tuple[View, Sequence[Recipe]]],
+    n_kept: int,
+    temperatures: Floats,
+) -> list[tuple[Choice, list[Fold]]]:
+    """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
+    ranked: list[tuple[Choice, list[Fold]]] = []
+    with _threads() as pool:
         for view, recipes in views:
             folds = task.folds(view)
             judge = partial(held_out_losses, recipes, temperatures=temperatures)
             losses = np.stack(list(pool.map(judge, folds)))
             found = _choices(view, recipes, losses, temperatures, len(task.y))
-            judged += [(c, folds) for c in sorted(found, key=_log_loss)[:n_kept]]
-        judged.sort(key=lambda pair: pair[0].log_loss)
-        if n_kept == 1:
-            return [replace(judged[0][0], weight=1.0)]
-        judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
-        true_log = np.stack(list(pool.map(judge_rows, *zip(*judged, strict=True))))
-    weight = np.ones(len(task.y)) if task.weight is None else task.weight
-    shares = mixing_weights(true_log, weight)
-    return [replace(choice, weight=w) for (choice, _), w in zip(judged, shares, strict=True)]
+            found.sort(key=lambda choice: choice.log_loss)
+            ranked += [(choice, folds) for choice in found[:n_kept]]
+    return ranked
+
+
+@contextmanager
+def _threads() -> Iterator[ThreadPoolExecutor]:
+    """Give a pool of threads, and BLAS one thread for each: more would wait for each other."""
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
+        yield pool
 
 
 def _choices(
@@ -128,10 +180,6 @@ def _choices(
         error, log_loss = means[i, t, 0], means[i, t, 1]
         result.append(Choice(view, recipe, temperature, error, log_loss, float(se)))
     return result
-
-
-def _log_loss(choice: Choice) -> float:
-    return choice.log_loss
 
 
 def _refined(losses: Floats, at: int, temperatures: Floats) -> float:
