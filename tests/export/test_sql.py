@@ -81,6 +81,20 @@ def test_a_row_that_lacks_a_number_has_no_answer(database, filled):
         assert None not in answer.row(0)
 
 
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_truth_values_count_as_one_and_zero(database, filled):
+    rng = np.random.default_rng(9)
+    flag = rng.random(60) > 0.5
+    frame = pl.DataFrame({"id": np.arange(60), "flag": flag, "x": rng.normal(size=60) + flag})
+    X = frame.select("flag", "x").cast(float).to_pandas()
+    model = sf.LDA().fit(X, np.where(rng.random(60) > 0.3, flag, ~flag))
+    table = filled(frame)
+    answer = run(database, model.to_sql("rows", database.name, keep=["id"], booleans=["flag"]))
+    assert same_labels(map(bool, answer["label"]), model.predict(X))
+    by_ibis = pl.DataFrame(model.to_ibis(table).to_pyarrow()).sort("id")
+    np.testing.assert_allclose(by_ibis["p_True"], model.predict_proba(X)[:, 1], atol=1e-10)
+
+
 def test_a_column_name_that_postgres_cuts_still_works(postgres):
     X, y = rows(8, 2, 1)
     long = "ü" * 60

@@ -38,8 +38,14 @@ def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:
 
 def _as_sql(fitted: Any, said: Mapping[str, Any]) -> bytes:
     """Return the query that scores a table."""
-    options = {"columns": said["column"] or None, "keep": said["keep"], "prefix": said["prefix"]}
-    query: str = fitted.to_sql(said["table"].split("."), said["dialect"], **options)
+    query: str = fitted.to_sql(
+        said["table"].split("."),
+        said["dialect"],
+        columns=said["column"] or None,
+        keep=said["keep"],
+        prefix=said["prefix"],
+        booleans=said["boolean"],
+    )
     return query.encode() + b";\n"
 
 
@@ -86,6 +92,7 @@ _EXPORTERS: Mapping[str, Callable[[Any, Mapping[str, Any]], bytes]] = {
 )
 @click.option("--keep", multiple=True, metavar="COLUMN", help="Of SQL: copy beside the answers.")
 @click.option("--column", multiple=True, metavar="COLUMN", help="Of SQL: the features, in order.")
+@click.option("--boolean", multiple=True, metavar="COLUMN", help="Of SQL: holds truth values.")
 @click.option("--prefix", default="", metavar="TEXT", help="Of SQL: before each answer's name.")
 @output("The file to write; without it standard output.")
 @click.pass_obj

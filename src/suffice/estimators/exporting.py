@@ -21,6 +21,7 @@ class Exports:
         columns: Sequence[str] | None = None,
         keep: Sequence[str] = (),
         prefix: str = "",
+        booleans: Sequence[str] = (),
     ) -> str:
         """Return the query of ``label`` and ``p_<class>`` of every row of a table.
 
@@ -35,6 +36,8 @@ class Exports:
             Columns to copy beside the answers.
         prefix : str
             Put before the name of every answer.
+        booleans : list of str
+            Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
 
         Notes
         -----
@@ -50,7 +53,7 @@ class Exports:
         """
         write = importlib.import_module("suffice.export.sql").to_sql
         options = {"columns": columns, "keep": keep, "prefix": prefix}
-        query: str = write(self, table, dialect, **options)
+        query: str = write(self, table, dialect, booleans=booleans, **options)
         return query
 
     def to_ibis(

@@ -29,5 +29,13 @@ def to_ibis(
         named = getattr(estimator, "feature_names_in_", ()) if columns is None else columns
         taken = set(named)
         keep = [column for column in table.columns if column not in taken]
-    query = to_sql(estimator, _ROWS, dialect, columns=columns, keep=keep, prefix=prefix)
+    query = to_sql(
+        estimator,
+        _ROWS,
+        dialect,
+        columns=columns,
+        keep=keep,
+        prefix=prefix,
+        booleans=[column for column, kind in table.schema().items() if kind.is_boolean()],
+    )
     return table.alias(_ROWS).sql(query)

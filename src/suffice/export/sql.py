@@ -8,7 +8,7 @@ from suffice.errors import InvalidParameterError
 from suffice.export.dialects import dialect_of
 from suffice.export.program import program_of
 from suffice.export.stages import Scoring
-from suffice.export.words import name
+from suffice.export.words import name, truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ def to_sql(
     columns: Sequence[str] | None = None,
     keep: Sequence[str] = (),
     prefix: str = "",
+    booleans: Sequence[str] = (),
 ) -> str:
     """Return the query of ``label`` and ``p_<class>`` of every row of a table.
 
@@ -45,9 +46,14 @@ def to_sql(
         Columns to copy beside the answers.
     prefix : str
         Put before the name of every answer.
+    booleans : list of str
+        Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
     """
     program, words = program_of(estimator), dialect_of(dialect)
-    inputs = {column: name(column) for column in program.columns(columns)}
+    inputs = {
+        column: truth(name(column)) if column in booleans else name(column)
+        for column in program.columns(columns)
+    }
     answers = _answers(program, prefix)
     _refuse_clash(keep, list(answers.values()))
     words.refuse_long(list(answers.values()))

@@ -26,6 +26,11 @@ def name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def truth(identifier: str) -> str:
+    """Return a column of truth values as 1 and 0."""
+    return f"CASE WHEN {identifier} THEN 1e0 WHEN NOT {identifier} THEN 0e0 END"
+
+
 def literal(label: Any) -> str:
     """Return a label as text, number, truth value or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
