@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.errors import TooFewClassesError
 from suffice.estimators.exporting import Exports
 from suffice.estimators.gaussian import GaussianClassifier
+from suffice.estimators.telling import Tells
 from suffice.estimators.validation import checked_rows, checked_table
 from suffice.evaluation.search import Member, chosen
 from suffice.evaluation.search.views import Lifted, Straightened
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
 
 
-class AutoGaussian(Exports, ClassifierMixin, BaseEstimator):
+class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
     Pooling λ between classes (from QDA to LDA), shrinkage γ towards the diagonal (from full to

@@ -22,6 +22,7 @@ from suffice.estimators.exporting import Exports
 from suffice.estimators.readout import GaussianAttributes
 from suffice.estimators.sets import PredictsSets
 from suffice.estimators.settings import checked_transform
+from suffice.estimators.telling import Tells
 from suffice.estimators.validation import checked_table
 from suffice.moments import Moments
 from suffice.moments.labels import as_labels
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 class GaussianClassifier(
+    Tells,
     Exports,
     PredictsSets,
     Coordinates,
@@ -170,7 +172,7 @@ class GaussianClassifier(
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
-        checked_transform(self.get_params()["transform"], moments)
+        checked_transform(vars(self)["transform"], moments)
         self.n_features_in_ = moments.n_features
         self.__dict__.pop("feature_names_in_", None)
         if moments.feature_names is not None:
@@ -217,14 +219,14 @@ class GaussianClassifier(
 
     def _chosen(self, name: str) -> Any:
         """Return a setting, or the number that was chosen for it where it says "auto"."""
-        value = self.get_params()[name]
+        value = vars(self)[name]
         return vars(self).get(f"{name}_", value) if _is_word(value, "auto") else value
 
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> Any:
         """Choose what was left open by cross-validation; return the transform to use."""
         for name in ("pooling_", "shrinkage_", "temperature_"):
             self.__dict__.pop(name, None)
-        recipe, transform = self.recipe(), self.get_params()["transform"]
+        recipe, transform = self.recipe(), vars(self)["transform"]
         if recipe.is_resolved and not any(
             _is_word(word, "auto") for word in (self.temperature, transform)
         ):

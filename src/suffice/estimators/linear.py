@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import InvalidParameterError, TooFewClassesError, UnknownLabelError
 from suffice.estimators.exporting import Exports
+from suffice.estimators.telling import Tells
 from suffice.estimators.validation import checked_rows, checked_table
 from suffice.model.geometry import Hyperplane
 from suffice.moments.labels import as_labels, encode
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
 
 
-class LinearDecisions(Exports, ClassifierMixin):
+class LinearDecisions(Tells, Exports, ClassifierMixin):
     """Scores wᵀx + w_0: one for two classes, positive for the second; otherwise one a class."""
 
     classes_: Labels

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ def check_criterion(criterion: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation:
+class CrossValidation(Tabled):
     """Losses of every candidate on every fold.
 
     ``error``, ``log_loss`` and ``brier`` are means over folds, as in scikit-learn; their standard

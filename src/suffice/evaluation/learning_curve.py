@@ -17,6 +17,7 @@ from suffice.evaluation.compare.task import Task
 from suffice.evaluation.diagnostics.words import as_frame
 from suffice.evaluation.learning_curve_words import words_of
 from suffice.evaluation.splitting import ranks_within
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.evaluation.compare.line_up import Member
@@ -51,7 +52,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearningCurve:
+class LearningCurve(Tabled):
     """Losses of every member by the number of training rows, on the same rows."""
 
     curves: tuple[Curve, ...]

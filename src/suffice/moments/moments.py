@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice import notebook
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 from suffice.moments.algebra import aligned, check_contained, merged, without_gone
 from suffice.moments.collect import Rows, collect
@@ -253,6 +254,14 @@ class Moments:
         from suffice.moments.file import save_moments
 
         save_moments(self, path)
+
+    def _repr_html_(self) -> str:
+        classes = notebook.shown(self.classes.tolist())
+        names = notebook.shown(self.feature_names or [str(j) for j in range(self.n_features)])
+        head = ["class", "rows", "weight", *(f"mean of {name}" for name in names)]
+        columns = zip(classes, self.counts.tolist(), self.weights.tolist(), strict=False)
+        rows = [[*row, *self.means[k, : len(names)].tolist()] for k, row in enumerate(columns)]
+        return notebook.titled(repr(self), notebook.table(head, rows))
 
     def __repr__(self) -> str:
         return (

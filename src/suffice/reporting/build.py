@@ -23,7 +23,7 @@ from suffice.reporting.usage import Place, usage
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAMPLE_ROWS = 20_000  # of more rows, a sample is judged and drawn
+SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn
 
 
 def report(
@@ -72,7 +72,7 @@ def report(
 
     Notes
     -----
-    Of more than 20,000 rows a stratified sample is judged and drawn, and the page says so; the
+    Of more than 10,000 rows a stratified sample is judged and drawn, and the page says so; the
     chosen classifier is fitted to all rows.
 
     Examples

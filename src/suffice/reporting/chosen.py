@@ -124,6 +124,9 @@ def _boundaries(model: Any) -> tuple[Block, ...]:
     coordinates = "rows" if model.moments_.transform is None else "transformed"
     found = model.boundaries(coordinates=coordinates)
     lines = tuple(f"{a} | {b}:   {edge.equation(digits=4)}" for (a, b), edge in found.items())
+    if d == 1 and tied and len(classes) == 2 and coordinates == "rows":
+        edge = -float(model.intercept_[0] / model.coef_[0, 0])
+        lines = (*lines, f"that is, {model.moments_.feature_names[0]} = {number(edge)}")
     of = "" if coordinates == "rows" else ", in transformed features"
     return (
         Equation(

@@ -26,6 +26,7 @@ from suffice.evaluation.diagnostics.regular import (
 )
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text, plain
 from suffice.model.covariance import FullCovariance
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.evaluation.diagnostics.nulls import ChiSquareTest, FTest
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BoxM:
+class BoxM(Tabled):
     """Whether classes share one covariance; see ``box_m``."""
 
     classes: Labels  # those compared  (K,)

@@ -12,6 +12,7 @@ from suffice.evaluation.curves.predictions import Predictions
 from suffice.evaluation.diagnostics.events import event_calibration
 from suffice.evaluation.diagnostics.spiegelhalter import SpiegelhalterTest
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, holm, p_text, plain
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.evaluation.diagnostics.events import EventCalibration
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Calibration:
+class Calibration(Tabled):
     """Whether stated probabilities are observed frequencies; see ``calibration``."""
 
     classes: Labels  # (K,)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.evaluation.diagnostics.nulls import ChiSquareTest, FTest
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CanonicalCorrelations:
+class CanonicalCorrelations(Tabled):
     """Correlations ρ of discriminant coordinates with class membership, falling.
 
     Test j asks whether ρ_j and all smaller ones are zero.

@@ -12,6 +12,7 @@ from suffice.errors import InvalidInputError
 from suffice.estimation.degenerate import resolved, total_variances
 from suffice.evaluation.diagnostics.regular import is_weighted, present_classes
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, holm, p_text
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FeatureTests:
+class FeatureTests(Tabled):
     """One-way analysis of variance of each feature; see ``feature_tests``."""
 
     feature_names: tuple[str, ...]

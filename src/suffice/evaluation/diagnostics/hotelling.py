@@ -14,6 +14,7 @@ from suffice.evaluation.diagnostics.regular import is_weighted, present_classes
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text, plain
 from suffice.model.covariance import FullCovariance
 from suffice.moments.scatter import PerClassScatter
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class HotellingT2:
+class HotellingT2(Tabled):
     """Whether two class means are equal; see ``hotelling_t2``."""
 
     labels: tuple[Any, Any]

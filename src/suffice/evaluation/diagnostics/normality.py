@@ -22,6 +22,7 @@ from suffice.evaluation.diagnostics.words import (
     p_text,
     plain,
 )
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
@@ -30,7 +31,7 @@ TESTS = ("skewness", "kurtosis", "Henze-Zirkler")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Normality:
+class Normality(Tabled):
     """Whether each class is Gaussian; see ``normality``."""
 
     classes: Labels  # those tested  (K,)

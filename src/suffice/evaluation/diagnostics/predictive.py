@@ -29,13 +29,14 @@ from suffice.evaluation.diagnostics.words import (
     p_text,
     plain,
 )
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck:
+class PredictiveCheck(Tabled):
     """Real rows beside rows drawn from the model; see ``predictive_check``."""
 
     classes: Labels  # (K,)

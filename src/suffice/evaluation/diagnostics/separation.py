@@ -13,6 +13,7 @@ from suffice.evaluation.diagnostics.regular import is_weighted, present_classes
 from suffice.evaluation.diagnostics.roots import Roots
 from suffice.evaluation.diagnostics.words import LEVEL, Row, as_frame, axes, p_text
 from suffice.model.covariance import FullCovariance
+from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
     from suffice.evaluation.diagnostics.nulls import ChiSquareTest
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ClassSeparation:
+class ClassSeparation(Tabled):
     """How far apart the class means lie; see ``class_separation``."""
 
     roots: Floats  # eigenvalues of W⁻¹B, falling  (s,)
