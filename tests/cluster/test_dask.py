@@ -204,3 +204,17 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypa
         pytest.raises(ClusterError, match="the Dask scheduler is gone"),
     ):
         sf.summarize(f"{folder}/*.parquet", "t", client=address)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 8, 9, 23, 72])
+def test_the_tree_of_tasks_is_the_pairwise_tree(client, frame, n_parts):
+    from suffice.sources.dask.tree import merged_pairwise
+    from suffice.sources.summed import Summed, pairwise_sum
+
+    x, y = frame.select("a", "b").to_numpy(), frame["t"].to_numpy()
+    parts = [
+        Summed(sf.Moments.of(part, labels))
+        for part, labels in zip(np.array_split(x, n_parts), np.array_split(y, n_parts), strict=True)
+    ]
+    there = merged_pairwise(client, client.scatter(parts, hash=False)).result()
+    assert_same_bits(there.moments, pairwise_sum(parts).moments)

@@ -206,6 +206,18 @@ def test_progress_hears_of_every_block(frame):
     assert heard == [(500, 500)]
 
 
+def test_progress_guesses_the_rows_of_text_from_its_size(frame, write, tmp_path):
+    heard = []
+    for ending in ("csv", "jsonl"):
+        write(frame, f"one.{ending}")
+        write(frame, f"two.{ending}")
+        source = f"{tmp_path}/*.{ending}"
+        summarize(source, progress=lambda *news: heard.append(news), **ROLES)
+        rows, expected = heard[-1]
+        assert rows == 1000
+        assert abs(expected - 1000) < 20
+
+
 def test_fourth_moments_come_when_asked_for(frame):
     assert summarize(frame, **ROLES).fourth is None
     assert summarize(frame, fourth=True, **ROLES).fourth is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError
+from suffice.sources.delimited import head_of
 from suffice.sources.failures import reading_of
 from suffice.sources.formats import Format, format_of, is_url
 from suffice.sources.kinds import EMPTY, kinds_of
@@ -71,6 +72,12 @@ class FileSource:
         counts = [file.format.n_rows(file.path) for file in self.files]
         return None if None in counts else sum(filter(None, counts))
 
+    @property
+    def expected_rows(self) -> int | None:
+        """Number of rows, guessed from sizes where text does not tell, if every file allows it."""
+        counts = [_expected_rows(file) for file in self.files]
+        return None if None in counts else sum(filter(None, counts))
+
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield each file as a lazy table."""
         for file in self.files:
@@ -102,6 +109,14 @@ def _opened(path: Path | str, reading: Reading, *, first: bool = True) -> File:
         _refuse_nothing(path)
     with reading_of(str(path)):
         return File(path, kind, kind.open(path, reading, types_only=not first))
+
+
+def _expected_rows(file: File) -> int | None:
+    known = file.format.n_rows(file.path)
+    if known is not None or isinstance(file.path, str) or file.path.suffix == ".gz":
+        return known
+    head = head_of(file.path)
+    return file.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 
 
 def _without_rows(file: File) -> File:

@@ -24,6 +24,11 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
     return fetched_ahead(frames) if isinstance(source, FileSource) else frames
 
 
+def expected_rows(source: Source) -> int | None:
+    """Return how many rows a source will give, as far as that is known or can be guessed."""
+    return source.expected_rows if isinstance(source, FileSource) else source.n_rows
+
+
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:
     """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
     with reading_of(scan.label, scan.where):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.errors import CheckpointError
 from suffice.sources.interrupts import fetched_ahead
-from suffice.sources.reading import frames_of_scan
+from suffice.sources.reading import expected_rows, frames_of_scan
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def summed_with_checkpoint(
     **options: Any,
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
-    n_rows = source.n_rows if progress else None
+    n_rows = expected_rows(source) if progress else None
     reader = _Reader(source, roles, checkpoint)
     totals = running_sums(fetched_ahead(reader.frames()), roles, checkpoint.summed, **options)
     try:

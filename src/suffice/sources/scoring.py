@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
 
 OUTLIER_RATE = 0.001
-_DRAWS, _DRAWN_AT_ONCE = 50_000, 10_000
+_DRAWS = 50_000
+_FEW_NUMBERS = 90_000  # rows × features × classes that are scored without compiled code
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,8 +101,9 @@ class Scoring:
 def outlier_threshold(estimator: Any, rate: float) -> float:
     """Return the log density that a share ``rate`` of the model's own draws falls below."""
     rng = np.random.default_rng(0)
-    draws = (estimator.sample(_DRAWN_AT_ONCE, rng)[0] for _ in range(_DRAWS // _DRAWN_AT_ONCE))
-    densities = np.concatenate([estimator.log_density(x) for x in draws])
+    at_once = max(_FEW_NUMBERS // (estimator.n_features_in_ * len(estimator.classes_)), 100)
+    sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
+    densities = np.concatenate([estimator.log_density(estimator.sample(n, rng)[0]) for n in sizes])
     return float(np.quantile(densities, rate))
 
 

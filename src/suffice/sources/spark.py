@@ -13,10 +13,10 @@ import polars as pl
 from suffice.errors import ClusterError, InvalidInputError
 from suffice.sources.batches import scan_of
 from suffice.sources.source import SAMPLE_ROWS, cast
-from suffice.sources.summed import Summed, sums_of
+from suffice.sources.summed import Summed, pairwise_sum, sums_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from suffice.sources.roles import Roles
     from suffice.sources.source import Progress, Scan
@@ -61,7 +61,7 @@ class SparkSource:
         wanted = plain.select(*(f"`{self.sample.columns.index(name)}`" for name in columns))
         sums = _told(lambda: wanted.mapInArrow(partition, _SCHEMA).collect())
         rows = sorted(sums, key=lambda row: row["part"])
-        total = merged_pairwise([pickle.loads(row["sums"]) for row in rows])
+        total = pairwise_sum([pickle.loads(row["sums"]) for row in rows])
         if progress:
             progress(total.n_rows, total.n_rows)
         return total
@@ -89,14 +89,6 @@ def summing(roles: Roles, expected: pl.DataFrame, **options: Any) -> Callable[..
         yield pa.RecordBatch.from_pydict(row, schema=types)
 
     return partition
-
-
-def merged_pairwise(parts: Sequence[Summed]) -> Summed:
-    """Return the sum of parts, merged pair by pair as on any other cluster."""
-    if len(parts) < 2:
-        return parts[0] if parts else Summed()
-    merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
-    return merged_pairwise([*merged, *parts[2 * len(merged) :]])
 
 
 def _told(work: Callable[[], Any]) -> Any:

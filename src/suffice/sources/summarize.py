@@ -9,7 +9,7 @@ from suffice.errors import InvalidInputError
 from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.opening import on_cluster, open_rows
 from suffice.sources.pairs import Pairs, array_chunks
-from suffice.sources.reading import frames_of
+from suffice.sources.reading import expected_rows, frames_of
 from suffice.sources.resuming import summed_with_checkpoint
 from suffice.sources.roles import Roles, Wishes, roles_for_learning
 from suffice.sources.source import MISSING, Reading, Summing
@@ -72,7 +72,8 @@ def summarize(
         Whether to collect the fourth moments of ``shrinkage="ledoit-wolf"``; they double the
         time of the sums.
     progress : callable, optional
-        Called after each block with the number of rows read and of rows in all, or None.
+        Called after each block with the number of rows read and of rows in all, which is a guess
+        for text and may be None.
     checkpoint : path, optional
         Where to remember, every few seconds and after a failure, which files are counted and
         their sums. A scan that was cut short resumes from there; files added since are added.
@@ -133,7 +134,7 @@ def summarize_source(
 
 
 def _scanned(source: Source, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-    total, n_rows = Summed(), source.n_rows if progress else None
+    total, n_rows = Summed(), expected_rows(source) if progress else None
     for total in running_sums(frames_of(source, roles), roles, **options):
         if progress:
             progress(total.n_rows, n_rows)

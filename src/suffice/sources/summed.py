@@ -10,7 +10,7 @@ from suffice.sources.chunks import Loader, blocks_of, rows_per_block
 from suffice.sources.rules import LeftOut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -52,3 +52,11 @@ def sums_of(frames: Iterable[pl.DataFrame], roles: Roles, **options: Any) -> Sum
     for total in running_sums(frames, roles, **options):  # noqa: B007
         pass
     return total
+
+
+def pairwise_sum(parts: Sequence[Summed]) -> Summed:
+    """Return ((0 + 1) + (2 + 3)) and so on: their number alone fixes the order."""
+    while len(parts) > 1:
+        merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = [*merged, *parts[2 * len(merged) :]]
+    return parts[0] if parts else Summed()

@@ -79,7 +79,7 @@ class ClusterFiles:
         total = Summed() if checkpoint is None else checkpoint.summed
         size = len(pieces) if checkpoint is None else GROUP
         groups = [pieces[lo : lo + size] for lo in range(0, len(pieces), size)]
-        n_rows = self.files.n_rows if progress else None
+        n_rows = self.files.expected_rows if progress else None
         question = roles, roles.columns(self.sample), options
         with connected(self.client) as client, failures_told(require_distributed()):
             watch = Watch(client, progress, n_rows, total.n_rows)

@@ -5,10 +5,10 @@ So the sums have the same bits whichever worker ran what, and however often.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 from suffice.sources.dask.cluster import awaited
+from suffice.sources.summed import pairwise_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from suffice.sources.source import Progress
     from suffice.sources.summed import Summed
 
+_FAN = 8  # parts merged by one task; a power of two, so that the tree stays the pairwise one
+
 
 def merged_pairwise(client: Any, futures: Sequence[Any]) -> Any:
-    """Return the future of the sum of some futures: ((0 + 1) + (2 + 3)) and so on."""
+    """Return the future of the pairwise sum of some futures; a task merges three levels of it."""
     while len(futures) > 1:
-        pairs = zip(futures[::2], futures[1::2], strict=False)
-        merged = [client.submit(operator.add, a, b, pure=False, priority=1) for a, b in pairs]
-        futures = [*merged, *futures[2 * len(merged) :]]
+        groups = [futures[lo : lo + _FAN] for lo in range(0, len(futures), _FAN)]
+        futures = [client.submit(pairwise_sum, g, pure=False, priority=1) for g in groups]
     return futures[0]
 
 

@@ -45,7 +45,7 @@ def choose(method: str, engine: Engine, n_features: int, *, fourth: bool = False
     if not engine.widest_sums:
         return Choice("stream", "rows leave this engine without a copy, so that is quicker")
     if n_features > engine.widest_sums:
-        reason = f"{n_features} features are more than {engine.widest_sums}"
-        return Choice("stream", f"{reason}, from which on that is quicker")
-    reason = f"{n_features} features are at most {engine.widest_sums}"
-    return Choice("database", f"{reason}, up to which that is quicker")
+        reason = f"{n_features} features > {engine.widest_sums}, from which on that is quicker"
+        return Choice("stream", reason)
+    reason = f"{n_features} features ≤ {engine.widest_sums}, up to which that is quicker"
+    return Choice("database", reason)
