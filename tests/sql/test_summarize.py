@@ -217,7 +217,7 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
         summarize(table, "y", fourth=True)
         summarize(duckdb.create_table("rows", frame.to_arrow()), "y")
     texts = [record.message for record in caplog.records if record.name == "suffice"]
-    assert "sums inside the database: 1 features are at most" in texts[0]
+    assert "sums inside the database: 1 features ≤ 10" in texts[0]
     assert texts[1] == "table 'rows' of sqlite: rows streamed out: asked for"
     assert "fourth moments" in texts[2]
     assert "rows streamed out: rows leave this engine without a copy" in texts[3]
