@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from suffice import notebook
@@ -18,9 +19,9 @@ class Tells:
 
         Settings count, what was learnt does not: all errors are of rows held out from a copy.
         """
-        import suffice
-
-        return suffice.report(X, y, path, estimator=self, **options)
+        # by name: reports stand above estimators
+        write = import_module("suffice.reporting").report
+        return write(X, y, path, estimator=self, **options)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and what was learnt if anything was."""
