@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.edda import FAMILIES
+from suffice.estimation.codes import CODES
 from suffice.estimation.intensity import CLOSED_FORMS, FixedIntensity
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def check_compatible(covariance: Any, tied: Any, estimate: str, dials: Dials) -> None:
     """Refuse settings that contradict each other."""
-    if isinstance(covariance, str) and (covariance == "auto" or covariance in FAMILIES):
+    if isinstance(covariance, str) and (covariance == "auto" or covariance in CODES):
         _check_family(covariance, tied, estimate, dials)
     elif estimate != "plug-in":
         _check_learning(covariance, estimate, dials)

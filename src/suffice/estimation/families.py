@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.edda import FAMILIES
-from suffice.estimation.edda_structures import DiagonalEddaStructure, EddaStructure
+from suffice.estimation.codes import CODES
 from suffice.estimation.structures import (
     DiagonalStructure,
     FullStructure,
@@ -44,6 +43,8 @@ _PLAIN: dict[str, Structure] = {"EEE": _FULL, "VVV": _FULL, "EEI": _DIAGONAL, "V
 def _word(code: str) -> Word:
     if code in _PLAIN:
         return Word(_PLAIN[code], code[0] == "E", code)
+    from suffice.estimation.edda_structures import DiagonalEddaStructure, EddaStructure
+
     diagonal = code.endswith("I")
     structure = DiagonalEddaStructure(code) if diagonal else EddaStructure(code)
     return Word(structure, tied=False, code=code)
@@ -78,17 +79,16 @@ WORDS: Mapping[str, Word] = MappingProxyType(
         "full": Word(_FULL),
         "diagonal": Word(_DIAGONAL),
         "spherical": Word(_SPHERICAL),
-        **{code: _word(code) for code in FAMILIES},
     }
 )
 
 
 def parse_word(covariance: Any) -> Word:
     """Return what ``covariance`` stands for."""
-    if not isinstance(covariance, str) or covariance not in WORDS:
+    if not isinstance(covariance, str) or covariance not in (*WORDS, *CODES):
         msg = (
             "covariance must be one of 'full', 'diagonal', 'spherical', 'auto', or an EDDA code "
-            f"({', '.join(FAMILIES)}), got {covariance!r}"
+            f"({', '.join(CODES)}), got {covariance!r}"
         )
         raise InvalidParameterError(msg)
-    return WORDS[covariance]
+    return WORDS[covariance] if covariance in WORDS else _word(covariance)

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.bayes import MostProbable, Predictive
-from suffice.estimation.debiasing import Debiased
 from suffice.estimation.learning import Learning, LearntStructure, PlugIn
-from suffice.estimation.niw.beliefs import parse_belief
 
 if TYPE_CHECKING:
     from suffice.estimation.structures import Structure
@@ -31,13 +28,17 @@ def parse_estimate(estimate: Any, prior: Any) -> Method:
     if not isinstance(estimate, str) or estimate not in ESTIMATES:
         msg = f"estimate must be one of {', '.join(map(repr, ESTIMATES))}, got {estimate!r}"
         raise InvalidParameterError(msg)
-    belief = parse_belief(prior)
     if prior is not None and estimate not in ("map", "predictive"):
         msg = f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
         raise InvalidParameterError(msg)
-    learnt = LearntStructure()
+    if estimate == "plug-in":
+        return Method(PlugIn())
+    from suffice.estimation.bayes import MostProbable, Predictive
+    from suffice.estimation.debiasing import Debiased
+    from suffice.estimation.niw.beliefs import parse_belief
+
+    belief, learnt = parse_belief(prior), LearntStructure()
     methods = {
-        "plug-in": Method(PlugIn()),
         "map": Method(MostProbable(belief), learnt, at_mode=True),
         "predictive": Method(Predictive(belief), learnt),
         "debiased": Method(Debiased(), learnt),

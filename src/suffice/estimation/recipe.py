@@ -10,8 +10,8 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.estimation.auto import UNRESOLVED
 from suffice.estimation.choice import of_least_bic
+from suffice.estimation.codes import CODES
 from suffice.estimation.compatible import check_compatible
-from suffice.estimation.edda import FAMILIES
 from suffice.estimation.evidence import Evidence
 from suffice.estimation.families import AnyFamily, parse_word
 from suffice.estimation.groups import parse_divisor
@@ -70,7 +70,7 @@ class Recipe:
         known = parse_smoothing(priors, dirichlet, at_mode=method.at_mode)
         plain = cls(AnyFamily(), tied=False, dials=dials, priors=known)
         if isinstance(covariance, str) and covariance == "auto":
-            return replace(plain, candidates=tuple(plain._of(code) for code in FAMILIES))
+            return replace(plain, candidates=tuple(plain._of(code) for code in CODES))
         recipe = plain._of(covariance)
         if recipe.family is None:
             recipe = replace(recipe, tied=tied)
