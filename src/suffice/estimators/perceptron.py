@@ -20,7 +20,7 @@ from suffice.discriminative.lesson import (
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Batch, Stochastic
 from suffice.discriminative.perceptron_rules import Direct, OneAgainstRest
-from suffice.discriminative.rows import rows_of
+from suffice.discriminative.rows import StreamedRows, rows_of
 from suffice.discriminative.scaling import Scaling
 from suffice.discriminative.warnings import NotConvergedWarning
 from suffice.estimators.linear import (
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from suffice.discriminative.perceptron import Teaching
     from suffice.discriminative.perceptron_rules import Rule
     from suffice.discriminative.rows import Rows
-    from suffice.typing import Floats
+    from suffice.typing import Codes, Floats
+
+_FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
 
 
 class Perceptron(LinearDecisions, BaseEstimator):
@@ -131,10 +133,15 @@ class Perceptron(LinearDecisions, BaseEstimator):
         rule = self._rule()
         moments = Moments.of(x, codes, storage="diagonal", fourth=False)
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(x.shape[1])
-        rows = rows_of(x, codes, None, len(self.classes_), scaling)
+        rows = self._rows(x, codes, scaling)
         first = self._first(rng, (rule.n_scores, x.shape[1] + 1))
         lesson = learn(rows, rule, teaching, keeping, first, max_iter, record=self.record)
         return self._accept(rows, rule, scaling, lesson)
+
+    def _rows(self, x: Any, codes: Codes, scaling: Scaling) -> Rows:
+        """Return the rows in a form that suits their number: Python is slow one by one."""
+        make = StreamedRows if len(x) > _FEW_ROWS and self.learning == "stochastic" else rows_of
+        return make(x, codes, None, len(self.classes_), scaling)
 
     def _accept(self, rows: Rows, rule: Rule, scaling: Scaling, lesson: Lesson) -> Self:
         beta = scaling.to_original(lesson.weights)
