@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
 
 _NUMBERS = 1 << 21  # in one block: 16 MB
+_MANY = 1 << 18  # numbers that are worth more than one thread to copy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +79,9 @@ class Encoder:
 class Loader:
     """Frames to chunks through one block of memory, which the next chunk overwrites."""
 
-    def __init__(self, roles: Roles, n_rows: int) -> None:
+    def __init__(self, roles: Roles, n_rows: int, n_threads: int | None = None) -> None:
         self.roles = roles
+        self._threads = n_threads or os.cpu_count() or 1
         self._block = np.empty((len(roles.features), n_rows))
         self._encoder = Encoder()
         self._features = frozenset(roles.features)
@@ -98,12 +103,23 @@ class Loader:
 
     def numbers(self, pieces: Sequence[pl.DataFrame]) -> Floats:
         """Return the features of consecutive frames (n, d), missing ones NaN."""
-        end = 0
-        for piece in pieces:
-            start, end = end, end + piece.height
-            for j, name in enumerate(self.roles.features):
-                self._block[j, start:end] = piece.get_column(name).to_numpy()
-        return self._block[:, :end].T
+        edges = list(accumulate((piece.height for piece in pieces), initial=0))
+        n_rows = edges[-1]
+
+        def copy(j: int) -> None:
+            name = self.roles.features[j]
+            for piece, start in zip(pieces, edges, strict=False):
+                rows = slice(start, start + piece.height)
+                self._block[j, rows] = piece.get_column(name).to_numpy()
+
+        each_column = range(len(self.roles.features))
+        if self._threads == 1 or n_rows * len(each_column) < _MANY:
+            for j in each_column:
+                copy(j)
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(copy, each_column))
+        return self._block[:, :n_rows].T
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles

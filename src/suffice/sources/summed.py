@@ -38,7 +38,7 @@ def running_sums(
 ) -> Iterator[Summed]:
     """Yield the sums so far after every block of rows; blocks have one size whatever the frames."""
     n_rows = rows_per_block(len(roles.features))
-    loader, total = Loader(roles, n_rows), start or Summed()
+    loader, total = Loader(roles, n_rows, options.get("n_threads")), start or Summed()
     for pieces in blocks_of(frames, n_rows):
         chunk, left_out = loader.load(pieces)
         part = chunk.moments(**options) if len(chunk.codes) else Moments.empty()
