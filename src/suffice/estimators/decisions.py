@@ -39,8 +39,8 @@ class GaussianDecisions:
     def predict(self, X: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""
         x = checked_rows(self, X)
-        decision = self._decision()
-        if decision.is_map:
+        decision = None if self.costs is None and self.reject_cost is None else self._decision()
+        if decision is None or decision.is_map:
             labels: Labels = self.classes_[self.model_.most_probable(x)]
             return labels
         return decision.decode(decision.decide(self.model_.posterior(x)))

@@ -164,8 +164,7 @@ class GaussianClassifier(
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
         x, y = checked_table(self, X, y, reset=True)
-        power = self._settle(x, y, sample_weight)
-        recipe = self.recipe()
+        recipe, power = self._settle(x, y, sample_weight)
         self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
         self._keep_at_hand(x, y, sample_weight)
         return self
@@ -183,8 +182,9 @@ class GaussianClassifier(
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
-        power = self._settle(x, y, sample_weight) if first else self.moments_.transform
-        more = self._summarise(x, y, sample_weight, self.recipe(), power, classes)
+        settled = (self.recipe(), self.moments_.transform) if not first else None
+        recipe, power = settled or self._settle(x, y, sample_weight)
+        more = self._summarise(x, y, sample_weight, recipe, power, classes)
         return self._set_moments(more if first else self.moments_ + more)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -222,15 +222,15 @@ class GaussianClassifier(
         value = vars(self)[name]
         return vars(self).get(f"{name}_", value) if _is_word(value, "auto") else value
 
-    def _settle(self, x: Any, y: Any, sample_weight: Any) -> Any:
-        """Choose what was left open by cross-validation; return the transform to use."""
+    def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
+        """Choose what was left open by cross-validation; return recipe and transform to use."""
         for name in ("pooling_", "shrinkage_", "temperature_"):
             self.__dict__.pop(name, None)
         recipe, transform = self.recipe(), vars(self)["transform"]
         if recipe.is_resolved and not any(
             _is_word(word, "auto") for word in (self.temperature, transform)
         ):
-            return transform
+            return recipe, transform
         from suffice.evaluation.search.dials import settled
 
         labels, weight = as_labels(y), as_weights(sample_weight, len(x))
@@ -238,7 +238,7 @@ class GaussianClassifier(
         found = settled(recipe, x, labels, weight, transform=transform, temperature=temperature)
         self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
         self.temperature_ = found.temperature
-        return found.transform
+        return self.recipe(), found.transform
 
     def _summarise(
         self,

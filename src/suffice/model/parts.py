@@ -71,6 +71,9 @@ class Whitened:
     def scores(self, x: Floats) -> Floats:
         """Return cₖ − ½ |W (x − μ₀) − W (μₖ − μ₀)|², (n, m)."""
         z = (x - self.group.means[0]) @ self.whitening.T
+        if len(self.classes) == 1:
+            alone: Floats = self.group.constants - 0.5 * np.square(z).sum(1, keepdims=True)
+            return alone
         distances = [np.square(z - m).sum(1) for m in self.whitened_means]
         return self.group.constants - 0.5 * np.stack(distances, axis=1)
 
