@@ -1,9 +1,13 @@
 """Real engines for tests: a Dask cluster of two processes, and a local Spark."""
 
 import os
+import shutil
+import subprocess
 import sys
 
 import pytest
+
+JAVA = "openjdk-17-jre-headless"
 
 
 @pytest.fixture(scope="session")
@@ -24,9 +28,21 @@ def client(cluster):
         yield client
 
 
+def install_java():
+    """Install the Java that Spark needs, where there is none and a continuous integration runs."""
+    if shutil.which("java"):
+        return
+    if not os.environ.get("CI"):
+        pytest.skip(f"Spark needs Java: apt-get install {JAVA}")
+    wait = ["-o", "DPkg::Lock::Timeout=300"]
+    subprocess.run(["apt-get", "update", "-q"], check=False, capture_output=True)
+    subprocess.run(["apt-get", "install", "-yq", *wait, JAVA], check=True, capture_output=True)
+
+
 @pytest.fixture(scope="session")
 def spark():
     pytest.importorskip("pyspark")
+    install_java()
     from pyspark.sql import SparkSession
 
     before = dict(os.environ)
