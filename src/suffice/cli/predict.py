@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +64,7 @@ def command(
     row that lacks a number gets empty answers. An outlier has a log density below the quantile
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
+    _use_one_blas_thread()
     from suffice.cli.files import load_model
     from suffice.cli.meter import Meter
     from suffice.sources import Reading, open_source, predict_stream
@@ -92,6 +95,12 @@ def command(
         {"output": None if output is None else str(output), **asdict(done)},
         f"{output or 'standard output'}: {done.rows:,} rows, {done.outliers:,} outliers",
     )
+
+
+def _use_one_blas_thread() -> None:
+    """Leave the cores to the threads that read, score and write; BLAS would only spin on them."""
+    if "numpy" not in sys.modules:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _to_standard_output(frame: Any) -> None:
