@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -64,13 +63,15 @@ def command(
 
     stem = _stem(data.name)
     path = output or Path(f"report-{stem}.{form or 'html'}")
-    form = form or FORMATS.get(path.suffix.lower(), "html")
+    written = form or FORMATS.get(path.suffix.lower(), "html")
     model = path.with_name(f"{stem}.suffice")
     rows = _rows(data, stem)
     settings = Settings(cv=cv, seed=seed, progress=False if terminal.quiet else None)
-    made = report_of(rows, settings, Place(_again(), model.name))
+    made = report_of(
+        rows, settings, Place(_again(data, path, format=form, cv=cv, seed=seed), model.name)
+    )
     made.estimator.save(model)
-    made.save(path, form)
+    made.save(path, written)
     _tell(made, path, model, terminal)
 
 
@@ -80,9 +81,18 @@ def _stem(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
 
 
-def _again() -> str:
-    """Return the command as it was given."""
-    return shlex.join(["suffice", *sys.argv[1:]])
+def _again(data: Data, path: Path, **options: Any) -> str:
+    """Return the command that writes the same page."""
+    said = {"target": data.target, "weight": data.weight, "delimiter": data.delimiter}
+    many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids, "missing": data.missing}
+    words = ["suffice", "report", data.name]
+    words += [w for name, value in (said | options).items() if value for w in _option(name, value)]
+    words += [w for name, values in many.items() for value in values for w in _option(name, value)]
+    return shlex.join([*words, "-o", path.name])
+
+
+def _option(name: str, value: Any) -> tuple[str, str]:
+    return f"--{name}", str(value)
 
 
 def _rows(data: Data, name: str) -> Rows:

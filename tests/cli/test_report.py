@@ -1,0 +1,88 @@
+import json
+from pathlib import Path
+
+import pytest
+
+import suffice as sf
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Run one report of penguins, and return the folder it was written to."""
+    from click.testing import CliRunner
+
+    from suffice.cli.group import suffice
+
+    folder = tmp_path_factory.mktemp("report")
+    page = folder / "birds.md"
+    said = CliRunner().invoke(suffice, ["report", "penguins", "--cv", "3", "-o", str(page)])
+    assert said.exit_code == 0, said.stderr
+    return folder, said
+
+
+def test_the_model_stands_beside_the_page_and_answers(made):
+    folder, _ = made
+    model = sf.load(folder / "penguins.suffice")
+    assert model.classes_.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
+    assert "bill_length_mm" in model.feature_names_in_
+    assert "penguins.suffice" in (folder / "birds.md").read_text()
+
+
+def test_what_is_left_out_is_said_and_stands_on_the_page(made):
+    folder, said = made
+    assert "2 of 344 rows left out" in said.stderr
+    page = (folder / "birds.md").read_text()
+    assert "2 of 344 rows left out" in page
+    assert "columns left out: 'island', 'sex' (not numeric)" in page
+
+
+def test_the_verdict_is_printed(made):
+    _, said = made
+    assert said.stdout.startswith("Trust ")
+
+
+def test_rows_are_numbered_as_in_the_file(ok):
+    head = "id,a,b,kind\n"
+    rows = [f"p{i},{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}\n" for i in range(40)]
+    rows[3] = "p3,,1,y\n"
+    Path("with.csv").write_text(head + "".join(rows))
+    Path("without.csv").write_text("a,b,kind\n" + "".join(row.split(",", 1)[1] for row in rows))
+    for name in ("with", "without"):
+        ok("report", f"{name}.csv", "-t", "kind", "--cv", "3", "--format", "json", "-q")
+    pages = [json.loads(Path(f"report-{n}.json").read_text()) for n in ("with", "without")]
+    tables = [
+        next(
+            b
+            for s in page["sections"]
+            for b in s["blocks"]
+            if b.get("caption") == "Least likely rows"
+        )
+        for page in pages
+    ]
+    named, numbered = ([row[0] for row in table["rows"]] for table in tables)
+    assert tables[0]["columns"][0] == "id"
+    assert named == [f"p{int(number) - 1}" for number in numbered]
+
+
+def test_json_holds_the_verdict_and_the_line_up(ok_json):
+    told = ok_json("report", "exam", "--cv", "2", "--format", "md")
+    assert told["output"] == "report-exam.md"
+    assert told["model"] == "exam.suffice"
+    assert {"LDA", "QDA"} <= {row["model"] for row in told["models"]}
+
+
+def test_the_command_on_the_page_names_every_choice(ok):
+    ok("report", "iris", "--cv", "3", "-i", "sepal_width", "--seed", "4", "-o", "a.json", "-q")
+    page = json.loads(Path("a.json").read_text())
+    code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]
+    assert code[-1] == "suffice report iris --cv 3 --seed 4 --ignore sepal_width -o a.json"
+
+
+def test_sums_are_no_rows(ok, refused):
+    ok("summarize", "iris", "-o", "iris.moments", "-q")
+    assert "needs rows" in refused("report", "iris.moments")
+
+
+def test_an_unknown_extension_is_written_as_html(ok):
+    ok("report", "exam", "--cv", "2", "-o", "page.txt", "-q")
+    assert Path("page.txt").read_text().startswith("<!doctype html>")

@@ -1,0 +1,309 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice as sf
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.reporting.blocks import Checks, Code, Figure, Matrix, Table
+from suffice.reporting.markdown import escaped
+from suffice.reporting.wording import cell
+
+from .conftest import HOSTILE, LINE_UP
+
+SECTIONS = ["glance", "line-up", "model", "errors", "trust", "use"]
+
+
+def section(report, key):
+    return next(s for s in report.sections if s.key == key)
+
+
+def blocks(report, kind, key=None):
+    sections = report.sections if key is None else [section(report, key)]
+    return [b for s in sections for b in s.blocks if isinstance(b, kind)]
+
+
+def table(report, caption):
+    return next(t for t in blocks(report, Table) if t.caption.startswith(caption))
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_sections_follow_the_question_a_reader_has(iris_report):
+    assert [s.key for s in iris_report.sections] == SECTIONS
+
+
+def test_the_chosen_model_is_fitted_to_all_rows_and_knows_its_columns(iris, iris_report):
+    X, _ = iris
+    assert iris_report.estimator.moments_.counts.sum() == X.height
+    assert list(iris_report.estimator.feature_names_in_) == X.columns
+
+
+def test_errors_are_those_of_compare_on_the_same_folds(iris, iris_report):
+    X, y = iris
+    compared = sf.compare(X.to_numpy(), y, LINE_UP, cv=5)
+    outcome = next(o for o in compared.outcomes if o.name == type(iris_report.estimator).__name__)
+    (matrix,) = blocks(iris_report, Matrix)
+    counts = np.array(matrix.counts)
+    assert counts.sum() - np.trace(counts) == outcome.wrong.sum()
+    lineup = table(iris_report, "Held-out losses")
+    told = {row[0]: row[1:4] for row in lineup.rows}
+    for row in compared.rows():
+        assert told[row["model"]] == (row["error"], row["error_low"], row["error_high"])
+
+
+def test_confused_rows_are_named_by_posteriors_of_models_that_have_not_seen_them(iris, iris_report):
+    X, y = iris
+    rows = X.to_numpy()
+    held_out = np.empty(len(y))
+    from sklearn.model_selection import StratifiedKFold
+
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(rows, y):
+        model = type(iris_report.estimator)().fit(rows[train], y[train])
+        p = model.predict_proba(rows[test])
+        held_out[test] = p[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]
+    confused = table(iris_report, "Most confused rows")
+    assert [int(row[0]) for row in confused.rows] == np.argsort(held_out, kind="stable")[
+        :10
+    ].tolist()
+    np.testing.assert_allclose(
+        [row[-1] for row in confused.rows], np.sort(held_out)[:10], rtol=1e-6
+    )
+
+
+def test_the_rule_takes_the_simplest_model_that_is_about_as_good(iris_report):
+    assert type(iris_report.estimator).__name__ == "LDA"
+    lineup = table(iris_report, "Held-out losses")
+    assert lineup.rows[lineup.marked[0]][0] == "LDA"
+
+
+def test_a_model_is_simple_if_one_standard_error_is_all_it_costs(iris):
+    from suffice.evaluation.compare.line_up import parse_line_up
+    from suffice.reporting.judging import simplest
+
+    X, y = iris
+    compared = sf.compare(X.to_numpy(), y, LINE_UP, cv=10)
+    chosen = simplest(compared, parse_line_up(LINE_UP, 0))
+    best = min((o for o in compared.outcomes if o.name in ("LDA", "QDA")), key=lambda o: o.log_loss)
+    gap = chosen.fold_losses[:, 1] - best.fold_losses[:, 1]
+    assert (chosen.name, best.name) == ("LDA", "QDA")
+    assert gap.mean() <= np.sqrt((1 / 10 + compared.test_ratio) * gap.var(ddof=1))
+    assert chosen.n_parameters < best.n_parameters
+
+
+def test_html_markdown_and_json_tell_the_same_tables(iris_report):
+    page = Page(iris_report.write("html"))
+    words = " ".join(page.words)
+    markdown = iris_report.write("md")
+    document = json.loads(iris_report.write("json"))
+    told = [b for s in document["sections"] for b in s["blocks"] if b["kind"] == "table"]
+    tables = blocks(iris_report, Table)
+    assert [t["caption"] for t in told] == [t.caption for t in tables]
+    for known, plain in zip(tables, told, strict=True):
+        assert known.caption in words
+        for row, raw in zip(known.rows, plain["rows"], strict=True):
+            for value, number, style in zip(row, raw, known.styles, strict=True):
+                text = cell(value, style)
+                assert text in words
+                assert escaped(text) in markdown
+                if isinstance(value, float):
+                    assert number is None if np.isnan(value) else number == value
+
+
+def test_every_figure_has_words_and_a_drawing_in_the_page(iris_report):
+    page, markdown = iris_report.write("html"), iris_report.write("md")
+    figures = blocks(iris_report, Figure)
+    assert len(figures) >= 10
+    parsed = Page(page)
+    labels = [attrs.get("aria-label") for tag, attrs in parsed.tags if tag == "div"]
+    for figure in figures:
+        assert figure.alt in labels
+        assert escaped(figure.alt) in markdown
+        assert figure.svg in page
+        assert len(figure.alt) > 30
+
+
+def test_names_inside_drawings_are_never_shared(iris_report):
+    ids = re.findall(r'\bid="([^"]+)"', iris_report.write("html"))
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("which", ["iris_report", "hostile_report"])
+def test_the_page_loads_nothing_from_anywhere(which, request):
+    page = Page(request.getfixturevalue(which).write("html"))
+    for tag, attrs in page.tags:
+        for name in ("src", "href", "xlink:href", "action", "srcset", "data"):
+            value = attrs.get(name) or ""
+            assert value.startswith(("#", "data:")) or not value, (tag, name, value)
+    assert not re.search(r"url\((?!#|var)", " ".join(page.words))
+    assert "@import" not in " ".join(page.words)
+
+
+def test_hostile_names_are_text_and_nothing_else(hostile_report):
+    text = hostile_report.write("html")
+    page = Page(text)
+    assert [tag for tag, _ in page.tags].count("script") == 1
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    assert not [tag for tag, _ in page.tags if tag == "img"]
+    assert HOSTILE in "".join(page.words)
+    assert HOSTILE not in text
+    outside = re.sub(r"(?ms)^(`{3,})\w*\n.*?^\1$", "", hostile_report.write("md"))
+    assert not re.search(r"(?<!\\)<", outside)
+    json.loads(hostile_report.write("json"))
+
+
+def test_the_policy_of_the_page_allows_its_own_script_only(iris_report):
+    import base64
+    import hashlib
+
+    text = iris_report.write("html")
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = next(a["content"] for t, a in Page(text).tags if a.get("http-equiv"))
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_the_report_is_the_same_twice(iris, iris_report):
+    again = sf.report(*iris, line_up=LINE_UP, cv=5, name="iris", target="species")
+    a, b = json.loads(again.write("json")), json.loads(iris_report.write("json"))
+    timeless = [[s for s in d["sections"] if s["key"] != "line-up"] for d in (a, b)]
+    assert timeless[0] == timeless[1]
+    drawn = [[f.svg for f in blocks(r, Figure) if f.key != "members"] for r in (again, iris_report)]
+    assert drawn[0] == drawn[1]
+
+
+def test_an_estimator_reports_about_itself(iris):
+    report = sf.QDA(shrinkage=0.1).report(*iris, line_up=["LDA"], cv=5)
+    assert repr(report.estimator) == "QDA(shrinkage=0.1)"
+    assert report.verdict.startswith("About QDA")
+
+
+def test_a_classifier_without_densities_is_reported_too(iris):
+    from sklearn.tree import DecisionTreeClassifier
+
+    report = sf.report(
+        *iris, estimator=DecisionTreeClassifier(random_state=0), line_up=["LDA"], cv=5
+    )
+    assert "no class densities" in report.write("md")
+    assert not [t for t in blocks(report, Table) if t.caption == "Least likely rows"]
+
+
+def test_a_classifier_without_posteriors_is_reported_too(iris):
+    report = sf.report(*iris, estimator=sf.LeastSquaresClassifier(), line_up=["LDA"], cv=5)
+    assert "states no probabilities" in report.write("md")
+
+
+def test_gaps_and_text_columns_are_left_out_and_said():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"], index=np.arange(100, 160))
+    X["colour"] = "red"
+    X.loc[103, "b"] = np.nan
+    y = np.repeat(["no", "yes"], 30)
+    report = sf.report(X, y, line_up=["LDA", "tree"], cv=3)
+    text = report.write("md")
+    assert "columns left out: 'colour'" in text
+    assert "1 of 60 rows left out: no number in b (1)" in text
+    ids = {int(row[0]) for row in table(report, "Most confused rows").rows}
+    assert ids <= set(range(100, 160)) - {103}
+
+
+def test_one_feature_has_a_threshold_and_no_pairs():
+    hours = np.linspace(0, 5, 40)[:, None]
+    rng = np.random.default_rng(1)
+    passed = hours[:, 0] + rng.normal(size=40) > 2.5
+    report = sf.report(hours, passed, line_up=["LDA"], cv=4)
+    keys = [f.key for f in blocks(report, Figure)]
+    assert "regions" in keys
+    assert "pairs" not in keys
+    assert "that is, x1 = " in report.write("md")
+
+
+def test_many_features_and_classes_are_summarised():
+    rng = np.random.default_rng(2)
+    y = np.arange(300) % 10
+    X = rng.normal(size=(300, 40)) + 2 * rng.normal(size=(10, 40))[y]
+    report = sf.report(X, y, line_up=["LDA", "QDA"], cv=3)
+    means = table(report, "Priors and class means")
+    assert len(means.rows) == 16
+    assert "15 of 40 features" in means.note
+
+
+def test_a_class_of_one_row_is_no_obstacle():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(41, 2)), np.array([*["a"] * 20, *["b"] * 20, "c"])
+    X[:20] += 3
+    report = sf.report(X, y, line_up=["LDA", "GaussianNB"], cv=5)
+    (matrix,) = blocks(report, Matrix)
+    assert np.array(matrix.counts).sum(1).tolist() == [20, 20, 1]
+
+
+def test_weights_count_in_the_confusion(iris):
+    X, y = iris
+    weight = np.where(y == "setosa", 2.0, 1.0)
+    report = sf.report(X, y, sample_weight=weight, line_up=["LDA", "QDA"], cv=5)
+    (matrix,) = blocks(report, Matrix)
+    assert np.array(matrix.counts).sum(1).tolist() == [100, 50, 50]
+
+
+def test_of_many_rows_a_sample_is_judged_and_all_are_learnt_from(monkeypatch):
+    from suffice.reporting import build
+
+    monkeypatch.setattr(build, "SAMPLE_ROWS", 500)
+    rng = np.random.default_rng(4)
+    y = np.arange(3000) % 2
+    X = rng.normal(size=(3000, 2)) + y[:, None]
+    report = sf.report(X, y, line_up=["LDA", "QDA"], cv=5)
+    assert "stratified sample of 500 of 3,000 rows" in report.write("md")
+    assert report.estimator.moments_.counts.sum() == 3000
+    (matrix,) = blocks(report, Matrix)
+    assert np.array(matrix.counts).sum() == 500
+
+
+def test_the_code_on_the_page_runs(iris, iris_report):
+    X, y = iris
+    code = blocks(iris_report, Code, "use")[-1]
+    known = {"X": X, "y": y, "X_new": X[:5]}
+    exec(code.text, known)
+    assert known["model"].predict(X[:5]).tolist() == y[:5].tolist()
+
+
+def test_checks_speak_of_held_out_posteriors(iris_report):
+    (checks,) = blocks(iris_report, Checks)
+    questions = [c.question for c in checks.items]
+    assert questions[0] == "Are held-out posteriors calibrated?"
+    assert {c.tone for c in checks.items} <= {"good", "caution", "note"}
+
+
+def test_a_report_is_saved_by_its_extension(iris_report, tmp_path):
+    for name, start in (("a.html", "<!doctype html>"), ("a.md", "# iris"), ("a.json", "{")):
+        iris_report.save(tmp_path / name)
+        assert (tmp_path / name).read_text().startswith(start)
+    with pytest.raises(InvalidParameterError, match="extension"):
+        iris_report.save(tmp_path / "a.pdf")
+
+
+def test_one_class_is_refused(iris):
+    X, y = iris
+    with pytest.raises(InvalidInputError, match="at least two"):
+        sf.report(X[:50], y[:50])
+
+
+def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
+    html = iris_report._repr_html_()
+    assert "Trust LDA" in html
+    assert "<table>" in html
