@@ -7,9 +7,11 @@ import warnings
 
 import ibis
 import numpy as np
+import onnxruntime
 import polars as pl
 from tests.sql.server import running_postgres
 
+import suffice as sf
 from benchmarks.timing import best_of, machine, table
 from suffice.sources import summarize
 
@@ -52,14 +54,54 @@ def measured(engine, connection, load, n, rounds):
         yield {"engine": engine, "rows": n, "d": d, **best, "stream / database": ratio}
 
 
+def scored(connection, load, rows, models, rounds):
+    """Yield the seconds that a database takes to score a table into another."""
+    load(connection, rows)
+    run = connection.con.execute
+    if connection.name == "postgres":
+        run("SET jit = off")
+    for name, model in models.items():
+        query = model.to_sql("rows", connection.name)
+
+        def score(query=query):
+            run("DROP TABLE IF EXISTS answers")
+            run(f"CREATE TABLE answers AS {query}")
+
+        yield name, best_of({name: score}, rounds, limit=20.0)[name]
+
+
+def scoring(options):
+    """Yield a line for each way to score the same rows by a linear and a quadratic model."""
+    rows = frame(options.rows[0], 30)
+    x, y = rows.drop("y").to_pandas(), rows["y"].to_numpy()
+    models = {"LDA": sf.LDA().fit(x, y), "QDA": sf.QDA().fit(x, y)}
+    ours = {name: lambda m=model: m.predict_proba(x) for name, model in models.items()}
+    yield {"by": "suffice", **best_of(ours, options.rounds)}
+    sessions = {
+        name: onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+        for name, model in models.items()
+    }
+    numbers = x.to_numpy()
+    graphs = {name: lambda s=s: s.run(None, {"X": numbers}) for name, s in sessions.items()}
+    yield {"by": "onnxruntime", **best_of(graphs, options.rounds)}
+    connection = ibis.duckdb.connect()
+    yield {"by": "DuckDB", **dict(scored(connection, in_duckdb, rows, models, options.rounds))}
+    with running_postgres() as settings:
+        connection = ibis.postgres.connect(**settings)
+        line = dict(scored(connection, in_postgres, rows, models, options.rounds))
+        yield {"by": "PostgreSQL", **line}
+        connection.disconnect()
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks sql")
     parser.add_argument("--rows", type=int, nargs="+", default=[200_000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scoring", action="store_true", help="score rows instead of summing them")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     print(f"{machine()}; seconds, best of {options.rounds}\n")
-    for at, line in enumerate(every_line(options)):
+    for at, line in enumerate(scoring(options) if options.scoring else every_line(options)):
         text = table([line]).splitlines()
         print("\n".join(text[2 if at else 0 :]), flush=True)
 

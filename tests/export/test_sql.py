@@ -157,6 +157,15 @@ def test_what_cannot_be_written_is_said():
         auto.to_sql("rows", columns=["a", "b"])
 
 
+def test_more_classes_than_an_answer_has_columns_are_refused_with_the_cure():
+    y = np.arange(3400) % 1700
+    model = sf.LDA().fit((y + np.sin(np.arange(3400.0)))[:, None], y)
+    assert model.to_sql("rows", "duckdb", columns=["a"])
+    for dialect, limit in (("postgres", 1664), ("sqlite", 2000)):
+        with pytest.raises(InvalidParameterError, match=f"takes up to {limit}.*to_onnx"):
+            model.to_sql("rows", dialect, columns=["a"], keep=[f"k{j}" for j in range(400)])
+
+
 def test_a_schema_and_a_prefix_are_written():
     model = sf.LDA().fit(*rows(7, 2, 1))
     query = model.to_sql(["main", "rows"], "sqlite", columns=["a"], prefix="lda_")

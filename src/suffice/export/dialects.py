@@ -26,6 +26,7 @@ class Dialect:
     materialized: str = "NOT MATERIALIZED "
     fence: str = ""  # what keeps the planner from merging a stage into the next
     longest_name: int = 1 << 20  # bytes
+    most_columns: int = 1 << 20  # of one stage
 
     def largest(self, terms: Sequence[str]) -> str:
         """Return the largest of some numbers; NULL if one is."""
@@ -56,13 +57,30 @@ class Dialect:
                 )
                 raise InvalidParameterError(msg)
 
+    def refuse_wide(self, n_columns: int) -> None:
+        """Raise if a stage has more columns than the engine takes."""
+        if n_columns > self.most_columns:
+            msg = (
+                f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
+                f"{self.most_columns}: the model has too many classes or features; use to_onnx()"
+            )
+            raise InvalidParameterError(msg)
+
 
 DIALECTS: Mapping[str, Dialect] = {
     "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
     "postgres": Dialect(
-        "PostgreSQL", "DOUBLE PRECISION", "GREATEST", "LEAST", fence="OFFSET 0", longest_name=63
+        "PostgreSQL",
+        "DOUBLE PRECISION",
+        "GREATEST",
+        "LEAST",
+        fence="OFFSET 0",
+        longest_name=63,
+        most_columns=1664,
     ),
-    "sqlite": Dialect("SQLite", "REAL", "MAX", "MIN", materialized="MATERIALIZED "),
+    "sqlite": Dialect(
+        "SQLite", "REAL", "MAX", "MIN", materialized="MATERIALIZED ", most_columns=2000
+    ),
 }
 
 

@@ -58,6 +58,7 @@ def to_sql(
     _refuse_clash(keep, list(answers.values()))
     words.refuse_long(list(answers.values()))
     stages = list(Scoring(program, words).stages(inputs))
+    words.refuse_wide(len(keep) + max(map(len, stages)))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
     path = [table] if isinstance(table, str) else list(table)
     source = ".".join(map(name, path))
