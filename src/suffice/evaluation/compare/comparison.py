@@ -77,11 +77,11 @@ class Comparison:
         """Return ``rows()`` as a pandas frame, indexed by model."""
         return as_frame(self.rows()).set_index("model")
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: Any = None, *, theme: Any = "light") -> Any:
         """Draw errors with intervals, and log-losses beside them; return the two Axes."""
         from suffice.plots.comparisons import comparison
 
-        return comparison(self, axes=axes)
+        return comparison(self, theme=theme, axes=axes)
 
     def __repr__(self) -> str:
         best = self.outcomes[0]
