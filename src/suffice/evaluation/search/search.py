@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from suffice.evaluation.search.views import View
     from suffice.typing import Codes, Floats, Labels
 
-TEMPERATURES = np.array([0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.2, 1.5])
+TEMPERATURES = np.array([0.15, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.2, 1.5])
 
 _SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
 
