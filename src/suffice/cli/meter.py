@@ -34,7 +34,7 @@ class Meter:
             return
         if self._bar is None:
             self._bar = _bar()
-            self._task = self._bar.add_task("", total=total)
+            self._task = self._bar.add_task("", total=total, rate="")
             self._bar.start()
         self._bar.update(self._task, completed=rows, rate=f"{rows / seconds:,.0f} rows/s")
 

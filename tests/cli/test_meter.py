@@ -1,0 +1,61 @@
+"""Progress: nothing under a second, a bar on a terminal, the speed at the end."""
+
+import io
+import itertools
+
+import pytest
+
+from suffice.cli import meter
+from suffice.cli.meter import Meter
+from suffice.cli.terminal import Terminal
+
+
+class Screen(io.StringIO):
+    """A standard error that is a terminal, or not."""
+
+    def __init__(self, tty):
+        super().__init__()
+        self._tty = tty
+
+    def isatty(self):
+        return self._tty
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Return a function that runs a command of that many seconds and returns what it said."""
+
+    def told(seconds, *, tty=False, rows=50_000, total=None, **options):
+        screen = Screen(tty)
+        ticks = itertools.chain([0.0], itertools.repeat(seconds))
+        monkeypatch.setattr(meter.time, "perf_counter", lambda: next(ticks))
+        monkeypatch.setattr("sys.stderr", screen)
+        monkeypatch.setenv("TERM", "xterm")
+        with Meter(Terminal(**options)) as running:
+            running(rows, total)
+        return screen.getvalue()
+
+    return told
+
+
+def test_a_quick_command_says_nothing(told):
+    assert told(0.5) == ""
+    assert told(0.5, tty=True) == ""
+
+
+def test_a_longer_command_says_its_speed(told):
+    assert "50,000 rows in 2.0 s, 25,000 rows/s" in told(2.0)
+
+
+def test_a_terminal_shows_a_bar(told):
+    text = told(2.0, tty=True, total=100_000)
+    assert "50000/100000" in text
+    assert "25,000 rows/s" in text
+
+
+def test_few_rows_have_no_speed(told):
+    assert told(2.0, rows=10) == ""
+
+
+def test_quiet_has_neither(told):
+    assert told(2.0, tty=True, quiet=True) == ""
