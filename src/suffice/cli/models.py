@@ -24,10 +24,7 @@ class Kind:
 
     def build(self, settings: Mapping[str, Any]) -> Any:
         """Return the estimator with these settings, or say which setting it lacks."""
-        cls = getattr(suffice, self.estimator, None)
-        if cls is None:
-            msg = f"this version of suffice has no {self.estimator}: choose another --model"
-            raise InvalidParameterError(msg)
+        cls = getattr(suffice, self.estimator)
         known = list(inspect.signature(cls).parameters)
         for name in settings:
             if name not in known:
@@ -45,7 +42,6 @@ KINDS: Mapping[str, Kind] = {
     "rda": Kind("RDA"),
     "gaussian": Kind("GaussianClassifier"),
     "auto": Kind("AutoGaussian"),
-    "mixture": Kind("MixtureClassifier"),
     "least-squares": Kind("LeastSquaresClassifier"),
     "logistic": Kind("LogisticRegression"),
     "perceptron": Kind("Perceptron"),
