@@ -35,8 +35,8 @@ class Outcome:
     auc: float  # one class against the rest, mean over classes and folds
     calibration_error: float  # of the most probable class, over all held-out rows
     n_parameters: float  # mean over folds, NaN where it has none
-    fit_seconds: float  # for one fold
-    predict_seconds: float  # for the held-out rows of one fold
+    fit_seconds: float  # for one fold, median over folds
+    predict_seconds: float  # for the held-out rows of one fold, median over folds
     from_sums: bool  # whether it was read from sums, and never fitted
     rows: Codes  # numbers of the held-out rows, fold after fold  (m,)
     folds: Codes  # (m,)
@@ -116,8 +116,8 @@ def outcome_of(
         float(areas[np.isfinite(areas)].mean()) if np.isfinite(areas).any() else np.nan,
         _calibration_error(answers),
         float(np.rint(np.mean(sizes))),
-        float(np.mean(fit_seconds)),
-        float(np.mean([fold.seconds for fold in answers])),
+        float(np.median(fit_seconds)),
+        float(np.median([fold.seconds for fold in answers])),
         from_sums,
         np.concatenate([fold.rows for fold in answers]),
         np.repeat(np.arange(len(answers)), [len(fold.rows) for fold in answers]),

@@ -66,7 +66,7 @@ def compare(
         ``log_loss`` and ``brier``, means over folds, and their standard errors ``…_se``;
         ``error_low`` and ``error_high``, Wilson's 95 % interval; ``calibration_error`` of the most
         probable class, in 15 bins; ``auc``, one class against the rest; ``n_parameters``;
-        ``fit_seconds`` and ``predict_seconds``, for one fold; ``p_value`` of the corrected
+        ``fit_seconds`` and ``predict_seconds``, of the median fold; ``p_value`` of the corrected
         resampled t test against the best, ``p_adjusted`` for the number of tests (Holm);
         ``n_rows`` judged by; ``failure``, why a member could not be judged. Members without
         posteriors have no log-loss, Brier score and calibration error.
