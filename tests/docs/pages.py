@@ -15,7 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SKIP = "<!-- not run -->"
-_FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^( *)```(\w*)[^\n]*\n(.*?)^\1```|^<!-- run first\n(.*?)-->", re.MULTILINE | re.DOTALL
+)
 _FOR_A_SHELL = re.compile(r"[|><;&$]")
 _MATCH = doctest.OutputChecker()
 
@@ -30,12 +32,14 @@ class Block:
 
 
 def blocks_of(page):
-    """Yield the blocks of a page that are to be run."""
+    """Yield the blocks of a page that are to be run, hidden Python ``<!-- run first`` included."""
     text = page.read_text()
     for found in _FENCE.finditer(text):
-        before = text[: found.start()].rstrip()
-        if not before.endswith(SKIP):
-            yield Block(found[2], textwrap.dedent(found[3]), text[: found.start()].count("\n") + 2)
+        line = text[: found.start()].count("\n") + 2
+        if found[4] is not None:
+            yield Block("python", found[4], line)
+        elif not text[: found.start()].rstrip().endswith(SKIP):
+            yield Block(found[2], textwrap.dedent(found[3]), line)
 
 
 def run_python(block, page, names):
