@@ -147,11 +147,12 @@ def _numbered(data: Data) -> tuple[Any, str]:
 
 
 def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:
-    document = {"output": str(path), "model": str(model), "verdict": made.verdict}
+    verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
+    document = {"output": str(path), "model": str(model), "verdict": verdict}
     if terminal.json:
         models = [{k: None if v != v else v for k, v in r.items()} for r in made.comparison.rows()]
         terminal.result({**document, "models": models})
         return
     if not terminal.quiet:
-        click.echo(made.verdict)
+        click.echo(verdict)
     terminal.done(document, f"{path}: report; {model}: the model")

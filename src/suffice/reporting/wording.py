@@ -24,24 +24,28 @@ def number(value: Any, digits: int = 4) -> str:
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
     whole = 10**digits <= size < 1e9
-    text = f"{size:,.0f}" if whole else f"{size:.{digits}g}"
+    text = f"{size:.{digits}g}" if not whole else f"{size:,.0f}" if size >= 1e4 else f"{size:.0f}"
     return f"−{text}" if value < 0 else text
 
 
 def percent(share: Any, digits: int = 1) -> str:
-    """Return a share in percent.
+    """Return a share in percent; its sign stays on the line of its number.
 
     Examples
     --------
-    >>> percent(0.0202), percent(1.0), percent(0.00004)
-    ('2.0 %', '100 %', '0.004 %')
+    >>> [percent(share).split() for share in (0.0202, 1.0, 0.00004)]
+    [['2.0', '%'], ['100', '%'], ['0.004', '%']]
     """
     if not np.isfinite(share):
         return NOTHING
     p = 100 * float(share)
     if p in (0.0, 100.0):
-        return f"{p:.0f} %"
-    return f"{p:.{digits}f} %" if 0.05 <= p < 99.95 else f"{p:.2g} %" if p < 50 else f"{p:.4g} %"
+        text = f"{p:.0f}"
+    elif 0.05 <= p < 99.95:
+        text = f"{p:.{digits}f}"
+    else:
+        text = f"{p:.2g}" if p < 50 else f"{p:.4g}"
+    return f"{text}\N{NO-BREAK SPACE}%"
 
 
 def p_value(p: Any) -> str:
