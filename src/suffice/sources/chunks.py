@@ -88,10 +88,11 @@ class Loader:
 
     def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, LeftOut]:
         """Return the usable rows of consecutive frames, and what is left out."""
-        roles, x = self.roles, self.numbers(pieces)
+        roles, (x, sums) = self.roles, self._filled(pieces)
         others = [name for name in pieces[0].columns if name not in self._features]
         frame = pl.concat([picked(piece, others) for piece in pieces])
-        usable = usable_rows(x)
+        # a column whose sum is finite has finite numbers only
+        usable = None if np.isfinite(sums).all() else usable_rows(x)
         labelled = _filled(frame, [roles.target, roles.weight])
         if usable is None and labelled is None:
             return self._chunk(frame, x), LeftOut(len(x))
@@ -103,23 +104,25 @@ class Loader:
 
     def numbers(self, pieces: Sequence[pl.DataFrame]) -> Floats:
         """Return the features of consecutive frames (n, d), missing ones NaN."""
+        return self._filled(pieces)[0]
+
+    def _filled(self, pieces: Sequence[pl.DataFrame]) -> tuple[Floats, list[float]]:
+        """Return the features of consecutive frames (n, d), and the sum of each column."""
         edges = list(accumulate((piece.height for piece in pieces), initial=0))
         n_rows = edges[-1]
 
-        def copy(j: int) -> None:
-            name = self.roles.features[j]
+        def column_sum(j: int) -> float:
+            name, column = self.roles.features[j], self._block[j, :n_rows]
             for piece, start in zip(pieces, edges, strict=False):
-                rows = slice(start, start + piece.height)
-                self._block[j, rows] = piece.get_column(name).to_numpy()
+                column[start : start + piece.height] = piece.get_column(name).to_numpy()
+            with np.errstate(invalid="ignore", over="ignore"):
+                return float(column.sum())
 
-        each_column = range(len(self.roles.features))
-        if self._threads == 1 or n_rows * len(each_column) < _MANY:
-            for j in each_column:
-                copy(j)
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(copy, each_column))
-        return self._block[:, :n_rows].T
+        columns = range(len(self.roles.features))
+        if self._threads == 1 or n_rows * len(columns) < _MANY:
+            return self._block[:, :n_rows].T, list(map(column_sum, columns))
+        with ThreadPoolExecutor(self._threads) as pool:
+            return self._block[:, :n_rows].T, list(pool.map(column_sum, columns))
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles
