@@ -125,3 +125,13 @@ def test_wishes_that_make_no_sense_are_refused(change, match, iris):
 def test_a_curve_that_is_not_there_is_named(curve):
     with pytest.raises(InvalidParameterError, match="no curve is called 'SVM'"):
         curve["SVM"]
+
+
+def test_rows_with_missing_values_are_left_out(iris):
+    X, y = iris
+    holes = X.copy()
+    holes[[0, 60, 120], 2] = np.nan
+    keep = ~np.isnan(holes).any(1)
+    a = sf.learning_curve(holes, y, ["LDA"], [30, 90], n_repeats=3)
+    b = sf.learning_curve(X[keep], y[keep], ["LDA"], [30, 90], n_repeats=3)
+    np.testing.assert_array_equal(a["LDA"].losses, b["LDA"].losses)

@@ -19,19 +19,24 @@ from suffice import LDA, QDA, GaussianClassifier
 NAMES = ["iris", "crabs", "wine", "banknote", "penguins_numeric", "pima_tr"]
 
 
-@settings(max_examples=40)
-@given(estimators(), DIALS, DIALS, st.integers(0, 10**6), st.booleans())
-def test_every_row_is_judged_as_if_never_seen(estimator, pooling, shrinkage, seed, refit):
-    X, y, w = rows(seed, n=36)
-    estimator = estimator.set_params(pooling=pooling, shrinkage=shrinkage)
+def check_by_refitting(estimator, X, y, w, *, refit, every):
+    """Check some rows against a fit of all the others."""
     found = sf.leave_one_out(estimator, X, y, w, refit_priors=refit).log_posteriors
-    for i in range(0, len(y), 4):
+    for i in range(0, len(y), every):
         rest = np.arange(len(y)) != i
         fitted = clone(estimator).fit(X[rest], y[rest], w[rest])
         if not refit and estimator.priors is None:
             fitted = fitted.with_priors(np.bincount(y, w) / w.sum())
         expected = fitted.predict_log_proba(X[i : i + 1])[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(estimators(), DIALS, DIALS, st.integers(0, 10**6), st.booleans())
+def test_every_row_is_judged_as_if_never_seen(estimator, pooling, shrinkage, seed, refit):
+    X, y, w = rows(seed, n=36)
+    estimator = estimator.set_params(pooling=pooling, shrinkage=shrinkage)
+    check_by_refitting(estimator, X, y, w, refit=refit, every=4)
 
 
 @settings(max_examples=25)
@@ -40,14 +45,7 @@ def test_bayesian_edda_and_transformed_models_are_left_out_too(estimator, seed, 
     X, y, w = rows_in_fair_units(estimator, seed, n=60)
     if estimator.dirichlet is not None:
         refit = True
-    found = sf.leave_one_out(estimator, X, y, w, refit_priors=refit).log_posteriors
-    for i in range(0, len(y), 12):
-        rest = np.arange(len(y)) != i
-        fitted = clone(estimator).fit(X[rest], y[rest], w[rest])
-        if not refit and estimator.priors is None:
-            fitted = fitted.with_priors(np.bincount(y, w) / w.sum())
-        expected = fitted.predict_log_proba(X[i : i + 1])[0]
-        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+    check_by_refitting(estimator, X, y, w, refit=refit, every=12)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,6 +25,8 @@ from suffice.estimation.targets import parse_target
 from suffice.model.transformed import TransformedModel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from suffice.model.protocol import ClassModel
     from suffice.moments import Moments
 
@@ -140,3 +142,14 @@ class Recipe:
             return None
         size = model.n_parameters * np.log(moments.total_weight)
         return float(size) - 2 * model.log_likelihood(moments)
+
+
+def collecting(recipes: Iterable[Recipe]) -> dict[str, Any]:
+    """Return what ``Moments.of`` must be told so that every one of the recipes can be read."""
+    recipes = list(recipes)
+    fourth = any(recipe.needs_fourth for recipe in recipes)
+    kept = {recipe.storage for recipe in recipes}
+    return {
+        "storage": kept.pop() if len(kept) == 1 and not fourth else "per-class",
+        "fourth": fourth,
+    }

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits
 
+from suffice.estimation.recipe import collecting
 from suffice.evaluation.cross_validated import CrossValidation, check_criterion
 from suffice.evaluation.folds import folds_of, splits_of
 from suffice.evaluation.held_out import held_out_losses
@@ -150,11 +151,7 @@ def _folds(
     weight: Floats | None,
     splits: Sequence[tuple[Codes, Codes]],
 ) -> list[Fold]:
-    recipes = [c.recipe() for c in candidates]
-    fourth = any(r.needs_fourth for r in recipes)
-    kept = {r.storage for r in recipes}
-    storage = "per-class" if len(kept) > 1 or fourth else kept.pop()
-    return folds_of(x, y, weight, splits, storage=storage, fourth=fourth)
+    return folds_of(x, y, weight, splits, **collecting(c.recipe() for c in candidates))
 
 
 def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats | None) -> Floats:

@@ -10,13 +10,14 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.evaluation.compare.judging import judged
 from suffice.evaluation.compare.line_up import core, parse_line_up
+from suffice.evaluation.compare.missing import is_complete
 from suffice.evaluation.compare.outcome import Outcome
 from suffice.evaluation.compare.progress import Steps
 from suffice.evaluation.compare.protocol import single_threaded
 from suffice.evaluation.compare.task import Task
 from suffice.evaluation.diagnostics.words import as_frame
 from suffice.evaluation.learning_curve_words import words_of
-from suffice.evaluation.splitting import ranks_within
+from suffice.evaluation.splitting import ranks_within, taken
 from suffice.notebook import Tabled
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def learning_curve(
     A generative classifier assumes more and needs fewer rows; a discriminative one errs less in
     the end where those assumptions are wrong. Each repeat keeps a test part apart, orders the
     other rows at random within each class, and lets every member learn from the same first rows.
+    Rows with missing values are left out.
 
     Parameters
     ----------
@@ -154,6 +156,7 @@ def learning_curve(
     """
     _check(test, n_repeats)
     members = parse_line_up(line_up, random_state)
+    X, y = _complete(X, y)
     everything = Task.of(X, y, [(np.zeros(1, int), np.zeros(1, int))], None, None, random_state)
     orders = _orders(everything.codes, test, n_repeats, random_state)
     known = _sizes(sizes, everything, len(orders[0][0]))
@@ -162,6 +165,15 @@ def learning_curve(
     with Steps(total, progress, "learning curve") as steps, single_threaded(everything):
         curves = tuple(_curve(member, tasks, steps, n_repeats) for member in members)
     return LearningCurve(curves, known, n_repeats, len(orders[0][1]))
+
+
+def _complete(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return the rows without missing values, and their labels."""
+    whole = is_complete(X)
+    if whole.all() or len(whole) != len(y):
+        return X, y
+    rows = np.flatnonzero(whole)
+    return taken(X, rows), taken(y, rows)
 
 
 def _curve(member: Member, tasks: list[Task], steps: Steps, n_repeats: int) -> Curve:

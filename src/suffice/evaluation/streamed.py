@@ -11,6 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits
 
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.estimation.recipe import collecting
 from suffice.evaluation.cross_validated import CrossValidation, check_criterion
 from suffice.evaluation.cross_validation import absences, is_read_from_sums
 from suffice.evaluation.folds import Fold, sums_without
@@ -141,11 +142,7 @@ class _Rows:
 
     def sums(self, candidates: Sequence[Any]) -> dict[Any, Moments]:
         """Return the sums of each fold that has rows, by its key, in the order of the keys."""
-        recipes = [c.recipe() for c in candidates]
-        fourth = any(r.needs_fourth for r in recipes)
-        kept = {r.storage for r in recipes}
-        storage = "per-class" if len(kept) > 1 or fourth else kept.pop()
-        options: dict[str, Any] = {"storage": storage, "fourth": fourth}
+        options = collecting(c.recipe() for c in candidates)
         transform = candidates[0].get_params()["transform"]
         if transform is not None:
             options["transform"] = transform

@@ -32,6 +32,7 @@ def compare(
     *,
     sample_weight: Any = None,
     groups: Any = None,
+    missing: str = "drop",
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
@@ -53,6 +54,8 @@ def compare(
         ``groups`` are given.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a member can use them, and in all losses.
+    missing : {"drop", "keep"}
+        Whether rows with missing values are left out for all, or left to each member.
     random_state : int, default=0
         Seed of the folds and of the default members.
     progress : bool or function, optional
@@ -94,7 +97,7 @@ def compare(
     GaussianNB  0.028  0.999
     """
     members = parse_line_up(line_up, random_state)
-    task = Task.of(X, y, cv, sample_weight, groups, random_state)
+    task = Task.of(X, y, cv, sample_weight, groups, random_state, missing)
     return compared(members, task, random_state, progress)
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.evaluation.compare.missing import checked_wish, is_complete
 from suffice.evaluation.folds import folds_of, splits_of
 from suffice.evaluation.splitting import checked_groups, checked_labels, ranks_within, taken
 from suffice.moments.labels import encode
@@ -19,6 +20,8 @@ from suffice.moments.plan import affordable_storage
 from suffice.moments.rows import as_matrix, as_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from suffice.moments import Moments
     from suffice.moments.rows import Matrix
     from suffice.typing import Codes, Floats, Labels
@@ -56,7 +59,16 @@ class Task:
     _sums: dict[Need, FoldSums] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int) -> Task:
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        cv: Any,
+        sample_weight: Any,
+        groups: Any,
+        seed: int,
+        missing: str = "drop",
+    ) -> Task:
         """Return the task of users' rows, labels and folds."""
         if isinstance(X, (list, tuple)):
             X = np.asarray(X)
@@ -65,8 +77,12 @@ class Task:
         known = None if groups is None else checked_groups(groups, len(labels))
         splitter, protocol = _splitter(cv, labels, known, seed)
         splits = splits_of(splitter, np.zeros((len(labels), 1)), labels, known)
-        kept = tuple((_counted(a, weight), _counted(b, weight)) for a, b in splits)
-        return cls(X, labels, *encode(labels), weight, kept, protocol)
+        whole = is_complete(X) if checked_wish(missing) == "drop" else np.ones(len(labels), bool)
+        counted = whole if weight is None else whole & (weight > 0)
+        kept = tuple((a[counted[a]], b[counted[b]]) for a, b in splits)
+        _check_rows(kept)
+        said = f"{protocol}{_left_out(whole)}"
+        return cls(X, labels, *encode(labels), weight, kept, said)
 
     @property
     def n_rows(self) -> int:
@@ -123,9 +139,20 @@ class Task:
         return FoldSums(tuple(fold.train for fold in folds), seconds)
 
 
-def _counted(rows: Codes, weight: Floats | None) -> Codes:
-    """Return the rows that count."""
-    return rows if weight is None else rows[weight[rows] > 0]
+def _check_rows(splits: Sequence[tuple[Codes, Codes]]) -> None:
+    if not all(len(train) and len(test) for train, test in splits):
+        msg = (
+            "a fold has no rows to learn from or to judge by, once rows of weight zero and rows "
+            "with missing values are left out: use fewer folds, fill in the values, or set "
+            "missing='keep'"
+        )
+        raise InvalidInputError(msg)
+
+
+def _left_out(whole: Any) -> str:
+    n = int((~whole).sum())
+    rows = "row" if n == 1 else "rows"
+    return f"; {n:,} {rows} with missing values left out" if n else ""
 
 
 def _splitter(cv: Any, labels: Labels, groups: Labels | None, seed: int) -> tuple[Any, str]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
 
 if TYPE_CHECKING:
+    from suffice.estimation.recipe import Recipe
     from suffice.evaluation.search.search import Choice
     from suffice.evaluation.search.views import View
     from suffice.model import ClassModel
-    from suffice.moments.collect import Storage
     from suffice.typing import Floats, Labels
 
 _BLOCK = 16_384  # rows seen at a time
@@ -41,7 +42,7 @@ class Member:
         counted = [c for c in choices if c.weight > 0]
         views = {id(c.view): c.view for c in counted}
         sums = {
-            key: _moments(view, _storage(counted, view), x, y, weight)
+            key: _moments(view, [c.recipe for c in counted if c.view is view], x, y, weight)
             for key, view in views.items()
         }
         return tuple(cls.of(c, sums[id(c.view)]) for c in counted)
@@ -52,19 +53,15 @@ class Member:
         return np.concatenate([self.model.posterior(self.choice.view.apply(b)) for b in blocks])
 
 
-def _storage(choices: list[Choice], view: View) -> Storage:
-    """Return the storage that all choices of a view can be read from."""
-    needed: set[Any] = {c.recipe.storage for c in choices if c.view is view}
-    return needed.pop() if len(needed) == 1 else "per-class"
-
-
-def _moments(view: View, storage: Storage, x: Any, y: Labels, weight: Floats | None) -> Moments:
-    classes = np.unique(y)
+def _moments(
+    view: View, recipes: list[Recipe], x: Any, y: Labels, weight: Floats | None
+) -> Moments:
+    options = {**collecting(recipes), "classes": np.unique(y)}
     parts = []
     for lo in range(0, len(x), _BLOCK):
         rows = slice(lo, lo + _BLOCK)
         seen = view.apply(x[rows])
         w = None if weight is None else weight[rows]
-        parts.append(Moments.of(seen, y[rows], w, storage=storage, fourth=False, classes=classes))
+        parts.append(Moments.of(seen, y[rows], w, **options))
     total: Moments = sum(parts[1:], start=parts[0])
     return total
