@@ -14,9 +14,10 @@ from suffice.discriminative.objective import CurvedPoint, Objective
 from suffice.discriminative.path import Path
 from suffice.discriminative.problem import Problem
 from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
-from suffice.discriminative.rows import PlainRows
+from suffice.discriminative.rows import SMALL, PlainRows
 from suffice.discriminative.separation import find_separation
 from suffice.discriminative.start import Lda
+from suffice.discriminative.threads import blas_alone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,11 +98,12 @@ def fit_logistic(
         stopping = replace(way.default, **(limits or {}))
         return problem, way.solve(problem, first, stopping, record=record)
 
-    problem, solution = fitted(l2)
-    separation = find_separation(problem, solution) if l2 == 0 else None
-    if separation is None:
-        return LogisticFit(problem, solution, l2, None)
-    return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)
+    with blas_alone(x.size, SMALL):
+        problem, solution = fitted(l2)
+        separation = find_separation(problem, solution) if l2 == 0 else None
+        if separation is None:
+            return LogisticFit(problem, solution, l2, None)
+        return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)
 
 
 def suitable_solver(problem: Problem) -> Solver:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,6 +14,19 @@ Result = TypeVar("Result")
 
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
+
+
+def blas_alone(n_numbers: int, few: int) -> AbstractContextManager[Any]:
+    """Return a limit to one thread of BLAS for tables that our own threads sum.
+
+    What is left to BLAS is small there, and its threads would wait for ours.
+    """
+    if n_numbers <= few:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
 
 
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
