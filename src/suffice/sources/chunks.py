@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.sources.roles import Roles
     from suffice.typing import Codes, Floats, Labels
 
-_NUMBERS = 1 << 21  # in one block: 16 MB
+_NUMBERS = 1 << 20  # in one block: 8 MB
 _MANY = 1 << 18  # numbers that are worth more than one thread to copy
 
 
@@ -77,12 +77,15 @@ class Encoder:
 
 
 class Loader:
-    """Frames to chunks through one block of memory, which the next chunk overwrites."""
+    """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
 
-    def __init__(self, roles: Roles, n_rows: int, n_threads: int | None = None) -> None:
+    def __init__(
+        self, roles: Roles, n_rows: int, n_threads: int | None = None, n_blocks: int = 1
+    ) -> None:
         self.roles = roles
         self._threads = n_threads or os.cpu_count() or 1
-        self._block = np.empty((len(roles.features), n_rows))
+        shape = len(roles.features), n_rows
+        self._blocks = cycle([np.empty(shape) for _ in range(n_blocks)])
         self._encoder = Encoder()
         self._features = frozenset(roles.features)
 
@@ -109,20 +112,20 @@ class Loader:
     def _filled(self, pieces: Sequence[pl.DataFrame]) -> tuple[Floats, list[float]]:
         """Return the features of consecutive frames (n, d), and the sum of each column."""
         edges = list(accumulate((piece.height for piece in pieces), initial=0))
-        n_rows = edges[-1]
+        block = next(self._blocks)[:, : edges[-1]]
 
         def column_sum(j: int) -> float:
-            name, column = self.roles.features[j], self._block[j, :n_rows]
+            name, column = self.roles.features[j], block[j]
             for piece, start in zip(pieces, edges, strict=False):
                 column[start : start + piece.height] = piece.get_column(name).to_numpy()
             with np.errstate(invalid="ignore", over="ignore"):
                 return float(column.sum())
 
         columns = range(len(self.roles.features))
-        if self._threads == 1 or n_rows * len(columns) < _MANY:
-            return self._block[:, :n_rows].T, list(map(column_sum, columns))
+        if self._threads == 1 or block.size < _MANY:
+            return block.T, list(map(column_sum, columns))
         with ThreadPoolExecutor(self._threads) as pool:
-            return self._block[:, :n_rows].T, list(pool.map(column_sum, columns))
+            return block.T, list(pool.map(column_sum, columns))
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles

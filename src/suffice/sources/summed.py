@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +14,14 @@ from suffice.sources.rules import LeftOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
 
     import polars as pl
 
+    from suffice.sources.chunks import Chunk
     from suffice.sources.roles import Roles
+
+_MOST_THREADS = 8  # more would wait for the one that loads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,13 +44,37 @@ def running_sums(
     frames: Iterable[pl.DataFrame], roles: Roles, start: Summed | None = None, **options: Any
 ) -> Iterator[Summed]:
     """Yield the sums so far after every block of rows; blocks have one size whatever the frames."""
-    n_rows = rows_per_block(len(roles.features))
-    loader, total = Loader(roles, n_rows, options.get("n_threads")), start or Summed()
-    for pieces in blocks_of(frames, n_rows):
-        chunk, left_out = loader.load(pieces)
-        part = chunk.moments(**options) if len(chunk.codes) else Moments.empty()
-        total += Summed(part, left_out)
+    n_rows, total = rows_per_block(len(roles.features)), start or Summed()
+    n_threads = min(options.pop("n_threads", None) or os.cpu_count() or 1, _MOST_THREADS)
+    n_blocks = n_threads + 1 if n_threads > 1 else 1
+    loader = Loader(roles, n_rows, n_threads, n_blocks)
+    loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
+    for part in _in_order(loaded, n_threads, **options):
+        total += part
         yield total
+
+
+def _in_order(
+    loaded: Iterable[tuple[Chunk, LeftOut]], n_threads: int, **options: Any
+) -> Iterator[Summed]:
+    """Yield the sums of each chunk; threads sum some while the next is loaded."""
+
+    def part(chunk: Chunk, left_out: LeftOut) -> Summed:
+        usable = len(chunk.codes) > 0
+        sums = chunk.moments(n_threads=1, **options) if usable else Moments.empty()
+        return Summed(sums, left_out)
+
+    if n_threads == 1:
+        yield from (part(*chunk) for chunk in loaded)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque[Future[Summed]] = deque()
+        for chunk in loaded:
+            waiting.append(pool.submit(part, *chunk))
+            if len(waiting) > n_threads:  # so its block is free before it is loaded again
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def sums_of(frames: Iterable[pl.DataFrame], roles: Roles, **options: Any) -> Summed:
