@@ -307,3 +307,15 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
     html = iris_report._repr_html_()
     assert "Trust LDA" in html
     assert "<table>" in html
+
+
+def test_an_average_is_explained_by_its_best_single_model(iris, tmp_path):
+    auto = sf.AutoGaussian(waves=False)
+    report = auto.report(*iris, line_up=["LDA"], cv=3)
+    text = report.write("md")
+    assert "averages the posteriors of" in text
+    assert "best single one of them" in text
+    report.estimator.save(tmp_path / "auto.suffice")
+    X, _ = iris
+    again = sf.load(tmp_path / "auto.suffice")
+    np.testing.assert_array_equal(again.predict(X), report.estimator.predict(X))
