@@ -1,5 +1,6 @@
 """Cross-validation from sums equals refitting, whatever the setting."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -199,3 +200,16 @@ def test_naive_bayes_needs_no_full_scatter(iris):
     X, y = iris
     result = sf.cross_validate(GaussianNB(), X, y, {"tied": [True, False]}, cv=5)
     assert result.best_estimator.moments_.storage == "diagonal"
+
+
+def test_the_picture_fits_the_grid(iris):
+    X, y = iris
+    dials = [0.0, 0.5, 1.0]
+    path = sf.cross_validate(LDA(), X, y, {"shrinkage": dials}, cv=3).plot()
+    assert path.get_xlabel() == "shrinkage γ"
+    both = {"pooling": dials, "shrinkage": dials}
+    grid = sf.cross_validate(GaussianClassifier(), X, y, both, cv=3).plot()
+    assert (grid.get_xlabel(), grid.get_ylabel()) == ("pooling λ", "shrinkage γ")
+    words = sf.cross_validate(LDA(), X, y, {"priors": [None, "uniform"]}, cv=3).plot()
+    assert len(words.get_yticklabels()) == 2
+    plt.close("all")

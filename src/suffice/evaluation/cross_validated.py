@@ -98,7 +98,7 @@ class CrossValidation(Tabled):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the path of one parameter, or the map of two; return the Axes."""
-        from suffice.evaluation.cross_validation_plot import plot
+        from suffice.plots.cross_validations import plot
 
         return plot(self, ax)
 
