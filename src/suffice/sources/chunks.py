@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
 
 _NUMBERS = 1 << 20  # in one block: 8 MB
-_MANY = 1 << 18  # numbers that are worth more than one thread to copy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,11 +76,8 @@ class Encoder:
 class Loader:
     """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
 
-    def __init__(
-        self, roles: Roles, n_rows: int, n_threads: int | None = None, n_blocks: int = 1
-    ) -> None:
+    def __init__(self, roles: Roles, n_rows: int, n_blocks: int = 1) -> None:
         self.roles = roles
-        self._threads = n_threads or os.cpu_count() or 1
         shape = len(roles.features), n_rows
         self._blocks = cycle([np.empty(shape) for _ in range(n_blocks)])
         self._encoder = Encoder()
@@ -121,11 +115,7 @@ class Loader:
             with np.errstate(invalid="ignore", over="ignore"):
                 return float(column.sum())
 
-        columns = range(len(self.roles.features))
-        if self._threads == 1 or block.size < _MANY:
-            return block.T, list(map(column_sum, columns))
-        with ThreadPoolExecutor(self._threads) as pool:
-            return block.T, list(pool.map(column_sum, columns))
+        return block.T, [column_sum(j) for j in range(len(block))]
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles

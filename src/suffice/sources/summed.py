@@ -47,7 +47,7 @@ def running_sums(
     n_rows, total = rows_per_block(len(roles.features)), start or Summed()
     n_threads = min(options.pop("n_threads", None) or os.cpu_count() or 1, _MOST_THREADS)
     n_blocks = n_threads + 1 if n_threads > 1 else 1
-    loader = Loader(roles, n_rows, n_threads, n_blocks)
+    loader = Loader(roles, n_rows, n_blocks)
     loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
     for part in _in_order(loaded, n_threads, **options):
         total += part
