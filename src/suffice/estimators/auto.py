@@ -9,21 +9,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import TooFewClassesError
+from suffice.estimation.degenerate import total_variances
 from suffice.estimators.exporting import Exports
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.telling import Tells
 from suffice.estimators.validation import checked_rows, checked_table
 from suffice.evaluation.search import Member, chosen
 from suffice.evaluation.search.views import Lifted, Straightened
+from suffice.moments import Moments
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from suffice.evaluation.search import Choice
     from suffice.model import ClassModel
-    from suffice.typing import Floats, Labels
+    from suffice.typing import Codes, Floats, Labels
 
 
 class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
@@ -57,6 +58,8 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
         Its model.
     members_ : tuple of Member
         What is averaged.
+    varying_ : array
+        Features that are not constant, which the members see.
 
     Examples
     --------
@@ -85,7 +88,8 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
                 f"a classifier needs at least 2 classes with rows, found {len(self.classes_)} class"
             )
             raise TooFewClassesError(msg)
-        _refuse_bad_numbers(x, labels)
+        self.varying_ = varying_features(x, labels)
+        x = x[:, self.varying_]
         self.choices_ = chosen(
             x, labels, weight, waves=self.waves, n_kept=self.n_kept, seed=self.random_state
         )
@@ -93,12 +97,12 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
         self.doubt_ = 1 / (len(labels) + 1)
         self.frequencies_ = class_weights(labels, weight) / class_weights(labels, weight).sum()
         self.members_ = Member.fitted(self.choices_, x, labels, weight)
-        self.best_estimator_ = _explained(self.choices_).fit(X, y, sample_weight)
+        self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the averaged posterior, shape (n, K)."""
-        x = checked_rows(self, X)
+        x = checked_rows(self, X)[:, self.varying_]
         posterior = np.tile(self.doubt_ * self.frequencies_, (len(x), 1))
         for member in self.members_:
             posterior += (1 - self.doubt_) * member.choice.weight * member.posterior(x)
@@ -135,6 +139,21 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         save_auto(self, path)
 
+    def _explained(self) -> GaussianClassifier:
+        """Return the best setting that is one Gaussian per class in the features themselves."""
+        best = next((c for c in self.choices_ if not isinstance(c.view, Lifted)), None)
+        if best is None:
+            return GaussianClassifier(tied=True, shrinkage=0.1)
+        transform = None
+        if isinstance(best.view, Straightened):
+            transform = best.view.transform.among(self.varying_, self.n_features_in_)
+        return GaussianClassifier(
+            pooling=best.pooling,
+            shrinkage=best.shrinkage,
+            transform=transform,
+            temperature=best.temperature,
+        )
+
     def explain(self) -> str:
         """Return in words what was chosen, and by how much it beat the runner-up."""
         first, *others = self.choices_
@@ -154,28 +173,14 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
         return "\n".join(lines)
 
 
-def _explained(choices: list[Choice]) -> GaussianClassifier:
-    """Return the best setting that is one Gaussian per class in the features themselves."""
-    best = next((c for c in choices if not isinstance(c.view, Lifted)), None)
-    if best is None:
-        return GaussianClassifier(tied=True, shrinkage=0.1)
-    transform = best.view.transform if isinstance(best.view, Straightened) else None
-    return GaussianClassifier(
-        pooling=best.pooling,
-        shrinkage=best.shrinkage,
-        transform=transform,
-        temperature=best.temperature,
-    )
-
-
 def class_weights(y: Labels, weight: Floats | None) -> Floats:
     """Return the weight of each class, shape (K,)."""
     codes = np.unique(y, return_inverse=True)[1]
     return np.bincount(codes, weight).astype(np.float64)
 
 
-def _refuse_bad_numbers(x: Any, y: Labels) -> None:
-    """Raise the usual errors for NaN, infinity or overflow, by one cheap pass."""
-    from suffice.moments import Moments
-
-    Moments.of(x, y, storage="diagonal", fourth=False)
+def varying_features(x: Any, y: Labels) -> Codes:
+    """Return which features are not constant; raise for NaN, infinity or overflow."""
+    moments = Moments.of(x, y, storage="diagonal", fourth=False)
+    varying = np.flatnonzero(total_variances(moments) > 0)
+    return varying if len(varying) else np.arange(x.shape[1])

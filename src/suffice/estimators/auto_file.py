@@ -50,7 +50,11 @@ def save_auto(auto: AutoGaussian, path: str | Path) -> None:
             "sums": header_of(best.moments_),
         },
     }
-    arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_}
+    arrays = {
+        "classes": auto.classes_,
+        "frequencies": auto.frequencies_,
+        "varying": auto.varying_,
+    }
     for i, view in enumerate(views.values()):
         arrays |= {f"view{i}.{name}": array for name, array in _view_arrays(view).items()}
     for i, moments in sums.items():
@@ -69,6 +73,7 @@ def _auto_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> AutoGaus
     auto = AutoGaussian(**header["parameters"])
     auto.classes_, auto.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
     auto.n_features_in_, auto.doubt_ = int(header["n_features"]), float(header["doubt"])
+    auto.varying_ = arrays["varying"]
     views = [_view_from(top, _under(arrays, f"view{i}")) for i, top in enumerate(header["views"])]
     sums = {
         int(i): moments_from(top, _under(arrays, f"sums{i}")) for i, top in header["sums"].items()

@@ -117,6 +117,14 @@ class PowerTransform:
             self.low[columns], self.high[columns],
         )  # fmt: skip
 
+    def among(self, columns: Codes, n_features: int) -> PowerTransform:
+        """Return the transform of ``n_features`` features that leaves all but these as they are."""
+        plain = PowerTransform(np.ones(n_features)).arrays()
+        for name, values in self.arrays().items():
+            plain[name] = plain[name].copy()
+            plain[name][columns] = values
+        return PowerTransform(**plain)
+
     def equals(self, other: PowerTransform) -> bool:
         """Return whether both do the same to every row."""
         pairs = zip(self.arrays().values(), other.arrays().values(), strict=True)
