@@ -10,7 +10,6 @@ import suffice as sf
 from suffice import LDA, QDA, RDA, GaussianClassifier
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.evaluation.streamed import hashed
-from suffice.sources import chunks
 
 GRID = {"pooling": [0.0, 0.5], "shrinkage": [0.0, 0.2, 1.0]}
 NAMES = ["a", "b", "c", "d"]
@@ -19,8 +18,7 @@ NAMES = ["a", "b", "c", "d"]
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 64 rows, so that a small file is read in several."""
-    monkeypatch.setattr(chunks, "_NUMBERS", 1)
-    monkeypatch.setattr("suffice.evaluation.streamed.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.sources.grouped.rows_per_block", lambda _: 64)
 
 
 def table(n=400):

@@ -18,9 +18,8 @@ from suffice.evaluation.folds import Fold, sums_without
 from suffice.evaluation.held_out import held_out_losses
 from suffice.moments import Moments
 from suffice.moments.algebra import aligned
-from suffice.sources.chunks import Loader, blocks_of, rows_per_block
+from suffice.sources.grouped import by_key, chunks_of, keys_in, sums_by_key
 from suffice.sources.opening import open_source
-from suffice.sources.reading import frames_of
 from suffice.sources.roles import Wishes, check_names, roles_for_learning
 
 if TYPE_CHECKING:
@@ -146,12 +145,7 @@ class _Rows:
         transform = candidates[0].get_params()["transform"]
         if transform is not None:
             options["transform"] = transform
-        parts: dict[Any, Moments] = {}
-        for chunk in self._chunks():
-            for key, at in self._by_fold(chunk):
-                piece = _taken(chunk, at)
-                parts[key] = parts.get(key, Moments.empty()) + piece.moments(**options)
-        return {key: parts[key] for key in sorted(parts)}
+        return sums_by_key(self._chunks(), self._keys, **options)
 
     def losses(
         self, candidates: Sequence[Any], trains: Mapping[Any, Moments], fixed: Floats | None
@@ -165,8 +159,8 @@ class _Rows:
         places = {key: f for f, key in enumerate(trains)}
         with threadpool_limits(1, "blas"):
             for chunk in self._chunks():
-                for key, rows in self._by_fold(chunk):
-                    held = _held_out(_taken(chunk, rows), trains[key], transform)
+                for key, rows in by_key(chunk, self._keys(chunk)):
+                    held = _held_out(chunk.at(rows), trains[key], transform)
                     mass = len(rows) if held.weight is None else held.weight.sum()
                     found = held_out_losses(recipes, held, temperatures, fixed)
                     total[places[key]] += mass * found[np.arange(len(recipes)), at]
@@ -175,23 +169,10 @@ class _Rows:
         return means
 
     def _chunks(self) -> Iterator[Chunk]:
-        n_rows, done = rows_per_block(len(self.roles.features)), 0
-        loader = Loader(self.roles, n_rows)
-        for pieces in blocks_of(frames_of(self.source, self.roles), n_rows):
-            chunk, left_out = loader.load(pieces)
-            if len(chunk.codes):
-                yield chunk
-            done += left_out.rows
-            if self.progress:
-                self.progress(done, self.source.n_rows)
+        return chunks_of(self.source, self.roles, self.progress)
 
-    def _by_fold(self, chunk: Chunk) -> Iterator[tuple[Any, Codes]]:
-        keys = hashed(chunk.x, self.n_folds) if self.fold is None else _keys(chunk.kept, self.fold)
-        distinct, codes = np.unique(keys, return_inverse=True)
-        for i, key in enumerate(distinct.tolist()):
-            rows = np.flatnonzero(codes == i)
-            if chunk.weight is None or chunk.weight[rows].any():
-                yield key, rows
+    def _keys(self, chunk: Chunk) -> Any:
+        return hashed(chunk.x, self.n_folds) if self.fold is None else keys_in(chunk, self.fold)
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
@@ -203,20 +184,6 @@ def hashed(x: Floats, n_folds: int) -> Codes:
         mixed ^= mixed >> np.uint64(29)
     folds: Codes = (mixed % np.uint64(n_folds)).astype(np.intp)
     return folds
-
-
-def _keys(kept: Any, fold: str) -> Any:
-    column = kept.get_column(fold)
-    if column.null_count():
-        at = int(column.is_null().arg_max())
-        msg = f"column {fold!r} names no fold in usable row {at} of a block: fill it"
-        raise InvalidInputError(msg)
-    return column.cast(str).to_numpy() if column.dtype.is_(str) else column.to_numpy()
-
-
-def _taken(chunk: Chunk, rows: Codes) -> Chunk:
-    weight = None if chunk.weight is None else chunk.weight[rows]
-    return replace(chunk, x=chunk.x[rows], codes=chunk.codes[rows], weight=weight)
 
 
 def _held_out(chunk: Chunk, train: Moments, transform: Any) -> Fold:

@@ -45,6 +45,11 @@ class Chunk:
         """The features as a frame with names."""
         return pl.DataFrame(self.x, schema=list(self.names))
 
+    def at(self, rows: Codes) -> Chunk:
+        """Return some of the rows, without the columns kept."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, x=self.x[rows], codes=self.codes[rows], weight=weight)
+
     def moments(self, **options: Any) -> Moments:
         """Return the sums of these rows."""
         if self.weight is not None and not self.weight.any():

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.checkpoint import Checkpoint
+from suffice.sources.grouped import sums_by_column
 from suffice.sources.opening import on_cluster, open_rows
 from suffice.sources.pairs import Pairs, array_chunks
 from suffice.sources.reading import expected_rows, frames_of
 from suffice.sources.resuming import summed_with_checkpoint
-from suffice.sources.roles import Roles, Wishes, roles_for_learning
+from suffice.sources.roles import Roles, Wishes, check_names, roles_for_learning
 from suffice.sources.source import MISSING, Reading, Summing
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import Summed, running_sums
@@ -29,6 +30,7 @@ def summarize(
     target: Any = None,
     features: Sequence[str] | None = None,
     weight: Any = None,
+    groups: str | None = None,
     *,
     ignore: Sequence[str] = (),
     ids: Sequence[str] | None = None,
@@ -41,7 +43,7 @@ def summarize(
     client: Any = None,
     method: str = "auto",
     n_threads: int | None = None,
-) -> Moments:
+) -> Any:
     """Return the sums of every usable row of a source, read once in bounded memory.
 
     Parameters
@@ -60,6 +62,9 @@ def summarize(
         The columns to sum; by default every numeric column that has no other role.
     weight : str, optional
         The column of row weights.
+    groups : str, optional
+        A column, such as a site or a day: the answer is then a mapping of its values to the
+        sums of their rows, whose total is what ``summarize`` gives without it.
     ignore, ids : lists of str, optional
         Columns to leave out. Ids are found by themselves unless they are named.
     delimiter : str, optional
@@ -83,6 +88,10 @@ def summarize(
         Of a table of a database: sum inside it, or stream its rows out. "auto" takes what is
         quicker for the engine and the number of features, and logs it (logger "suffice").
 
+    Returns
+    -------
+    Moments, or with ``groups`` a mapping of each of its values to ``Moments``
+
     Notes
     -----
     Columns that are not numeric, and rows that lack a value, are left out with one warning each.
@@ -105,8 +114,22 @@ def summarize(
     if isinstance(opened, Pairs):
         total = summarize_source(opened.source, opened.roles, **options)
         return total if opened.named else replace(total, feature_names=None)
+    if groups is not None:
+        check_names(opened, [groups])
+        ignore = (*ignore, groups)
     roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
+    if groups is not None:
+        _refuse_with_groups(checkpoint=checkpoint, client=client)
+        kept = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
+        return sums_by_column(opened, roles, groups, progress, **kept)
     return summarize_source(opened, roles, **options)
+
+
+def _refuse_with_groups(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            msg = f"groups and {name} do not go together: sum the parts of each group apart"
+            raise InvalidParameterError(msg)
 
 
 def summarize_source(
