@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
-from threadpoolctl import threadpool_limits
 
 from suffice.estimation.recipe import collecting
 from suffice.evaluation.cross_validated import CrossValidation, check_criterion
 from suffice.evaluation.folds import folds_of, splits_of
 from suffice.evaluation.held_out import held_out_losses
 from suffice.evaluation.losses import RowLosses
-from suffice.model.tiles import usable_cores
+from suffice.evaluation.workers import mapping
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_matrix, as_weights
 from suffice.power import PowerTransform
@@ -162,9 +160,8 @@ def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats
     def losses_of(fold: Fold) -> Floats:
         return held_out_losses(recipes, fold, temperatures, fixed)[np.arange(len(recipes)), at]
 
-    # one BLAS thread for each of ours: more would wait for each other
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
-        return np.stack(list(pool.map(losses_of, folds)), axis=1)
+    with mapping(sum(fold.x.size for fold in folds)) as each:
+        return np.stack(list(each(losses_of, folds)), axis=1)
 
 
 def absences(trains: Iterable[Moments]) -> tuple[str, ...]:

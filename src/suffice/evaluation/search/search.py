@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from suffice.evaluation.folds import folds_of
 from suffice.evaluation.held_out import held_out_losses, held_out_scores
 from suffice.evaluation.losses import ABSENT_LOSS
 from suffice.evaluation.search.average import mixing_weights
+from suffice.evaluation.workers import mapping
 from suffice.model.readout import LogPosterior
-from suffice.model.tiles import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from suffice.estimation.recipe import Recipe
     from suffice.evaluation.folds import Fold
@@ -132,8 +129,8 @@ def judged(
     ranked = sorted(_ranked(task, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
     judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
     choices, folds = zip(*ranked, strict=True)
-    with _threads() as pool:
-        true_log = np.stack(list(pool.map(judge_rows, choices, folds)))
+    with mapping(task.x.size) as each:
+        true_log = np.stack(list(each(judge_rows, choices, folds)))
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     return Judged(choices, true_log, weight)
 
@@ -146,22 +143,15 @@ def _ranked(
 ) -> list[tuple[Choice, list[Fold]]]:
     """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
     ranked: list[tuple[Choice, list[Fold]]] = []
-    with _threads() as pool:
+    with mapping(task.x.size) as each:
         for view, recipes in views:
             folds = task.folds(view)
             judge = partial(held_out_losses, recipes, temperatures=temperatures)
-            losses = np.stack(list(pool.map(judge, folds)))
+            losses = np.stack(list(each(judge, folds)))
             found = _choices(view, recipes, losses, temperatures, len(task.y))
             found.sort(key=lambda choice: choice.log_loss)
             ranked += [(choice, folds) for choice in found[:n_kept]]
     return ranked
-
-
-@contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor]:
-    """Give a pool of threads, and BLAS one thread for each: more would wait for each other."""
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
-        yield pool
 
 
 def _choices(
