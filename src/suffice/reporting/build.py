@@ -57,7 +57,7 @@ def report(
         The one to report about. By default the Gaussian classifier of fewest parameters whose
         held-out log-loss is within one standard error of the least among them.
     line_up, cv, random_state, progress
-        As in ``sf.compare``; by default five folds, ten of fewer than 100 rows.
+        As in ``sf.compare``; by default ten folds, five from 2,000 rows on.
     sample_weight : array (n,), optional
         Weights of the rows.
     ids : array (n,), optional
