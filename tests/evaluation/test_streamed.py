@@ -96,3 +96,11 @@ def test_what_cannot_be_judged_from_sums_is_refused():
         sf.cross_validate_stream(LDA(), frame.with_columns(day=1), "kind", fold="day")
     with pytest.raises(InvalidParameterError, match="at least 2"):
         sf.cross_validate_stream(LDA(), frame, "kind", cv=1)
+
+
+def test_rows_left_out_are_told_once():
+    frame, *_ = table()
+    holes = frame.with_columns(pl.when(pl.col("day") == 1).then(None).otherwise("a").alias("a"))
+    with pytest.warns(UserWarning, match="left out") as told:
+        sf.cross_validate_stream(LDA(), holes, "kind", features=NAMES, cv=3)
+    assert sum("rows left out" in str(one.message) for one in told) == 1

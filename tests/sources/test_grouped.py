@@ -44,6 +44,9 @@ def test_what_groups_cannot_do_is_said(table):
         sf.summarize(path, "kind", groups="sit")
     with pytest.raises(InvalidParameterError, match="groups and checkpoint"):
         sf.summarize(path, "kind", groups="site", checkpoint=path.with_suffix(".part"))
+    X, y = frame.select("a", "b").to_numpy(), frame["kind"].to_numpy()
+    with pytest.raises(InvalidParameterError, match="groups and rows without named columns"):
+        sf.summarize(X, y, groups="site")
     holes = frame.with_columns(pl.when(pl.col("a") > 0).then("site").alias("site"))
     with pytest.raises(InvalidInputError, match="gaps"):
         sf.summarize(holes, "kind", groups="site")

@@ -145,7 +145,7 @@ class _Rows:
         transform = candidates[0].get_params()["transform"]
         if transform is not None:
             options["transform"] = transform
-        return sums_by_key(self._chunks(), self._keys, **options)
+        return sums_by_key(self._chunks(tell=True), self._keys, **options)
 
     def losses(
         self, candidates: Sequence[Any], trains: Mapping[Any, Moments], fixed: Floats | None
@@ -158,7 +158,7 @@ class _Rows:
         weight = np.zeros(len(trains))
         places = {key: f for f, key in enumerate(trains)}
         with threadpool_limits(1, "blas"):
-            for chunk in self._chunks():
+            for chunk in self._chunks(tell=False):
                 for key, rows in by_key(chunk, self._keys(chunk)):
                     held = _held_out(chunk.at(rows), trains[key], transform)
                     mass = len(rows) if held.weight is None else held.weight.sum()
@@ -168,8 +168,8 @@ class _Rows:
         means: Floats = np.moveaxis(total / weight[:, None, None], 0, 1)
         return means
 
-    def _chunks(self) -> Iterator[Chunk]:
-        return chunks_of(self.source, self.roles, self.progress)
+    def _chunks(self, *, tell: bool) -> Iterator[Chunk]:
+        return chunks_of(self.source, self.roles, self.progress, tell=tell)
 
     def _keys(self, chunk: Chunk) -> Any:
         return hashed(chunk.x, self.n_folds) if self.fold is None else keys_in(chunk, self.fold)

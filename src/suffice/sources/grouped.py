@@ -30,10 +30,8 @@ def sums_by_column(
     if isinstance(source, Summing):
         msg = f"{source.label} is summed where it lives: sum each group by a query of its own"
         raise InvalidParameterError(msg)
-    roles, left_out = replace(roles, kept=(column,)), [LeftOut()]
-    chunks = chunks_of(source, roles, progress, left_out)
+    chunks = chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)
     sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), **options)
-    left_out[0].say()
     if not sums:
         msg = f"{source.label} has no row that can be used: each lacks its label or a number"
         raise InvalidInputError(msg)
@@ -70,12 +68,12 @@ def keys_in(chunk: Chunk, column: str) -> Any:
 
 
 def chunks_of(
-    source: Source,
-    roles: Roles,
-    progress: Progress | None = None,
-    left_out: list[LeftOut] | None = None,
+    source: Source, roles: Roles, progress: Progress | None = None, *, tell: bool
 ) -> Iterator[Chunk]:
-    """Yield the usable rows of a source in blocks; each is overwritten by the next."""
+    """Yield the usable rows of a source in blocks; each is overwritten by the next.
+
+    With ``tell``, say at the end which rows were left out.
+    """
     n_rows, total = rows_per_block(len(roles.features)), LeftOut()
     loader, expected = Loader(roles, n_rows), expected_rows(source) if progress else None
     for pieces in blocks_of(frames_of(source, roles), n_rows):
@@ -85,5 +83,5 @@ def chunks_of(
             yield chunk
         if progress:
             progress(total.rows, expected)
-    if left_out is not None:
-        left_out[0] = total
+    if tell:
+        total.say()

@@ -44,8 +44,8 @@ class Scan:
         return self.frame if self.careful is None else self.careful
 
 
-class Source(Protocol):
-    """Rows somewhere, in one or more parts that have the same columns."""
+class Place(Protocol):
+    """Somewhere that holds rows."""
 
     @property
     def label(self) -> str:
@@ -61,6 +61,10 @@ class Source(Protocol):
     def sample(self) -> pl.DataFrame:
         """The first rows, each column typed as it was found."""
         ...
+
+
+class Source(Place, Protocol):
+    """Rows somewhere, in one or more parts that have the same columns."""
 
     @property
     def n_rows(self) -> int | None:
@@ -73,23 +77,8 @@ class Source(Protocol):
 
 
 @runtime_checkable
-class Summing(Protocol):
+class Summing(Place, Protocol):
     """Rows that are summed where they live, by a database or a cluster."""
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        ...
-
-    @property
-    def target(self) -> str | None:
-        """The label column, where the source itself knows."""
-        ...
-
-    @property
-    def sample(self) -> pl.DataFrame:
-        """The first rows, each column typed as it was found."""
-        ...
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, and what was left out."""

@@ -112,6 +112,7 @@ def summarize(
     options |= {"progress": progress, "checkpoint": checkpoint, "client": client}
     opened = open_rows(source, Reading(delimiter, tuple(missing)), client)
     if isinstance(opened, Pairs):
+        _refuse_with_groups(groups, **{"rows without named columns": opened})
         total = summarize_source(opened.source, opened.roles, **options)
         return total if opened.named else replace(total, feature_names=None)
     if groups is not None:
@@ -119,15 +120,15 @@ def summarize(
         ignore = (*ignore, groups)
     roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
     if groups is not None:
-        _refuse_with_groups(checkpoint=checkpoint, client=client)
+        _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
         kept = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
         return sums_by_column(opened, roles, groups, progress, **kept)
     return summarize_source(opened, roles, **options)
 
 
-def _refuse_with_groups(**options: Any) -> None:
+def _refuse_with_groups(groups: str | None, **options: Any) -> None:
     for name, value in options.items():
-        if value is not None:
+        if groups is not None and value is not None:
             msg = f"groups and {name} do not go together: sum the parts of each group apart"
             raise InvalidParameterError(msg)
 

@@ -69,6 +69,11 @@ class Task:
     weight: Floats | None
     splits: Sequence[tuple[Codes, Codes]]
 
+    @property
+    def is_judgeable(self) -> bool:
+        """Whether some fold leaves rows of two classes to learn from."""
+        return any(len(np.unique(self.y[train])) > 1 for train, _ in self.splits)
+
     def folds(self, view: View) -> list[Fold]:
         """Return the folds of the rows as seen."""
         seen = view.apply(self.x)
@@ -110,7 +115,7 @@ def search(
     With ``n_kept`` 1, the best of all. Where no fold has rows of two classes to learn from,
     nothing can be judged, and the last recipe, the most regular one, is taken.
     """
-    if not task.folds(views[0][0]):
+    if not task.is_judgeable:
         view, recipes = views[0]
         return [Choice(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
     if n_kept > 1:
