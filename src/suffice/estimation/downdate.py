@@ -6,7 +6,6 @@ that would be left singular, or a recipe whose covariance is not linear in the s
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.readout import Joint
 from suffice.model.scoring import Scorer
-from suffice.model.tiles import usable_cores
+from suffice.model.tiles import in_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
-
-_NUMBERS = 1 << 15  # of a table that stays in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,15 +223,8 @@ def _in_blocks(
 ) -> None:
     """Call ``write`` with a block of rows at a time, of a size that stays in cache."""
     read, written = tables
-    size = max(_NUMBERS // max(read.shape[1], 1), 256)
-    blocks = [slice(lo, lo + size) for lo in range(0, len(read), size)]
 
     def run(rows: slice) -> None:
         write(read[rows], written[rows], removal.at(rows))
 
-    if len(blocks) < 4:
-        for rows in blocks:
-            run(rows)
-        return
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        list(pool.map(run, blocks))
+    in_blocks(len(read), read.shape[1], run)

@@ -8,7 +8,6 @@ covariances are estimated again from the moments without the row.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from suffice.estimation.downdate import downdated_scores
 from suffice.estimation.priors import parse_priors
 from suffice.evaluation.losses import RowLosses
 from suffice.model.readout import LogPosterior
-from suffice.model.tiles import usable_cores
+from suffice.model.tiles import in_blocks
 from suffice.moments import Moments
 from suffice.moments.labels import as_labels
 from suffice.moments.rows import as_matrix, as_weights
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
     from suffice.moments.rows import Matrix
     from suffice.typing import Codes, Floats, Labels
-
-
-_NUMBERS = 1 << 15  # of a table that stays in cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +113,11 @@ def leave_one_out(
 
 def _read(readout: LogPosterior, scores: Floats) -> None:
     """Write log-posteriors over the scores, in blocks that stay in cache."""
-    size = max(_NUMBERS // scores.shape[1], 256)
 
-    def run(lo: int) -> None:
-        scores[lo : lo + size] = readout.read(scores[lo : lo + size])
+    def run(rows: slice) -> None:
+        scores[rows] = readout.read(scores[rows])
 
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        list(pool.map(run, range(0, len(scores), size)))
+    in_blocks(len(scores), scores.shape[1], run)
 
 
 def _temperature(estimator: Any) -> float:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LANES = 72
 TILE_BYTES = 1 << 19  # half of a common second-level cache
 MOST_CHUNKS = 64
+TABLE_NUMBERS = 1 << 15  # of a NumPy table that stays in cache
 PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
 
 
@@ -81,6 +82,18 @@ class Pass:
                 stage(t, s)
             bad |= self.readout.write(s, self.n_classes, rows)
         return bad
+
+
+def in_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> None:
+    """Call ``run`` for blocks of rows whose tables of ``width`` columns stay in cache."""
+    size = max(TABLE_NUMBERS // max(width, 1), 256)
+    blocks = [slice(lo, lo + size) for lo in range(0, n_rows, size)]
+    if len(blocks) < 4:  # starting threads does not pay
+        for rows in blocks:
+            run(rows)
+        return
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        list(pool.map(run, blocks))
 
 
 def usable_cores() -> int:
