@@ -19,9 +19,9 @@ import polars as pl
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
 from suffice.sources.chunks import Loader, blocks_of, rows_per_block
+from suffice.sources.columns import Wishes, roles_for_learning
 from suffice.sources.opening import open_source
 from suffice.sources.reading import frames_of
-from suffice.sources.roles import Wishes, roles_for_learning
 from suffice.sources.summed import sums_of
 
 D, K, FILES = 30, 3, 16

@@ -10,28 +10,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from suffice.estimation.niw import NormalInverseWishart
-    from suffice.estimators.auto import AutoGaussian
-    from suffice.estimators.gaussian import GaussianClassifier
-    from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
-    from suffice.estimators.logistic import LogisticRegression
-    from suffice.estimators.perceptron import Perceptron
-    from suffice.estimators.presets import LDA, QDA, RDA, GaussianNB
-    from suffice.evaluation.compare import compare, select
-    from suffice.evaluation.cross_validation import cross_validate
-    from suffice.evaluation.diagnostics import (
+    from suffice.comparison import compare, select
+    from suffice.comparison.learning_curve import learning_curve
+    from suffice.diagnostics import (
         box_m,
         class_separation,
         feature_tests,
         hotelling_t2,
         predictive_check,
     )
-    from suffice.evaluation.diagnostics.calibration import calibration
-    from suffice.evaluation.diagnostics.normality import normality
-    from suffice.evaluation.learning_curve import learning_curve
-    from suffice.evaluation.leave_one_out import leave_one_out
-    from suffice.evaluation.splitting import split
-    from suffice.evaluation.streamed import cross_validate_stream
+    from suffice.diagnostics.calibration import calibration
+    from suffice.diagnostics.normality import normality
+    from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
+    from suffice.estimators.auto import AutoGaussian
+    from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
+    from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
+    from suffice.estimators.logistic import LogisticRegression
+    from suffice.estimators.perceptron import Perceptron
     from suffice.files import load
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
@@ -40,6 +35,10 @@ if TYPE_CHECKING:
     from suffice.reporting.report import Report
     from suffice.sources.predict import predict_stream
     from suffice.sources.summarize import summarize
+    from suffice.validation.cross_validation import cross_validate
+    from suffice.validation.leave_one_out import leave_one_out
+    from suffice.validation.splitting import split
+    from suffice.validation.streamed import cross_validate_stream
 
 __version__ = "0.1.0"
 
@@ -47,25 +46,25 @@ __version__ = "0.1.0"
 _HOMES = {
     "AutoGaussian": "suffice.estimators.auto",
     "GaussianClassifier": "suffice.estimators.gaussian",
-    "LDA": "suffice.estimators.presets",
-    "QDA": "suffice.estimators.presets",
-    "RDA": "suffice.estimators.presets",
-    "GaussianNB": "suffice.estimators.presets",
+    "LDA": "suffice.estimators.gaussian",
+    "QDA": "suffice.estimators.gaussian",
+    "RDA": "suffice.estimators.gaussian",
+    "GaussianNB": "suffice.estimators.gaussian",
     "Hyperplane": "suffice.model.geometry",
     "Quadric": "suffice.model.geometry",
     "Moments": "suffice.moments",
-    "NormalInverseWishart": "suffice.estimation.niw",
+    "NormalInverseWishart": "suffice.estimation.normal_inverse_wishart",
     "PowerTransform": "suffice.power",
-    "cross_validate": "suffice.evaluation.cross_validation",
-    "cross_validate_stream": "suffice.evaluation.streamed",
-    "box_m": "suffice.evaluation.diagnostics",
-    "calibration": "suffice.evaluation.diagnostics",
-    "class_separation": "suffice.evaluation.diagnostics",
-    "feature_tests": "suffice.evaluation.diagnostics",
-    "hotelling_t2": "suffice.evaluation.diagnostics",
-    "normality": "suffice.evaluation.diagnostics",
-    "predictive_check": "suffice.evaluation.diagnostics",
-    "leave_one_out": "suffice.evaluation.leave_one_out",
+    "cross_validate": "suffice.validation.cross_validation",
+    "cross_validate_stream": "suffice.validation.streamed",
+    "box_m": "suffice.diagnostics",
+    "calibration": "suffice.diagnostics",
+    "class_separation": "suffice.diagnostics",
+    "feature_tests": "suffice.diagnostics",
+    "hotelling_t2": "suffice.diagnostics",
+    "normality": "suffice.diagnostics",
+    "predictive_check": "suffice.diagnostics",
+    "leave_one_out": "suffice.validation.leave_one_out",
     "load": "suffice.files",
     "predict_stream": "suffice.sources.predict",
     "summarize": "suffice.sources.summarize",
@@ -73,10 +72,10 @@ _HOMES = {
     "LinearGaussianRegressor": "suffice.estimators.least_squares",
     "LogisticRegression": "suffice.estimators.logistic",
     "Perceptron": "suffice.estimators.perceptron",
-    "compare": "suffice.evaluation.compare",
-    "select": "suffice.evaluation.compare",
-    "learning_curve": "suffice.evaluation.learning_curve",
-    "split": "suffice.evaluation.splitting",
+    "compare": "suffice.comparison",
+    "select": "suffice.comparison",
+    "learning_curve": "suffice.comparison.learning_curve",
+    "split": "suffice.validation.splitting",
     "Report": "suffice.reporting",
     "report": "suffice.reporting",
 }

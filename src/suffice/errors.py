@@ -1,22 +1,13 @@
-"""Everything this library raises or warns of on purpose.
+"""What the discriminative models warn of: valid input, surprising result.
 
 ::
 
-    SufficeError (ValueError)
-    ├── InvalidInputError        rows that cannot be used: shapes, NaN, weights, labels
-    ├── InvalidParameterError    a setting outside its domain
-    ├── UnknownLabelError        a label that names no class
-    ├── TooFewClassesError       fewer than two classes with any weight
-    ├── FeatureMismatchError     other features, or another order, than before
-    ├── MissingStatisticsError   a model needs sums that were not collected
-    ├── ForgetError              rows taken out that were never put in
-    ├── FileFormatError          a file that is not ours, or not whole
-    ├── DatabaseError            a database that lost the connection or cancelled the query
-    ├── CheckpointError          a scan that cannot be resumed, or not be remembered
-    └── ClusterError             a cluster that does not answer, or lost its workers
     SufficeWarning (UserWarning)
-    └── DegenerateDataWarning    directions without variance: usable, but said
+    ├── SeparationWarning      no finite maximum-likelihood coefficients exist
+    └── NotConvergedWarning    an iteration ended before it arrived
 """
+
+from __future__ import annotations
 
 
 class SufficeError(ValueError):
@@ -73,3 +64,11 @@ class SufficeWarning(UserWarning):
 
 class DegenerateDataWarning(SufficeWarning):
     """Some class has no variance in some direction."""
+
+
+class SeparationWarning(SufficeWarning):
+    """The classes can be told apart without error, so the likelihood has no maximum."""
+
+
+class NotConvergedWarning(SufficeWarning):
+    """An iteration ended before it arrived."""

@@ -45,11 +45,11 @@ def _loaded(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, An
 
         return moments_from(header, arrays)
     if header["suffice"] == "model":
-        from suffice.estimators.file import estimator_from
+        from suffice.estimators.files import estimator_from
 
         return estimator_from(header, arrays)
     if header["suffice"] == "auto":
-        from suffice.estimators.auto_file import auto_from
+        from suffice.estimators.files import auto_from
 
         return auto_from(header, arrays)
     msg = f"{path} holds {header['suffice']!r}, which this version of suffice does not know"

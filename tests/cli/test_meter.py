@@ -5,9 +5,9 @@ import itertools
 
 import pytest
 
-from suffice.cli import meter
-from suffice.cli.meter import Meter
+from suffice import progress as meter
 from suffice.cli.terminal import Terminal
+from suffice.progress import Meter
 
 
 class Screen(io.StringIO):

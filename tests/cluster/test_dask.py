@@ -198,7 +198,7 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypa
         if len(waited) == 3:
             process.kill()
 
-    monkeypatch.setattr("suffice.sources.dask.tree.Watch.tell", kill_soon)
+    monkeypatch.setattr("suffice.sources.dask.cluster.Watch.tell", kill_soon)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises(ClusterError, match="the Dask scheduler is gone"),
@@ -208,7 +208,7 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypa
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 8, 9, 23, 72])
 def test_the_tree_of_tasks_is_the_pairwise_tree(client, frame, n_parts):
-    from suffice.sources.dask.tree import merged_pairwise
+    from suffice.sources.dask.cluster import merged_pairwise
     from suffice.sources.summed import Summed, pairwise_sum
 
     x, y = frame.select("a", "b").to_numpy(), frame["t"].to_numpy()

@@ -1,19 +1,22 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative.lesson import (
+from suffice.discriminative.perceptron import (
     Averaged,
+    Batch,
+    Direct,
     Last,
+    OneAgainstRest,
     Pocket,
+    State,
+    Stochastic,
     criterion,
     learn,
     margin,
     n_errors,
 )
-from suffice.discriminative.perceptron import Batch, State, Stochastic
-from suffice.discriminative.perceptron_rules import Direct, OneAgainstRest
+from suffice.discriminative.problem import Scaling
 from suffice.discriminative.rows import Block, PlainRows, StreamedRows
-from suffice.discriminative.scaling import Scaling
 
 
 def plain(x, codes, n_classes=2):

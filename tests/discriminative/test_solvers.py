@@ -9,8 +9,7 @@ from suffice.discriminative.newton import Newton
 from suffice.discriminative.quasi_newton import QuasiNewton, SampledNewton
 from suffice.discriminative.start import Lda, Random, Zero
 from suffice.discriminative.stochastic import StochasticDescent
-from suffice.discriminative.warnings import SeparationWarning
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
 
 EXACT = [Newton(), QuasiNewton(), SampledNewton(), GradientDescent()]

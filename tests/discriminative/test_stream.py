@@ -3,8 +3,7 @@ import pytest
 
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.start import Lda
-from suffice.discriminative.stochastic import StochasticDescent
-from suffice.discriminative.stream import Stream
+from suffice.discriminative.stochastic import StochasticDescent, Stream
 from suffice.moments import Moments
 
 

@@ -9,16 +9,15 @@ from scipy.special import logsumexp
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
-from suffice.estimation.niw import (
-    Dirichlet,
+from suffice.estimation import debiased
+from suffice.estimation.debiased import debiased_classes, tied_debiased_classes
+from suffice.estimation.normal_inverse_wishart import (
     NormalInverseWishart,
-    debiased,
-    debiased_classes,
     posteriors,
     predictives,
-    tied_debiased_classes,
     tied_posteriors,
 )
+from suffice.estimation.priors import Dirichlet
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "niw.json"
 DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]

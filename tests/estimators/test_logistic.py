@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
 
-from suffice.discriminative.warnings import NotConvergedWarning, SeparationWarning
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
     InvalidParameterError,
+    NotConvergedWarning,
+    SeparationWarning,
     TooFewClassesError,
     UnknownLabelError,
 )

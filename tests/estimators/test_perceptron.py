@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.discriminative.warnings import NotConvergedWarning
-from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
+from suffice.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    NotConvergedWarning,
+    TooFewClassesError,
+)
 from suffice.estimators.perceptron import Perceptron
 
 SETTINGS = [
@@ -56,7 +60,7 @@ def test_overlapping_classes_are_reported_with_the_cure(overlap):
     assert fit.n_updates_ > 15
 
 
-@pytest.mark.filterwarnings("ignore::suffice.discriminative.warnings.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::suffice.errors.NotConvergedWarning")
 def test_averaging_and_the_pocket_help_where_classes_overlap(overlap):
     scores = {
         variant: Perceptron(variant=variant, max_iter=40).fit(*overlap).score(*overlap)

@@ -9,8 +9,7 @@ from tests.sql.test_summarize import HOSTILE
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, InvalidParameterError
-from suffice.export.ibis import to_ibis
-from suffice.export.sql import to_sql
+from suffice.export.sql import to_ibis, to_sql
 
 
 def run(database, query):

@@ -71,7 +71,7 @@ def test_a_model_that_is_loaded_and_saved_is_the_same_file(path, tmp_path):
 
 
 def test_every_estimator_that_saves_has_a_golden_file():
-    from suffice.estimators.file import FORMS
+    from suffice.estimators.files import FORMS
 
     saved = {type(sf.load(p.values[0])).__name__ for p in files("*.suffice")}
     assert set(FORMS) | {"AutoGaussian"} == saved

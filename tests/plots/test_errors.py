@@ -8,8 +8,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 
 import suffice as sf
+from suffice.curves import Predictions, confusion, cost_curve, neighbour_curve
 from suffice.errors import InvalidInputError
-from suffice.evaluation.curves import Predictions, confusion, cost_curve, neighbour_curve
 from suffice.plots import (
     coefficient_importance,
     confusion_matrix,

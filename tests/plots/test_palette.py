@@ -8,8 +8,8 @@ from matplotlib.colors import to_rgb
 
 from suffice.errors import UnknownLabelError
 from suffice.plots import DARK, LIGHT, Palette
-from suffice.plots.palette import COLOURS, palette_for
-from suffice.plots.words import amount, default_names, percent, shortened
+from suffice.plots.style import COLOURS, palette_for
+from suffice.text.names import amount, default_names, percent, shortened
 
 
 def luminance(colour):

@@ -15,8 +15,8 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.plots import Palette, decision_regions
-from suffice.plots.field import Field
 from suffice.plots.fitted import Fitted
+from suffice.plots.grid import Field
 from suffice.plots.marks import ellipse
 from suffice.plots.plane import Plane
 

@@ -2,8 +2,8 @@ import pytest
 from sklearn import config_context
 
 import suffice as sf
-from suffice.evaluation.diagnostics import box_m, normality
-from suffice.notebook import table
+from suffice.diagnostics import box_m, normality
+from suffice.text.tables import table
 
 
 def test_whatever_is_in_a_table_is_escaped():

@@ -9,8 +9,8 @@ import pytest
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.reporting.blocks import Checks, Code, Figure, Matrix, Table
-from suffice.reporting.markdown import escaped
-from suffice.reporting.wording import cell
+from suffice.reporting.render import escaped
+from suffice.text.numbers import cell
 
 from .conftest import HOSTILE, LINE_UP
 
@@ -92,7 +92,7 @@ def test_the_rule_takes_the_simplest_model_that_is_about_as_good(iris_report):
 
 
 def test_a_model_is_simple_if_one_standard_error_is_all_it_costs(iris):
-    from suffice.evaluation.compare.line_up import parse_line_up
+    from suffice.comparison.models import parse_line_up
     from suffice.reporting.judging import simplest
 
     X, y = iris

@@ -7,7 +7,7 @@ import pytest
 import suffice as sf
 from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
 from suffice.sources import predict_stream, summarize
-from suffice.sources.scoring import Scoring
+from suffice.sources.predict import Scoring
 
 READERS = {
     "csv": pl.read_csv,

@@ -5,9 +5,13 @@ import pytest
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
 from suffice.sources import open_source
-from suffice.sources.ids import id_columns
-from suffice.sources.roles import Wishes, roles_for_learning, roles_for_predicting
-from suffice.sources.target import guess_target
+from suffice.sources.columns import (
+    Wishes,
+    guess_target,
+    id_columns,
+    roles_for_learning,
+    roles_for_predicting,
+)
 
 N = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
 

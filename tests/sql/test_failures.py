@@ -14,11 +14,11 @@ from tests.sql.test_summarize import assert_same
 
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.sources import summarize
-from suffice.sources.roles import Roles
+from suffice.sources.columns import Roles
 from suffice.sources.sql import TableSource, engines
 from suffice.sources.sql.engines import Engine, engine_of
 from suffice.sources.sql.queries import Queries
-from suffice.sources.sql.summing import TableSums
+from suffice.sources.sql.sums import TableSums
 
 MANY = 60_000
 

@@ -11,11 +11,11 @@ from tests.sql.conftest import copied_in
 from suffice import LDA, Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
 from suffice.sources import predict_stream, summarize
-from suffice.sources.roles import Roles
+from suffice.sources.columns import Roles
 from suffice.sources.sql import TableSource
 from suffice.sources.sql.engines import Engine
 from suffice.sources.sql.queries import Queries
-from suffice.sources.sql.summing import TableSums
+from suffice.sources.sql.sums import TableSums
 
 GAPS = "rows left out: no usable value in"
 HOSTILE = (
@@ -168,7 +168,7 @@ def test_many_classes_are_pooled_as_in_memory(duckdb):
 
 @pytest.mark.parametrize("n_classes", [10, 20])
 def test_storage_is_chosen_by_all_classes_not_by_the_first_rows(duckdb, monkeypatch, n_classes):
-    monkeypatch.setattr("suffice.moments.plan.AFFORDABLE", 60)
+    monkeypatch.setattr("suffice.moments.collect.AFFORDABLE", 60)
     y = np.sort(np.arange(30_000) % n_classes)
     frame = pl.DataFrame({"a": np.sin(np.arange(30_000.0)), "b": np.cos(y), "y": y})
     theirs = Moments.of(frame.select("a", "b"), y, fourth=False)

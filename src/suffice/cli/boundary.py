@@ -36,7 +36,7 @@ def command(
 
     The left-hand side is positive where A is the more probable.
     """
-    from suffice.cli.files import able, label_named, load_model
+    from suffice.cli.data import able, label_named, load_model
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
     labels = [label_named(fitted.classes_, text) for text in (class_a, class_b)]

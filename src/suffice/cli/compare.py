@@ -16,7 +16,7 @@ from suffice.errors import InvalidParameterError
 if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.cli.terminal import Terminal
-    from suffice.evaluation.compare import Comparison
+    from suffice.comparison import Comparison
 
 FIGURES = (".pdf", ".png", ".svg")
 
@@ -66,7 +66,7 @@ def command(
     """Show a line-up of classifiers, cross-validated."""
     _check_figure(plot)
     rows = data.rows()
-    from suffice.evaluation.compare import compare
+    from suffice.comparison import compare
 
     result = compare(
         rows.frame,
@@ -88,7 +88,7 @@ def line_up(models: tuple[str, ...], added: tuple[str, ...], seed: int) -> Any:
     """Return the members by name, the default ones if none is named, and those added."""
     if not models and not added:
         return None
-    from suffice.evaluation.compare.line_up import parse_line_up
+    from suffice.comparison.models import parse_line_up
 
     named = parse_line_up(list(models) or None, seed)
     return {member.name: member.estimator for member in named} | {
@@ -109,7 +109,7 @@ def _imported(path: str) -> Any:
 def _write_table(result: Comparison, output: Path) -> None:
     import polars as pl
 
-    from suffice.cli import tables
+    from suffice.cli import terminal as tables
 
     tables.write(pl.DataFrame(result.rows()).lazy(), output)
 

@@ -6,15 +6,64 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import InvalidInputError
+from suffice.errors import FileFormatError, InvalidInputError
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
     from suffice.sources import Reading
     from suffice.sources.chunks import Chunk
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
     from suffice.sources.source import Source
+
+
+def load_model(path: Path, *, answering: bool = False) -> Any:
+    """Return the fitted estimator of a file, or what only answers as it does, loaded quicker."""
+    from suffice.files import load, load_answering
+    from suffice.moments import Moments
+
+    loaded = load_answering(path) if answering else load(path)
+    if isinstance(loaded, Moments):
+        msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
+        raise FileFormatError(msg)
+    return loaded
+
+
+def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
+    """Return a model that has a method, or say that its kind has not."""
+    if not hasattr(fitted, verb):
+        what = verb.strip("_")
+        msg = f"{path} holds the model {type(fitted).__name__}, which has no {what}: {cure}"
+        raise InvalidInputError(msg)
+    return fitted
+
+
+def load_moments(path: Path) -> Moments:
+    """Return the sums of a file: moments, or those inside a model."""
+    from suffice import archive
+    from suffice.moments.file import moments_from
+
+    header, arrays = archive.read(path)
+    if "storage" not in header:
+        msg = f"{path} holds {header['suffice']!r} without sums: give a moments file"
+        raise FileFormatError(msg)
+    return moments_from(header, arrays)
+
+
+def label_named(classes: Any, text: str) -> Any:
+    """Return the class that a person wrote as text."""
+    import difflib
+
+    from suffice.errors import UnknownLabelError
+
+    known = {str(label): label for label in classes.tolist()}
+    if text in known:
+        return known[text]
+    near = difflib.get_close_matches(text, known, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(known)[:12])}"
+    msg = f"no class is called {text!r}: {hint}"
+    raise UnknownLabelError(msg)
+
 
 _ZIP = b"PK\x03\x04"
 
@@ -46,7 +95,7 @@ class Data:
     def opened(self) -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed where nothing was said."""
         from suffice.sources import open_source
-        from suffice.sources.roles import Wishes, roles_for_learning
+        from suffice.sources.columns import Wishes, roles_for_learning
 
         source = open_source(self.name, self._reading())
         features, ids = self.feature or None, self.ids or None
@@ -55,7 +104,7 @@ class Data:
 
     def moments(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums of the rows, read once."""
-        from suffice.cli.meter import Meter
+        from suffice.progress import Meter
         from suffice.sources.summarize import summarize_source
 
         source, roles = self.opened()
@@ -64,13 +113,11 @@ class Data:
 
     def sums(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums that a file of ours holds, or those of the rows."""
-        from suffice.cli.files import load_moments
-
         return load_moments(Path(self.name)) if self.is_ours else self.moments(terminal, **options)
 
     def rows(self) -> Chunk:
         """Return every usable row, in memory."""
-        from suffice.sources.rows import load_rows
+        from suffice.sources.chunks import load_rows
 
         if self.is_ours:
             msg = f"{self.name} holds sums, and this needs rows: give the data file"

@@ -41,7 +41,7 @@ def command(terminal: Terminal, /, name: str | None, output: Path | None) -> Non
         rows = [(c.name, c.n_rows, c.n_features, c.n_classes, c.target, c.about) for c in cards]
         terminal.table(columns, rows)
         return
-    from suffice.cli import tables
+    from suffice.cli import terminal as tables
 
     frame = load(name).frame()
     tables.write(frame.lazy(), output)

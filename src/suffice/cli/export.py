@@ -105,7 +105,7 @@ def command(
     ONNX is a graph for any ONNX runtime.
     """
     from suffice.archive import replacing
-    from suffice.cli.files import load_model
+    from suffice.cli.data import load_model
 
     if kind == "onnx" and output is None and sys.stdout.isatty():
         msg = "ONNX is not for reading: name a file with -o"

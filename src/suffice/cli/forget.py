@@ -38,7 +38,7 @@ def command(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
-    from suffice.cli.files import able
+    from suffice.cli.data import able
     from suffice.files import load
     from suffice.moments import Moments
 

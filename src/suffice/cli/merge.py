@@ -33,7 +33,7 @@ def command(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> Non
 
     FILES are moments or models of the same columns; the order does not matter.
     """
-    from suffice.cli.files import load_moments
+    from suffice.cli.data import load_moments
 
     total = functools.reduce(operator.add, map(load_moments, files))
     total.save(output)

@@ -97,7 +97,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 def priors(texts: tuple[str, ...], classes: Any) -> Any:
     """Return priors written as one word such as uniform, or as LABEL=P for every class."""
-    from suffice.cli.files import label_named
+    from suffice.cli.data import label_named
 
     if len(texts) == 1 and "=" not in texts[0]:
         return texts[0]

@@ -65,8 +65,8 @@ def command(
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
     _use_one_blas_thread()
-    from suffice.cli.files import load_model
-    from suffice.cli.meter import Meter
+    from suffice.cli.data import load_model
+    from suffice.progress import Meter
     from suffice.sources import Reading, open_source, predict_stream
     from suffice.sources.sinks import sink_of
     from suffice.sources.source import MISSING
@@ -104,6 +104,6 @@ def _use_one_blas_thread() -> None:
 
 
 def _to_standard_output(frame: Any) -> None:
-    from suffice.cli.tables import write_to_standard_output
+    from suffice.cli.terminal import write_to_standard_output
 
     write_to_standard_output(frame)

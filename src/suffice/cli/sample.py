@@ -41,8 +41,8 @@ def command(
 
     A class is drawn from the priors, then a row from the density of the class.
     """
-    from suffice.cli import tables
-    from suffice.cli.files import able, load_model
+    from suffice.cli import terminal as tables
+    from suffice.cli.data import able, load_model
 
     fitted = able(
         load_model(model, answering=True), "sample", model, "fit a Gaussian one, such as lda"

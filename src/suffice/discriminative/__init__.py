@@ -1,10 +1,9 @@
 """The other way to the same posterior: fit it directly, without a model of the classes."""
 
-from suffice.discriminative.explore import descend
-from suffice.discriminative.path import Path
+from suffice.discriminative.path import Path, descend
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary
-from suffice.discriminative.warnings import NotConvergedWarning, SeparationWarning
+from suffice.errors import NotConvergedWarning, SeparationWarning
 
 __all__ = [
     "LogisticSummary",

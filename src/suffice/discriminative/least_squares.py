@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.discriminative.problem import aliased_columns
-from suffice.discriminative.scaling import Scaling
+from suffice.discriminative.problem import Scaling, aliased_columns
 from suffice.discriminative.solve import solve_semidefinite
-from suffice.discriminative.threads import chunk_edges
 from suffice.errors import InvalidInputError
 from suffice.moments import Moments
+from suffice.threads import chunk_edges
 
 if TYPE_CHECKING:
     from suffice.typing import Floats

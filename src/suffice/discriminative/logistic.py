@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.discriminative.contrasts import against_first, symmetric
-from suffice.discriminative.inference import Inference
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.objective import CurvedPoint, Objective
 from suffice.discriminative.path import Path
@@ -17,14 +16,14 @@ from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, Sam
 from suffice.discriminative.rows import SMALL, PlainRows
 from suffice.discriminative.separation import find_separation
 from suffice.discriminative.start import Lda
-from suffice.discriminative.threads import blas_alone
+from suffice.discriminative.summary import Inference
+from suffice.threads import blas_alone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from suffice.discriminative.descent import Solution
-    from suffice.discriminative.problem import Solver
-    from suffice.discriminative.scaling import Scaling
+    from suffice.discriminative.problem import Scaling, Solver
     from suffice.discriminative.separation import Separation
     from suffice.discriminative.start import Start
     from suffice.moments import Moments

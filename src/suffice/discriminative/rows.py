@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
-from suffice.discriminative.threads import chunk_edges, over_chunks
+from suffice.threads import chunk_edges, over_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.scaling import Scaling
+    from suffice.discriminative.problem import Scaling
     from suffice.typing import Codes, Floats
 
 SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
@@ -216,7 +216,7 @@ class StreamedRows:
 
     def _row_by_row(self, phi: Floats) -> tuple[float, Floats]:
         """Return −log-likelihood and gradient of two classes, chunks added in order."""
-        from suffice.discriminative.row_kernels import chunk_gradient
+        from suffice.discriminative.kernels import chunk_gradient
 
         def one(lo: int, hi: int) -> tuple[float, Floats]:
             gradient = np.zeros(phi.shape)

@@ -1,4 +1,4 @@
-"""A table of logistic coefficients with their uncertainty."""
+"""Uncertainty of logistic coefficients, from the curvature of the loss at its minimum."""
 
 from __future__ import annotations
 
@@ -8,10 +8,68 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from suffice.discriminative.contrasts import gram
+from suffice.discriminative.problem import Problem
+from suffice.discriminative.solve import positive_factor, solve_factored
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
-    from suffice.typing import Floats
+    from suffice.discriminative.objective import CurvedPoint
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+
+def summary_text(summary: LogisticSummary) -> str:
+    """Return the table, one block per class, with its totals below."""
+    return "\n".join(_lines(summary))
+
+
+def _lines(s: LogisticSummary) -> Iterator[str]:
+    wide = max(map(len, s.terms))
+    reach = f"{s.level:.0%} interval"
+    head = f"{'':{wide}} {'coefficient':>12} {'std. error':>11} {'z':>8} {'p':>8} "
+    yield "Logistic regression"
+    for k, label in enumerate(s.classes[1:]):
+        yield ""
+        yield f"log odds of {label!s} against {s.classes[0]!s}"
+        yield f"{head} {'odds ratio':>11}  {reach:>23}"
+        yield from (_line(s, k, j, wide) for j in range(len(s.terms)))
+    yield ""
+    yield from _totals(s)
+
+
+def _line(s: LogisticSummary, k: int, j: int, wide: int) -> str:
+    lower, upper = (end[k, j] for end in s.odds_intervals)
+    return (
+        f"{s.terms[j]:{wide}} {s.coefficients[k, j]:12.5g} {s.standard_errors[k, j]:11.4g} "
+        f"{s.z[k, j]:8.3f} {_p_value(s.p_values[k, j]):>8}  "
+        f"{s.odds_ratios[k, j]:11.4g}  {f'{lower:.4g} to {upper:.4g}':>23}"
+    )
+
+
+def _p_value(p: float) -> str:
+    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def _totals(s: LogisticSummary) -> Iterator[str]:
+    yield (
+        f"log-likelihood {s.log_likelihood:.6g} (intercepts only {s.null_log_likelihood:.6g}), "
+        f"pseudo-R² {s.pseudo_r2:.4f}"
+    )
+    yield (
+        f"AIC {s.aic:.6g}, BIC {s.bic:.6g}, {s.degrees_of_freedom:.4g} parameters, "
+        f"{s.weight:g} rows"
+    )
+    if s.l2:
+        yield (
+            f"penalised (l2={s.l2:g}): coefficients are drawn towards zero and errors describe "
+            "the penalised fit; l2=0 is maximum likelihood"
+        )
+    if not s.standard_errors.all() or (s.standard_errors != s.standard_errors).any():
+        yield "nan: a constant column, or a combination of the others; its coefficient is zero"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +154,86 @@ class LogisticSummary:
         return pd.DataFrame({name: a.ravel() for name, a in columns.items()}, index=index)
 
     def __str__(self) -> str:
-        from suffice.discriminative.summary_text import summary_text
 
         return summary_text(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inference:
+    """Coefficients of every class against the first, in original units, and their covariance.
+
+    With a penalty this is the inverse curvature of the penalised loss: the spread of a Bayesian
+    posterior whose prior is the penalty, not that of a repeated experiment.
+    """
+
+    beta: Floats  # (C, D): intercept first
+    covariance: Floats  # (C·D, C·D), classes outside; NaN where aliased
+    degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
+    log_likelihood: float
+    null_log_likelihood: float
+    weight: float
+    l2: float
+
+    @classmethod
+    def of(cls, problem: Problem, point: CurvedPoint, l2: float) -> Inference:
+        """Return the inverse of the Hessian at the minimum."""
+        c, d = point.phi.shape
+        inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))
+        pull = np.kron(gram(c + 1), np.diag(problem.objective.penalty))
+        # tr H⁻¹ (H − Λ)
+        freedom = c * d - float(np.vdot(inverse, pull))
+        m = problem.moments
+        null = float(m.weights @ np.log(m.weights / m.total_weight))
+        return cls(
+            problem.scaling.to_original(point.phi),
+            _in_original_units(problem, inverse.reshape(c, d, c, d)),
+            freedom,
+            -point.misfit,
+            null,
+            m.total_weight,
+            l2,
+        )
+
+    @classmethod
+    def at(
+        cls,
+        x: Any,
+        codes: Codes,
+        weight: Floats | None,
+        moments: Moments,
+        beta: Floats,
+        l2: float,
+    ) -> Inference:
+        """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
+        problem = Problem.of(x, codes, weight, moments, l2=l2)
+        point = problem.objective.curve(problem.scaling.from_original(beta))
+        return cls.of(problem, point, l2)
+
+    def summary(
+        self, classes: tuple[Any, ...], terms: tuple[str, ...], level: float
+    ) -> LogisticSummary:
+        """Return the table for people."""
+        errors = np.sqrt(np.diagonal(self.covariance)).reshape(self.beta.shape)
+        return LogisticSummary(
+            terms,
+            classes,
+            self.beta,
+            errors,
+            self.log_likelihood,
+            self.null_log_likelihood,
+            self.weight,
+            self.degrees_of_freedom,
+            self.l2,
+            level,
+        )
+
+
+def _in_original_units(problem: Problem, inverse: Floats) -> Floats:
+    """Return J Cov Jᵀ, where J maps φ to (w_0, w)."""
+    c, d = inverse.shape[:2]
+    jacobian = problem.scaling.to_original(np.eye(d)).T
+    covariance = np.einsum("ij,ajbk,lk->aibl", jacobian, inverse, jacobian, optimize=True)
+    covariance[:, 1 + problem.aliased] = np.nan
+    covariance[:, :, :, 1 + problem.aliased] = np.nan
+    matrix: Floats = covariance.reshape(c * d, c * d)
+    return matrix

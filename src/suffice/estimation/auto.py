@@ -9,6 +9,11 @@ from suffice.errors import InvalidParameterError
 if TYPE_CHECKING:
     from suffice.typing import Floats
 
+# volume, shape and axes: equal (E), varying (V) or the identity (I)
+CODES = tuple(
+    first + rest for rest in ("II", "EI", "VI", "EE", "VE", "EV", "VV") for first in ("E", "V")
+)
+
 
 class Auto(float):
     """A number not chosen yet: usable wherever a dial is kept, but not in arithmetic."""

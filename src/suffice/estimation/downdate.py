@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups
-from suffice.estimation.intensity import FixedIntensity
-from suffice.estimation.regularise import pooled_groups
+from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups, parse_tied
+from suffice.estimation.shrinkage import FixedIntensity, pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure, resolved_variances
-from suffice.estimation.tying import parse_tied
 from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.readout import Joint

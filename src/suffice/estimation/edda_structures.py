@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.estimation.degenerate import filled_variances, full_metric
+from suffice.estimation.degenerate import Gap, filled_variances, full_metric
 from suffice.estimation.edda import edda_covariances, family
-from suffice.estimation.gaps import Gap
 from suffice.estimation.structures import diagonal_variances, resolved_variances
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance

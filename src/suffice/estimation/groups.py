@@ -7,12 +7,56 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, UnknownLabelError
 from suffice.linalg import EPS
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+    from suffice.typing import Codes, Floats, Labels
+
+
+def parse_tied(tied: Any, classes: Labels) -> Codes:
+    """Return the group of each class (K,): one group, one each, or groups of labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parse_tied([["red", "green"], ["blue"]], np.array(["blue", "green", "red"])).tolist()
+    [0, 1, 1]
+    """
+    if isinstance(tied, (bool, np.bool_)):
+        return np.zeros(len(classes), np.intp) if tied else np.arange(len(classes))
+    if isinstance(tied, str) or not hasattr(tied, "__iter__"):
+        msg = f"tied must be True, False or a list of groups of labels, got {tied!r}"
+        raise InvalidParameterError(msg)
+    return _parse_groups([list(group) for group in tied], classes)
+
+
+def _parse_groups(groups: list[list[Any]], classes: Labels) -> Codes:
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    group_of = np.full(len(classes), -1, np.intp)
+    for g, labels in enumerate(groups):
+        for label in labels:
+            if label not in position:
+                msg = f"tied names label {label!r}; the classes are {classes.tolist()}"
+                raise UnknownLabelError(msg)
+            if group_of[position[label]] >= 0:
+                msg = f"tied puts label {label!r} into two groups: name it once"
+                raise InvalidParameterError(msg)
+            group_of[position[label]] = g
+    left_out = np.flatnonzero(group_of < 0)
+    # a class that is not named has a covariance of its own
+    group_of[left_out] = len(groups) + np.arange(len(left_out))
+    return _in_order_of_appearance(group_of)
+
+
+def _in_order_of_appearance(group_of: Codes) -> Codes:
+    """Renumber groups so that class 0 is in group 0 and no number is skipped."""
+    _, first, inverse = np.unique(group_of, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
 
 Divisor = Literal["mle", "unbiased"]
 

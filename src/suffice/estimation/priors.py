@@ -3,18 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.estimation.smoothing import SmoothedPriors
-from suffice.labels import in_order
+from suffice.table.labels import in_order
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suffice.typing import Floats, Labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dirichlet:
+    """A prior, or posterior, of the class probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> belief = Dirichlet.symmetric(2, 2.0).posterior(np.array([3.0, 1.0]))
+    >>> belief.mean.tolist(), belief.mode.round(3).tolist()
+    ([0.625, 0.375], [0.667, 0.333])
+    """
+
+    concentrations: Floats  # α  (K,)
+
+    def __post_init__(self) -> None:
+        if not (np.asarray(self.concentrations) > 0).all():
+            msg = f"Dirichlet concentrations must be positive, found {self.concentrations!r}"
+            raise InvalidParameterError(msg)
+
+    @classmethod
+    def symmetric(cls, n_classes: int, concentration: float = 1.0) -> Dirichlet:
+        """Return the prior that treats all classes alike; 1 is uniform over all π."""
+        return cls(np.full(n_classes, float(concentration)))
+
+    def posterior(self, weights: Floats) -> Dirichlet:
+        """Return what is known after rows of given weight per class."""
+        return Dirichlet(self.concentrations + weights)
+
+    @property
+    def mean(self) -> Floats:
+        """Return the expected class probabilities."""
+        expected: Floats = self.concentrations / self.concentrations.sum()
+        return expected
+
+    @property
+    def mode(self) -> Floats:
+        """Return the most probable class probabilities (MAP)."""
+        # π_k = (α_k − 1) / (Σ α − K)
+        excess = self.concentrations - 1
+        if excess.min() < 0 or not excess.sum() > 0:
+            k = int(np.argmin(excess))
+            msg = (
+                f"no most probable priors: class {k} has concentration "
+                f"{self.concentrations[k]:g}; use at least 1, with some rows, or take the mean"
+            )
+            raise InvalidParameterError(msg)
+        most_probable: Floats = excess / excess.sum()
+        return most_probable
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedPriors:
+    """π from class weights and α imagined rows of each class (α − 1 at the mode)."""
+
+    concentration: float  # α
+    at_mode: bool  # most probable π rather than its expectation
+
+    def of(self, weights: Floats) -> Floats:
+        """Return π, (K,)."""
+        belief = Dirichlet.symmetric(len(weights), self.concentration).posterior(weights)
+        return belief.mode if self.at_mode else belief.mean
+
+
+def parse_smoothing(priors: Any, dirichlet: Any, *, at_mode: bool) -> Any:
+    """Return ``priors``, or the rule that ``dirichlet`` names in their place."""
+    if dirichlet is None:
+        return priors
+    if priors is not None:
+        msg = (
+            "priors fixes the class priors and dirichlet learns them: give one of the two, "
+            f"found priors={priors!r} and dirichlet={dirichlet!r}"
+        )
+        raise InvalidParameterError(msg)
+    number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(dirichlet, bool)
+    if not number or not 0 < float(dirichlet) < np.inf:
+        msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
+        raise InvalidParameterError(msg)
+    if at_mode and dirichlet < 1:
+        msg = (
+            f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
+            "estimate='map', or another estimate"
+        )
+        raise InvalidParameterError(msg)
+    return SmoothedPriors(float(dirichlet), at_mode)
+
 
 Priors: TypeAlias = "Literal['uniform'] | Mapping[Any, float] | npt.ArrayLike | None"
 

@@ -8,27 +8,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.auto import UNRESOLVED
-from suffice.estimation.choice import of_least_bic
-from suffice.estimation.codes import CODES
-from suffice.estimation.compatible import check_compatible
-from suffice.estimation.evidence import Evidence
-from suffice.estimation.families import AnyFamily, parse_word
+from suffice.estimation.auto import CODES, UNRESOLVED
+from suffice.estimation.degenerate import total_variances
 from suffice.estimation.groups import parse_divisor
-from suffice.estimation.intensity import parse_shrinkage
-from suffice.estimation.learning import Learning, PlugIn, plug_in
-from suffice.estimation.methods import parse_estimate
-from suffice.estimation.regularise import parse_dial
-from suffice.estimation.smoothing import parse_smoothing
+from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in
+from suffice.estimation.priors import parse_smoothing
+from suffice.estimation.settings import AnyFamily, check_compatible, parse_estimate, parse_word
+from suffice.estimation.shrinkage import parse_dial, parse_shrinkage, parse_target
 from suffice.estimation.structures import Dials, Structure
-from suffice.estimation.targets import parse_target
+from suffice.linalg import dependent_columns
 from suffice.model.transformed import TransformedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from suffice.model.protocol import ClassModel
     from suffice.moments import Moments
+    from suffice.typing import Codes
+
+
+def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:
+    """Return the recipe of least p log n − 2 log L.
+
+    Columns that are constant, or combinations of others, within classes have no say: no family
+    has a likelihood there. Families without a maximum for some class are left out.
+
+    References
+    ----------
+    Schwarz (1978), *Annals of Statistics* 6, 461–464.
+    """
+    columns = _independent(moments)
+    judged = moments.select(columns) if len(columns) < moments.n_features else moments
+    scores = [recipe.bic(judged) if len(columns) else None for recipe in candidates]
+    finite = [np.inf if score is None else score for score in scores]
+    return candidates[int(np.argmin(finite))]
+
+
+def _independent(moments: Moments) -> Codes:
+    """Return the columns whose pooled within-class covariance has full rank."""
+    pooled = moments.pooled_scatter
+    # a variance within classes below rounding of the total one is none
+    floor = 1e-26 * moments.total_weight * total_variances(moments)
+    varying = np.flatnonzero(np.diagonal(pooled) > floor)
+    if not len(varying):
+        return varying
+    gone = dependent_columns(pooled[np.ix_(varying, varying)])
+    return np.delete(varying, gone)
+
 
 KEEP: Any = object()  # "as it was"
 

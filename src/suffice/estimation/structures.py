@@ -9,22 +9,20 @@ import numpy as np
 
 from suffice.estimation.auto import Auto
 from suffice.estimation.degenerate import (
+    Gap,
     filled_variances,
     full_metric,
     resolved,
     total_variances,
 )
-from suffice.estimation.gaps import Gap
 from suffice.estimation.groups import diagonal_groups, fourth_groups, full_groups
-from suffice.estimation.regularise import Shrinkage, pooled_groups
-from suffice.estimation.targets import TARGETS
+from suffice.estimation.shrinkage import TARGETS, Shrinkage, pooled_groups
 from suffice.linalg import inverse_lower, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 
 if TYPE_CHECKING:
     from suffice.estimation.groups import Divisor, GroupScatter
-    from suffice.estimation.intensity import Intensity
-    from suffice.estimation.targets import Target
+    from suffice.estimation.shrinkage import Intensity, Target
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from suffice.decision.costs import parse_costs
 from suffice.estimation.recipe import Recipe
-from suffice.estimators.file_forms import unpacking
-from suffice.estimators.file_settings import revived
+from suffice.estimators.files import revived, unpacking
 from suffice.moments.file import moments_from
 
 if TYPE_CHECKING:

@@ -10,15 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import TooFewClassesError
 from suffice.estimation.degenerate import total_variances
-from suffice.estimators.exporting import Exports
+from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.telling import Tells
-from suffice.estimators.validation import checked_rows, checked_table
-from suffice.evaluation.search import Member, chosen
-from suffice.evaluation.search.views import Lifted, Straightened
 from suffice.moments import Moments
-from suffice.moments.labels import as_labels
-from suffice.moments.rows import as_weights
+from suffice.search import Member, chosen
+from suffice.search.views import Lifted, Straightened
+from suffice.table.labels import as_labels
+from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +132,7 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write a ``.suffice`` file: sums and settings in one zip, never pickle."""
-        from suffice.estimators.auto_file import save_auto
+        from suffice.estimators.files import save_auto
 
         check_is_fitted(self)
         save_auto(self, path)

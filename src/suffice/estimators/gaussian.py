@@ -1,8 +1,12 @@
-"""scikit-learn face of the Gaussian family: names and checks here, mathematics elsewhere."""
+"""Named corners of the Gaussian family: the same class with other defaults."""
 
 from __future__ import annotations
 
+import copy
+import inspect
 from dataclasses import replace
+from itertools import combinations
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,24 +18,397 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.errors import InvalidParameterError
+from suffice.decision.costs import parse_costs
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidParameterError,
+    MissingStatisticsError,
+    UnknownLabelError,
+)
+from suffice.estimation.fisher import DiscriminantSpace
+from suffice.estimation.priors import parse_priors
 from suffice.estimation.recipe import Recipe
-from suffice.estimators.coordinates import Coordinates
-from suffice.estimators.decisions import GaussianDecisions
-from suffice.estimators.exporting import Exports
-from suffice.estimators.readout import GaussianAttributes
-from suffice.estimators.sets import PredictsSets
-from suffice.estimators.settings import checked_transform
-from suffice.estimators.telling import Tells
-from suffice.estimators.validation import checked_table
+from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.moments import Moments
-from suffice.moments.labels import as_labels
-from suffice.moments.rows import as_weights
+from suffice.moments.coordinates import check_transform
+from suffice.power import PowerTransform
+from suffice.table.labels import as_labels
+from suffice.table.matrix import as_weights, refuse_unusable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from suffice.model import ClassModel
+    from suffice.decision.costs import CostMatrix
+    from suffice.model import ClassModel, GaussianModel
+    from suffice.model.bayes_error import BayesError
+    from suffice.model.geometry import Boundary, GaussianScore
+    from suffice.typing import Floats, Labels
+    from suffice.validation.conformal import PredictionSets
+
+
+def checked_transform(transform: Any, moments: Moments) -> None:
+    """Refuse moments that were not taken in the coordinates that an estimator asks for."""
+    if transform is None or (isinstance(transform, str) and transform == "auto"):
+        return
+    check_transform(transform)
+    if moments.transform is None:
+        msg = (
+            f"transform={transform!r} needs moments of transformed rows, and these are of plain "
+            "ones: collect them with Moments.of(X, y, transform='yeo-johnson')"
+        )
+        raise MissingStatisticsError(msg)
+    if isinstance(transform, PowerTransform) and not transform.equals(moments.transform):
+        msg = "the moments were taken with another transform than the estimator's: leave it out"
+        raise FeatureMismatchError(msg)
+
+
+_SMALL = 1_000_000  # numbers in a table whose rows ``fit`` keeps at hand for calibration
+
+
+class PredictsSets:
+    """Classes that cannot be ruled out, with a guarantee that needs no model to be true."""
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Measure, on the rows of ``fit``, how strange each label looks to all other rows.
+
+        Needed before ``predict_set`` after ``partial_fit``, ``fit_moments`` or a fit of more than
+        a million numbers; smaller fits do it when first needed.
+        """
+        from suffice.validation.conformal import Conformity
+        from suffice.validation.leave_one_out import leave_one_out
+
+        self._conformity = Conformity.of(leave_one_out(self, X, y, sample_weight))
+        self.__dict__.pop("_rows_at_hand", None)
+        return self
+
+    def predict_set(self, X: Any, coverage: float = 0.95) -> PredictionSets:
+        """Return for each row the set of classes that holds the true one with ``coverage``.
+
+        Calibrated on leave-one-out posteriors: for rows drawn like the training rows the true class
+        is in the set with about the probability asked for, whether the model is right or not
+        (never less than 2 · coverage − 1).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import LDA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> LDA().fit(X, y).predict_set(X[[0, 70]], coverage=0.99).to_list()
+        [[0], [1, 2]]
+        """
+        from suffice.validation.conformal import PredictionSets
+
+        posterior = self.predict_proba(X)  # type: ignore[attr-defined]
+        if "_conformity" not in vars(self):
+            if "_rows_at_hand" not in vars(self):
+                msg = "predict_set needs calibration: call calibrate(X, y) with the rows of fit"
+                raise MissingStatisticsError(msg)
+            self.calibrate(*self._rows_at_hand)
+        members = 1 - posterior <= self._conformity.threshold(coverage) * (1 + 1e-12)
+        return PredictionSets(self.classes_, members, coverage)  # type: ignore[attr-defined]
+
+    def _keep_at_hand(self, x: Any, y: Any, sample_weight: Any) -> None:
+        """Remember the rows of a small fit, not copied, until they are needed or replaced."""
+        self._forget_calibration()
+        if x.size <= _SMALL:
+            self._rows_at_hand = (x, y, sample_weight)
+
+    def _forget_calibration(self) -> None:
+        self.__dict__.pop("_conformity", None)
+        self.__dict__.pop("_rows_at_hand", None)
+
+    def __getstate__(self) -> Any:
+        """Return what is pickled: never the rows."""
+        state: Any = super().__getstate__()
+        return {k: v for k, v in state.items() if k != "_rows_at_hand"}
+
+
+class GaussianAttributes:
+    """Parameters, boundaries and errors of ``model_``."""
+
+    moments_: Moments
+    classes_: Labels
+
+    @property
+    def model_(self) -> ClassModel:
+        """Densities, posterior and samples."""
+        raise NotImplementedError
+
+    def _space(self) -> DiscriminantSpace:
+        raise NotImplementedError
+
+    @property
+    def means_(self) -> Floats:
+        """μ, shape (K, d)."""
+        return self.model_.means
+
+    @property
+    def priors_(self) -> Floats:
+        """π, shape (K,)."""
+        return self.model_.priors
+
+    @property
+    def covariance_(self) -> Floats:
+        """Σ, shape (d, d) if all classes share it, else (K, d, d)."""
+        return self.model_.covariance_matrices
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of linear scores: (1, d) for two classes, second against first, else (K, d)."""
+        model = self._tied_model("coef_")
+        weights: Floats = model.covariances[0].precision_times(model.means)
+        return weights[1:] - weights[:1] if len(weights) == 2 else weights
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts of linear scores, shape (1,) or (K,)."""
+        model = self._tied_model("intercept_")
+        weights = model.covariances[0].precision_times(model.means)
+        # w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
+        w0: Floats = model.log_priors - 0.5 * np.einsum("kd,kd->k", model.means, weights)
+        return w0[1:] - w0[:1] if len(w0) == 2 else w0
+
+    @property
+    def scalings_(self) -> Floats:
+        """Columns of the discriminant coordinates, shape (d, at most K − 1)."""
+        return self._space().scalings
+
+    @property
+    def xbar_(self) -> Floats:
+        """Prior-weighted mean of the class means, shape (d,)."""
+        return self._space().centre
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        """Share of between-class variance along each discriminant coordinate."""
+        return self._space().explained_ratio
+
+    def boundary(self, label_a: Any, label_b: Any, *, coordinates: str = "rows") -> Boundary:
+        """Return where two classes are equally probable; positive values favour ``label_a``.
+
+        With a power transform the boundary is a hyperplane or quadric of transformed rows only:
+        ask for it by ``coordinates="transformed"``.
+        """
+        from suffice.model.geometry import boundary_between
+
+        a, b = self._code(label_a), self._code(label_b)
+        self._check_coordinates(coordinates)
+        model = self.model_.as_gaussian()
+        return boundary_between(
+            _class_score(model, a),
+            _class_score(model, b),
+            tied=bool(model.group_of[a] == model.group_of[b]),
+            feature_names=self.moments_.feature_names,
+            labels=(self.classes_[a].item(), self.classes_[b].item()),
+        )
+
+    def boundaries(self, *, coordinates: str = "rows") -> dict[tuple[Any, Any], Boundary]:
+        """Return the boundary of every pair of classes, keyed by their labels."""
+        pairs = combinations(self.classes_.tolist(), 2)
+        return {(a, b): self.boundary(a, b, coordinates=coordinates) for a, b in pairs}
+
+    def log_likelihood(self) -> float:
+        """Return Σ log p(x, y) of the training rows, from the moments alone."""
+        return self.model_.log_likelihood(self.moments_)
+
+    def aic(self) -> float:
+        """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""
+        return 2 * self.model_.n_parameters - 2 * self.log_likelihood()
+
+    def bic(self) -> float:
+        """Return Schwarz's criterion, p log n − 2 log L: smaller is better."""
+        n = self.moments_.total_weight
+        return float(self.model_.n_parameters * np.log(n)) - 2 * self.log_likelihood()
+
+    def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
+        """Return the error of the best rule if the model were true."""
+        return self.model_.bayes_error(n_samples, np.random.default_rng(random_state))
+
+    def _check_coordinates(self, coordinates: str) -> None:
+        if coordinates not in ("rows", "transformed"):
+            msg = f"coordinates must be 'rows' or 'transformed', got {coordinates!r}"
+            raise InvalidParameterError(msg)
+        if coordinates == "rows" and self.moments_.transform is not None:
+            msg = (
+                "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
+                "for boundary(a, b, coordinates='transformed') and evaluate it at "
+                "moments_.transform.apply(X)"
+            )
+            raise InvalidParameterError(msg)
+
+    def _tied_model(self, name: str) -> GaussianModel:
+        if self.model_.shared_covariance is None:
+            msg = f"{name} exists only where all classes share one covariance (tied=True)"
+            raise AttributeError(msg)
+        return self.model_.as_gaussian()
+
+    def _code(self, label: Any) -> int:
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            msg = f"label {label!r} is not one of the classes {self.classes_.tolist()}"
+            raise UnknownLabelError(msg)
+        return int(found[0])
+
+
+def _class_score(model: GaussianModel, k: int) -> GaussianScore:
+    from suffice.model.geometry import GaussianScore
+
+    sigma, log_prior = model.covariance_of(k), float(model.log_priors[k])
+    return GaussianScore(model.means[k], sigma.dense_precision(), sigma.log_det, log_prior)
+
+
+class GaussianDecisions:
+    """Answers of ``model_``, in scikit-learn's words."""
+
+    moments_: Moments
+    classes_: Labels
+    priors: Any
+    dirichlet: Any
+    costs: Any
+    reject_cost: Any
+    reject_label: Any
+    _model: ClassModel
+
+    @property
+    def model_(self) -> ClassModel:
+        """Densities, posterior and samples."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Labels:
+        """Return the action of least expected cost for each row: by default the MAP class."""
+        x = checked_rows(self, X)
+        decision = None if self.costs is None and self.reject_cost is None else self._decision()
+        if decision is None or decision.is_map:
+            labels: Labels = self.classes_[self.model_.most_probable(x)]
+            return labels
+        return decision.decode(decision.decide(self.model_.posterior(x)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return p(class | x), shape (n, K)."""
+        x = checked_rows(self, X)
+        return self.model_.posterior(x)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log p(class | x), shape (n, K), exact far from the data."""
+        x = checked_rows(self, X)
+        return self.model_.log_posterior(x)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the log odds of the second class (n,), or the score of each class (n, K)."""
+        x = checked_rows(self, X)
+        scores = self.model_.scores(x)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def class_log_density(self, X: Any) -> Floats:
+        """Return log p(x | class), shape (n, K)."""
+        x = checked_rows(self, X)
+        return self.model_.class_log_density(x)
+
+    def log_density(self, X: Any) -> Floats:
+        """Return log p(x), shape (n,): low values are outliers."""
+        x = checked_rows(self, X)
+        return self.model_.log_density(x)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
+        """Draw rows and labels from the fitted model: ``X, y``."""
+        check_is_fitted(self)
+        x, codes = self.model_.sample(n, _generator(random_state))
+        return x, self.classes_[codes]
+
+    def with_priors(self, priors: Any) -> Self:
+        """Return a copy under other priors; nothing is fitted again."""
+        check_is_fitted(self)
+        changed = copy.copy(self)
+        changed.priors, changed.dirichlet = priors, None
+        known = parse_priors(priors, self.classes_, self.moments_.weights)
+        changed._model = self.model_.with_priors(known)
+        return changed
+
+    def with_costs(
+        self, costs: Any = None, *, reject_cost: Any = None, reject_label: Any = None
+    ) -> Self:
+        """Return a copy that decides by other costs; nothing is fitted again."""
+        check_is_fitted(self)
+        changed = copy.copy(self)
+        changed.costs, changed.reject_cost = costs, reject_cost
+        changed.reject_label = reject_label
+        changed._decision()
+        return changed
+
+    def _decision(self) -> CostMatrix:
+        return parse_costs(self.costs, self.classes_, self.reject_cost, self.reject_label)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)
+
+
+class SettingAndMethod:
+    """A data descriptor: ``est.name = value`` is kept for ``get_params``, ``est.name`` is bound."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.method if instance is None else MethodType(self.method, instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.name] = value
+
+
+class Projecting(TransformerMixin):
+    """The method, wrapped by scikit-learn so that ``set_output`` works."""
+
+    def transform(self, X: Any) -> Floats:
+        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
+        x = checked_rows(self, X)
+        power = self.moments_.transform
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = x if power is None else power.apply(x)
+            coordinates: Floats = self._space().project(y)
+        if not np.isfinite(coordinates).all():
+            refuse_unusable(x, self.moments_.feature_names)
+        return coordinates
+
+
+class Coordinates:
+    """Discriminant coordinates of a fitted model, and a setting of the same name."""
+
+    moments_: Moments
+    divisor: str
+
+    transform = SettingAndMethod(Projecting.transform)
+
+    @property
+    def model_(self) -> ClassModel:
+        """Densities, posterior and samples."""
+        raise NotImplementedError
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
+        """Return every setting by name."""
+        params: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
+        return {**params, "transform": vars(self)["transform"]}
+
+    def _space(self) -> DiscriminantSpace:
+        model, centre = self.model_, self.moments_.grand_mean
+        within = model.shared_covariance or self._pooled_covariance()
+        return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
+
+    def _pooled_covariance(self) -> Any:
+        covariance = "diagonal" if self.moments_.storage == "diagonal" else "full"
+        recipe = Recipe.parse(covariance=covariance, tied=True, divisor=self.divisor)
+        return recipe.estimate(self.moments_, quiet=True).shared_covariance
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._space().scalings.shape[1])
 
 
 class GaussianClassifier(
@@ -197,7 +574,7 @@ class GaussianClassifier(
 
     def save(self, path: str | Path) -> None:
         """Write a ``.suffice`` file: sums and settings in one zip, never pickle."""
-        from suffice.estimators.file import save_estimator
+        from suffice.estimators.files import save_estimator
 
         check_is_fitted(self)
         save_estimator(self, path)
@@ -231,7 +608,7 @@ class GaussianClassifier(
             _is_word(word, "auto") for word in (self.temperature, transform)
         ):
             return recipe, transform
-        from suffice.evaluation.search.dials import settled
+        from suffice.search.open_settings import settled
 
         labels, weight = as_labels(y), as_weights(sample_weight, len(x))
         temperature = self.temperature
@@ -294,4 +671,90 @@ def _is_word(value: Any, word: str) -> bool:
     return isinstance(value, str) and value == word
 
 
-__all__ = ["GaussianClassifier"]
+def _with_defaults(**defaults: Any) -> Callable[..., None]:
+    """Return an ``__init__`` whose signature is the general one with other defaults."""
+    general = inspect.signature(GaussianClassifier.__init__)
+    parameters = [
+        p.replace(default=defaults.get(p.name, p.default)) for p in general.parameters.values()
+    ]
+    signature = general.replace(parameters=parameters)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        GaussianClassifier.__init__(*bound.args, **bound.kwargs)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+class LDA(GaussianClassifier):
+    """Linear discriminant analysis: one covariance for all classes.
+
+    ``GaussianClassifier(tied=True)``; every other parameter and attribute is the same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import LDA
+    >>> LDA().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
+    0.98
+    """
+
+    __init__ = _with_defaults(tied=True)
+
+
+class QDA(GaussianClassifier):
+    """Quadratic discriminant analysis: one covariance per class.
+
+    ``GaussianClassifier()``; every other parameter and attribute is the same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import QDA
+    >>> QDA().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
+    0.98
+    """
+
+    __init__ = _with_defaults()
+
+
+class RDA(GaussianClassifier):
+    """Regularised discriminant analysis: between LDA, QDA and naive Bayes, as the data ask.
+
+    ``GaussianClassifier(pooling="auto", shrinkage="auto")``; every other parameter and attribute
+    is the same. Both dials are chosen by exact cross-validation.
+
+    References
+    ----------
+    Friedman (1989), *JASA* 84, 165–175.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import RDA
+    >>> RDA(pooling=0.5, shrinkage=0.1).fit(*load_iris(return_X_y=True)).score(
+    ...     *load_iris(return_X_y=True)
+    ... )
+    0.98
+    """
+
+    __init__ = _with_defaults(pooling="auto", shrinkage="auto")
+
+
+class GaussianNB(GaussianClassifier):
+    """Gaussian naive Bayes: features independent given the class.
+
+    ``GaussianClassifier(covariance="diagonal")``; every other parameter and attribute is the
+    same. Nothing is added to the variances, so a change of units changes nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import GaussianNB
+    >>> GaussianNB().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
+    0.96
+    """
+
+    __init__ = _with_defaults(covariance="diagonal")

@@ -9,16 +9,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.discriminative.least_squares import (
-    joint_moments,
-    regress_column,
-    regress_indicators,
-)
+from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
 from suffice.errors import InvalidParameterError
+from suffice.estimators.face import checked_table
 from suffice.estimators.linear import LinearDecisions, as_floats, chosen, require_two
-from suffice.estimators.validation import checked_table
 from suffice.moments import Moments
-from suffice.moments.rows import as_weights
+from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
     from suffice.discriminative.least_squares import LinearGaussian

@@ -2,35 +2,163 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.discriminative.contrasts import against_first, symmetric
-from suffice.discriminative.inference import Inference
+from suffice.discriminative.gradient import GradientDescent
 from suffice.discriminative.logistic import fit_logistic
-from suffice.discriminative.start import Given
-from suffice.discriminative.stream import Stream
-from suffice.errors import InvalidParameterError, UnknownLabelError
+from suffice.discriminative.newton import Newton
+from suffice.discriminative.quasi_newton import QuasiNewton
+from suffice.discriminative.start import Given, Lda, Random, Zero
+from suffice.discriminative.stochastic import StochasticDescent, Stream
+from suffice.discriminative.summary import Inference
+from suffice.errors import (
+    DegenerateDataWarning,
+    InvalidParameterError,
+    NotConvergedWarning,
+    SeparationWarning,
+    UnknownLabelError,
+)
 from suffice.estimators.linear import (
     LinearDecisions,
+    Table,
+    chosen,
+    class_weighted,
     coded_table,
+    column_names,
+    counted,
+    positive,
     require_two,
 )
-from suffice.estimators.logistic_notes import warn_of
-from suffice.estimators.logistic_settings import LogisticSettings
-from suffice.estimators.weighting import Table, class_weighted, counted
 from suffice.model.readout import LogPosterior, Posterior
 from suffice.moments import Moments
-from suffice.moments.rows import as_weights
+from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
     from suffice.discriminative.logistic import LogisticFit
+    from suffice.discriminative.problem import Solver
     from suffice.discriminative.start import Start
     from suffice.discriminative.summary import LogisticSummary
     from suffice.typing import Floats
+
+
+def warn_of(estimator: Any, fit: LogisticFit) -> None:
+    """Warn of columns without effect, of separation, and of a descent that did not arrive."""
+    notes = (
+        (_aliased(estimator, fit), DegenerateDataWarning),
+        (_separated(estimator, fit), SeparationWarning),
+        (_unfinished(fit), NotConvergedWarning),
+    )
+    for message, category in notes:
+        if message:
+            warnings.warn(message, category, stacklevel=4)
+
+
+def _aliased(estimator: Any, fit: LogisticFit) -> str:
+    columns = fit.problem.aliased
+    if not len(columns):
+        return ""
+    named = column_names(estimator, columns)
+    if fit.l2 > 0:
+        return f"columns {named}: constant, so their coefficients are set to zero; drop them"
+    return (
+        f"the data cannot tell the coefficients of columns {named}: they are constant, or "
+        "combinations of other columns, and are set to zero. Drop them, or set l2 > 0 to share "
+        "the effect among combined columns"
+    )
+
+
+def _separated(estimator: Any, fit: LogisticFit) -> str:
+    separation = fit.separation
+    if separation is None:
+        return ""
+    how = "completely separated" if separation.complete else "separated but for ties"
+    by = column_names(estimator, separation.features)
+    n, d = fit.problem.objective.rows.n_rows, fit.problem.moments.n_features
+    few = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
+    return (
+        f"the classes are {how}{f' by columns {by}' if by else ''}{few}, so no finite "
+        f"maximum-likelihood coefficients exist: l2={fit.l2:g} was used instead of l2=0. "
+        "Set l2 > 0 yourself, or drop those columns"
+    )
+
+
+def _unfinished(fit: LogisticFit) -> str:
+    solution = fit.solution
+    if solution.converged:
+        return ""
+    norm = solution.trace.gradient_norms[-1]
+    left = f"stopped after {solution.n_iter} steps with a mean gradient of {norm:.3g}"
+    rises = solution.trace.rises
+    if rises <= solution.n_iter // 10:
+        return f"{left}: raise max_iter or tol, or use solver='newton'"
+    rate = solution.trace.step_sizes[-1]
+    return (
+        f"{left}: the loss rose in {rises} steps, so the learning rate {rate:.4g} is too "
+        "large; lower it, or use learning_rate='auto'"
+    )
+
+
+class LogisticSettings:
+    """What the constructor was given, checked and translated."""
+
+    l2: float
+    solver: str
+    start: str
+    learning_rate: Any
+    batch_size: int
+    tol: float | None
+    epsilon: float | None
+    max_iter: int | None
+    random_state: Any
+
+    def _penalty(self) -> float:
+        return positive("l2", self.l2, zero=True)
+
+    def _solver(self) -> Solver | None:
+        solvers = {
+            "auto": None,
+            "newton": Newton(),
+            "quasi-newton": QuasiNewton(),
+            "gd": GradientDescent(self._rate()),
+            "sgd": self._stochastic(),
+        }
+        solver: Solver | None = chosen("solver", self.solver, solvers)
+        return solver
+
+    def _stochastic(self) -> StochasticDescent:
+        size = int(positive("batch_size", self.batch_size))
+        return StochasticDescent(self._rate(), size, self._seed())
+
+    def _rate(self) -> float | None:
+        automatic = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
+        return None if automatic else positive("learning_rate", self.learning_rate)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int):
+            return self.random_state
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _limits(self) -> dict[str, Any]:
+        limits: dict[str, Any] = {
+            "tol": self.tol,
+            "epsilon": self.epsilon,
+            "max_iter": self.max_iter,
+        }
+        given = {name: positive(name, v) for name, v in limits.items() if v is not None}
+        return given | ({"max_iter": int(given["max_iter"])} if "max_iter" in given else {})
+
+    def _first(self) -> Start:
+        starts = {"lda": Lda(), "zero": Zero(), "random": Random(self._seed())}
+        first: Start = chosen("start", self.start, starts)
+        return first
+
 
 _MANY_FEATURES = 3000  # above this, moments keep variances only
 _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
@@ -296,6 +424,3 @@ def _moments(table: Table, storage: str) -> Moments:
     return Moments.of(
         table.x, table.codes, table.weight, storage=storage, fourth=False, classes=codes
     )
-
-
-__all__ = ["LogisticRegression"]

@@ -9,33 +9,27 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from suffice.discriminative.lesson import (
+from suffice.discriminative.path import Path
+from suffice.discriminative.perceptron import (
     Averaged,
+    Batch,
+    Direct,
     Last,
+    OneAgainstRest,
     PerceptronLandscape,
     Pocket,
+    Stochastic,
     learn,
     margin,
 )
-from suffice.discriminative.path import Path
-from suffice.discriminative.perceptron import Batch, Stochastic
-from suffice.discriminative.perceptron_rules import Direct, OneAgainstRest
+from suffice.discriminative.problem import Scaling
 from suffice.discriminative.rows import StreamedRows, rows_of
-from suffice.discriminative.scaling import Scaling
-from suffice.discriminative.warnings import NotConvergedWarning
-from suffice.estimators.linear import (
-    LinearDecisions,
-    chosen,
-    coded_table,
-    positive,
-    require_two,
-)
+from suffice.errors import NotConvergedWarning
+from suffice.estimators.linear import LinearDecisions, chosen, coded_table, positive, require_two
 from suffice.moments import Moments
 
 if TYPE_CHECKING:
-    from suffice.discriminative.lesson import Keeping, Lesson
-    from suffice.discriminative.perceptron import Teaching
-    from suffice.discriminative.perceptron_rules import Rule
+    from suffice.discriminative.perceptron import Keeping, Lesson, Rule, Teaching
     from suffice.discriminative.rows import Rows
     from suffice.typing import Codes, Floats
 

@@ -9,16 +9,120 @@ import numpy as np
 
 from suffice.archive import replacing
 from suffice.errors import InvalidParameterError
-from suffice.export.bending import straightened
 from suffice.export.program import program_of
 from suffice.model.parts import Linear, Scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from suffice.export.graph import Graph
     from suffice.export.program import Program
-    from suffice.typing import Labels
+    from suffice.power import PowerTransform
+    from suffice.typing import Floats, Labels
+
+OPSET = 17  # onnxruntime has kernels for 64-bit numbers of everything below
+IR_VERSION = 8
+
+
+class Graph:
+    """Nodes and constants so far; every verb adds one node and returns the name of its output."""
+
+    def __init__(self) -> None:
+        import onnx
+
+        self._onnx = onnx
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def constant(self, values: Any) -> str:
+        """Return the name of an array of doubles, integers or text."""
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            text = [str(value).encode() for value in array.ravel().tolist()]
+            kind = self._onnx.TensorProto.STRING
+            tensor = self._onnx.helper.make_tensor(self._fresh(), kind, array.shape, text)
+        else:
+            wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+            tensor = self._onnx.numpy_helper.from_array(wide, self._fresh())
+        self._constants.append(tensor)
+        return str(tensor.name)
+
+    def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """Return the output of a node; inputs that are no names become constants."""
+        names = [given if isinstance(given, str) else self.constant(given) for given in inputs]
+        result = output or self._fresh()
+        self._nodes.append(self._onnx.helper.make_node(kind, names, [result], **attributes))
+        return result
+
+    def total(self, x: str, *, keep: bool = True) -> str:
+        """Return sums over the last axis."""
+        return self.node("ReduceSum", x, np.array([1]), keepdims=int(keep))
+
+    def affine(self, x: str, offset: Floats) -> str:
+        """Return x − offset."""
+        return self.node("Sub", x, np.atleast_2d(offset))
+
+    def model(self, inputs: list[Any], outputs: list[Any], notes: dict[str, str]) -> Any:
+        """Return the finished model, checked."""
+        helper = self._onnx.helper
+        graph = helper.make_graph(self._nodes, "suffice", inputs, outputs, self._constants)
+        opset = helper.make_opsetid("", OPSET)
+        model = helper.make_model(graph, opset_imports=[opset], producer_name="suffice")
+        model.ir_version = IR_VERSION
+        helper.set_model_props(model, notes)
+        self._onnx.checker.check_model(model, full_check=True)
+        return model
+
+    def value(self, name: str, kind: str, shape: list[Any]) -> Any:
+        """Return the declaration of an input or output."""
+        number = getattr(self._onnx.TensorProto, kind)
+        return self._onnx.helper.make_tensor_value_info(name, number, shape)
+
+    def _fresh(self) -> str:
+        return f"v{len(self._nodes)}_{len(self._constants)}"
+
+
+_NEARLY_ZERO = 1e-5  # exponent under which a series is exact
+
+
+def straightened(graph: Graph, transform: PowerTransform, x: str) -> str:
+    """Return transformed rows, (n, d): t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below."""
+    centre, scale, e = transform.centre, transform.scale, transform.exponents
+    z = graph.node("Div", graph.affine(x, centre), scale[None])
+    u = graph.node("Abs", z)
+    above = _side(graph, u, e, (transform.high - centre) / scale)
+    below = _side(graph, u, 2 - e, (centre - transform.low) / scale)
+    up = graph.node("GreaterOrEqual", z, np.array(0.0))
+    bent = graph.node("Where", up, above, graph.node("Neg", below))
+    moved = graph.node("Add", graph.node("Mul", bent, scale[None]), centre[None])
+    return graph.node("Where", _booleans(graph, e == 1), x, moved)
+
+
+def _side(graph: Graph, u: str, e: Floats, knee: Floats) -> str:
+    """Return P(u) = ((1 + u)^e − 1) / e, from a knee on a straight line where e < 0."""
+    bent = e < 0
+    b = np.where(bent, knee, 0.0)
+    log_b = np.log1p(b)
+    held = graph.node("Min", u, np.where(bent, b, np.finfo(np.float64).max)[None])
+    curve = _curve(graph, graph.node("Log", graph.node("Add", held, np.array(1.0))), e)
+    # P(u) = P(min(u, b)) + P′(b) max(u − b, 0),  P′(b) = (1 + b)^(e − 1)
+    slope = np.where(bent, np.exp((e - 1) * log_b), 0.0)
+    beyond = graph.node("Max", graph.affine(u, b), np.array(0.0))
+    return graph.node("Add", curve, graph.node("Mul", beyond, slope[None]))
+
+
+def _curve(graph: Graph, log: str, e: Floats) -> str:
+    """Return (exp(e L) − 1) / e, by its series L (1 + e L/2 (1 + e L/3)) where e is nearly 0."""
+    small = np.abs(e) < _NEARLY_ZERO
+    power = graph.node("Exp", graph.node("Mul", log, np.where(small, 1.0, e)[None]))
+    ratio = graph.node("Div", graph.affine(power, np.array(1.0)), np.where(small, 1.0, e)[None])
+    third = graph.node("Add", graph.node("Mul", log, (e / 3)[None]), np.array(1.0))
+    half = graph.node("Mul", graph.node("Mul", log, (e / 2)[None]), third)
+    series = graph.node("Mul", log, graph.node("Add", half, np.array(1.0)))
+    return graph.node("Where", _booleans(graph, small), series, ratio)
+
+
+def _booleans(graph: Graph, mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
+    return graph.node("Greater", mask.astype(np.float64)[None], np.array(0.5))
 
 
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
@@ -36,7 +140,6 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
 
 
 def _graph() -> Graph:
-    from suffice.export.graph import Graph
 
     try:
         return Graph()

@@ -1,21 +1,372 @@
-"""A fitted classifier as one query that answers for every row of a table."""
+"""A fitted classifier as an expression over an Ibis table."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from suffice.errors import InvalidParameterError
-from suffice.export.dialects import dialect_of
 from suffice.export.program import program_of
-from suffice.export.stages import Scoring
-from suffice.export.words import name, truth
+from suffice.model.parts import Linear, Scaled, Whitened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from suffice.export.dialects import Dialect
     from suffice.export.program import Program
-    from suffice.export.stages import Stage
+    from suffice.model.parts import Part
+    from suffice.power import PowerTransform
+
+
+def number(value: float) -> str:
+    """Return a literal that every engine reads as this very double, not as a decimal."""
+    text = repr(float(value))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if text.startswith("-") else text
+
+
+def name(text: str) -> str:
+    """Return an identifier, whatever characters it has."""
+    if "\0" in text:
+        msg = f"the name {text!r} holds a NUL character, which no database takes"
+        raise InvalidParameterError(msg)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def truth(identifier: str) -> str:
+    """Return a column of truth values as 1 and 0."""
+    return f"CASE WHEN {identifier} THEN 1e0 WHEN NOT {identifier} THEN 0e0 END"
+
+
+def literal(label: Any) -> str:
+    """Return a label as text, number, truth value or NULL."""
+    if label is None or (isinstance(label, float) and math.isnan(label)):
+        return "NULL"
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, int):
+        return str(label)
+    if isinstance(label, float):
+        return number(label)
+    if "\0" in str(label):
+        msg = f"the label {label!r} holds a NUL character, which no database takes"
+        raise InvalidParameterError(msg)
+    return "'" + str(label).replace("'", "''") + "'"
+
+
+def total(terms: Sequence[str]) -> str:
+    """Return a sum as a balanced tree: engines and parsers limit how deep a formula may nest."""
+    return tree(terms, lambda left, right: f"({left} + {right})")
+
+
+def tree(terms: Sequence[str], joined: Any) -> str:
+    """Return terms joined two by two."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return str(joined(tree(terms[:half], joined), tree(terms[half:], joined)))
+
+
+def square(term: str) -> str:
+    """Return the square of a short term."""
+    return f"{term} * {term}"
+
+
+_NEARLY_ZERO = 1e-5  # exponent under which a series is exact
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """P(u) = ((1 + u)^e − 1) / e, from a knee on a straight line where e < 0."""
+
+    exponent: float
+    knee: float
+
+    def sql(self, u: str) -> str:
+        """Return P of an expression that is not negative."""
+        if self.exponent >= 0:
+            return self._curve(u)
+        b = math.log1p(self.knee)
+        top = math.expm1(self.exponent * b) / self.exponent
+        slope = math.exp((self.exponent - 1) * b)
+        line = f"{number(top)} + {number(slope)} * ({u} - {number(self.knee)})"
+        return f"CASE WHEN {u} <= {number(self.knee)} THEN {self._curve(u)} ELSE {line} END"
+
+    def _curve(self, u: str) -> str:
+        e, log = self.exponent, f"LN(1e0 + {u})"
+        if e == 0:
+            return log
+        if abs(e) < _NEARLY_ZERO:
+            # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
+            inner = f"(1e0 + {number(e / 3)} * {log})"
+            return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
+        return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
+
+
+def straightened(transform: PowerTransform, j: int, x: str) -> str:
+    """Return feature j of transformed rows, from its value ``x``."""
+    exponent, centre, scale = (
+        float(values[j]) for values in (transform.exponents, transform.centre, transform.scale)
+    )
+    if exponent == 1:
+        return x
+    up = Side(exponent, (float(transform.high[j]) - centre) / scale)
+    down = Side(2 - exponent, (centre - float(transform.low[j])) / scale)
+    c, s = number(centre), number(scale)
+    above, below = f"(({x} - {c}) / {s})", f"(({c} - {x}) / {s})"
+    # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
+    return (
+        f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up.sql(above)}) "
+        f"ELSE {c} - {s} * ({down.sql(below)}) END"
+    )
+
+
+_MAX = "1.7976931348623157e308"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One engine's words; the stages of a query must not be merged, or formulas multiply."""
+
+    title: str
+    double: str  # the type of 64-bit floating point numbers
+    greatest: str
+    least: str
+    materialized: str = "NOT MATERIALIZED "
+    fence: str = ""  # what keeps the planner from merging a stage into the next
+    longest_name: int = 1 << 20  # bytes
+    most_columns: int = 1 << 20  # of one stage
+
+    def largest(self, terms: Sequence[str]) -> str:
+        """Return the largest of some numbers; NULL if one is."""
+        return tree(terms, lambda a, b: f"{self.greatest}({a}, {b})")
+
+    def smallest(self, terms: Sequence[str]) -> str:
+        """Return the smallest of some numbers."""
+        return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
+
+    def finite(self, expression: str) -> str:
+        """Return an expression as a double, NULL where it is not finite."""
+        x = f"CAST({expression} AS {self.double})"
+        return (
+            f"CASE WHEN {x} BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN {x} END"
+        )
+
+    def exponential(self, expression: str) -> str:
+        """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
+        return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
+
+    def refuse_long(self, names: Sequence[str]) -> None:
+        """Raise if the engine would cut a name of the answer short."""
+        for name in names:
+            if len(name.encode()) > self.longest_name:
+                msg = (
+                    f"the column {name!r} of the answer has more than {self.longest_name} bytes, "
+                    f"which {self.title} would cut off: shorten that class's label"
+                )
+                raise InvalidParameterError(msg)
+
+    def refuse_wide(self, n_columns: int) -> None:
+        """Raise if a stage has more columns than the engine takes."""
+        if n_columns > self.most_columns:
+            msg = (
+                f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
+                f"{self.most_columns}: the model has too many classes or features; use to_onnx()"
+            )
+            raise InvalidParameterError(msg)
+
+
+DIALECTS: Mapping[str, Dialect] = {
+    "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
+    "postgres": Dialect(
+        "PostgreSQL",
+        "DOUBLE PRECISION",
+        "GREATEST",
+        "LEAST",
+        fence="OFFSET 0",
+        longest_name=63,
+        most_columns=1664,
+    ),
+    "sqlite": Dialect(
+        "SQLite", "REAL", "MAX", "MIN", materialized="MATERIALIZED ", most_columns=2000
+    ),
+}
+
+
+def dialect_of(name: str) -> Dialect:
+    """Return the dialect of this name."""
+    known = {"postgresql": "postgres"}.get(name.lower(), name.lower())
+    if known not in DIALECTS:
+        msg = f"dialect must be one of {', '.join(map(repr, DIALECTS))}, got {name!r}"
+        raise InvalidParameterError(msg)
+    return DIALECTS[known]
+
+
+MOST_QUADRATIC = 30  # features of a full quadratic form
+_WIDEST = 1000  # whitened columns of one stage
+
+Stage = dict[str, str]  # column → expression over the columns of the stage before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scoring:
+    """The stages from measured features c0, c1, … to answers."""
+
+    program: Program
+    dialect: Dialect
+
+    def stages(self, columns: Mapping[str, str]) -> Iterator[Stage]:
+        """Yield every stage; the first reads ``columns``, column → identifier in the table."""
+        program = self.program
+        yield {f"x{j}": self.dialect.finite(name) for j, name in enumerate(columns.values())}
+        yield {f"c{j}": self._measured(j) for j in range(program.n_features)}
+        yield from self._score_stages()
+        live = self.live
+        scores = [f"a{k}" for k in live]
+        yield {**_same(scores), "top": self.dialect.largest(scores)}
+        if not program.has_posterior:
+            yield {**_same(scores), "label": self._first(scores, "top", program.classes[live])}
+            return
+        yield from self._posterior_stages(scores)
+
+    @property
+    def live(self) -> list[int]:
+        """Codes of the classes that some row may belong to."""
+        if self.program.tail is not None:
+            return [int(k) for k in np.flatnonzero(np.isfinite(self.program.tail.constants))]
+        constants = np.empty(len(self.program.classes))
+        for part in self.program.scorer.parts:
+            constants[part.classes] = _constants(part)
+        return [int(k) for k in np.flatnonzero(np.isfinite(constants))]
+
+    def _measured(self, j: int) -> str:
+        x, transform = f"x{j}", self.program.transform
+        value = x if transform is None else f"({straightened(transform, j, x)})"
+        return f"{value} - {number(self.program.scorer.origin[j])}"
+
+    def _score_stages(self) -> Iterator[Stage]:
+        """Yield stages that end with a score of each class: a0, a1 and so on."""
+        d, done = self.program.n_features, Stage()
+        measured = _same(f"c{j}" for j in range(d))
+        for parts in self._batches():
+            whitened = [part for part in parts if isinstance(part, Whitened)]
+            if whitened:
+                yield {**measured, **_same(done), **_whitened(whitened)}
+            scored = {k: v for part in parts for k, v in self._scored(part).items()}
+            done |= _same(scored)
+            last = parts[-1] is self.program.scorer.parts[-1]
+            yield {**({} if last else measured), **_same(set(done) - set(scored)), **scored}
+
+    def _batches(self) -> Iterator[list[Part]]:
+        """Yield the parts, so many at a time that no stage is too wide."""
+        d, batch = self.program.n_features, []
+        size = max(_WIDEST // max(d, 1), 1)
+        for part in self.program.scorer.parts:
+            if isinstance(part, Whitened) and d > MOST_QUADRATIC:
+                msg = (
+                    f"a quadratic score of {d} features is too long for SQL, which takes up to "
+                    f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
+                )
+                raise InvalidParameterError(msg)
+            batch.append(part)
+            if len(batch) == size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _scored(self, part: Part) -> Stage:
+        """Return the scores of the classes of a part that are not ruled out."""
+        live = set(self.live)
+        rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
+        if isinstance(part, Linear):
+            return {f"a{k}": _linear(part, m) for m, k in rows}
+        return {f"a{k}": self._distant(part, m, k) for m, k in rows}
+
+    def _distant(self, part: Any, m: int, k: int) -> str:
+        """Return c − ½ Δ², or the logarithm of a Student t density."""
+        distance = total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
+        tail = self.program.tail
+        if tail is None:
+            return f"{number(part.group.constants[m])} - 5e-1 * {distance}"
+        # c − p log(1 + s Δ²)
+        c, p, s = (number(v[k]) for v in (tail.constants, tail.powers, tail.shares))
+        return f"{c} - {p} * LN(1e0 + {s} * {distance})"
+
+    def _posterior_stages(self, scores: Sequence[str]) -> Iterator[Stage]:
+        program, live = self.program, self.live
+        t = "" if program.temperature == 1 else f"{number(program.temperature)} * "
+        powers = {f"e{k}": self.dialect.exponential(f"({t}(a{k} - top))") for k in live}
+        label = self._first(scores, "top", program.classes[live])
+        yield {"label": label, **powers}
+        yield {"label": "label", **_same(powers), "bottom": total(list(powers))}
+        ruled_out = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
+        posterior = {
+            f"p{k}": f"e{k} / bottom" if k in live else ruled_out
+            for k in range(len(program.classes))
+        }
+        yield {"label": "label", **posterior}
+        if not program.decision.is_map:
+            yield from self._cost_stages(posterior)
+
+    def _cost_stages(self, posterior: Stage) -> Iterator[Stage]:
+        decision = self.program.decision
+        # f(k) = max_a C[a, k] is common to all actions; without it equal posteriors tie exactly
+        relative = decision.costs - decision.costs[: decision.n_classes].max(axis=0)
+        risks = {
+            f"r{a}": total([f"{number(c)} * {p}" for c, p in zip(row, posterior, strict=True)])
+            for a, row in enumerate(relative)
+        }
+        yield {**_same(posterior), **risks}
+        yield {**_same(posterior), **_same(risks), "low": self.dialect.smallest(list(risks))}
+        yield {"label": self._first(list(risks), "low", decision.actions), **_same(posterior)}
+
+    def _first(self, columns: Sequence[str], best: str, labels: Any) -> str:
+        """Return the label of the first column that is the best; NULL where there is no best."""
+        pairs = zip(columns, labels.tolist(), strict=True)
+        cases = " ".join(f"WHEN {column} = {best} THEN {literal(x)}" for column, x in pairs)
+        return f"CASE {cases} END"
+
+
+def _same(names: Any) -> Stage:
+    return {name: name for name in names}
+
+
+def _constants(part: Any) -> Any:
+    return part.intercepts if isinstance(part, Linear) else part.group.constants
+
+
+def _linear(part: Linear, m: int) -> str:
+    terms = [f"{number(w)} * c{j}" for j, w in enumerate(part.weights[m])]
+    return f"{number(part.intercepts[m])} + {total(terms)}"
+
+
+def _scaled(part: Scaled, m: int) -> list[str]:
+    """Return ((c − μ) / σ)² of each feature."""
+    pairs = zip(part.group.means[m], part.scale, strict=True)
+    return [square(f"((c{j} - {number(mu)}) / {number(s)})") for j, (mu, s) in enumerate(pairs)]
+
+
+def _whitened(parts: Sequence[Whitened]) -> Stage:
+    """Return u = W (c − μ₀) of each part, named after the first of its classes."""
+    columns = {}
+    for part in parts:
+        first = part.group.means[0]
+        for i, row in enumerate(part.whitening):
+            terms = [f"{number(row[j])} * (c{j} - {number(first[j])})" for j in range(i + 1)]
+            columns[f"u{part.classes[0]}_{i}"] = total(terms)
+    return columns
+
+
+def _far(part: Whitened, m: int) -> list[str]:
+    """Return (u − W (μ − μ₀))² of each whitened coordinate."""
+    u, mean = f"u{part.classes[0]}", part.whitened_means[m]
+    if not m:
+        return [square(f"{u}_{i}") for i in range(len(mean))]
+    return [square(f"({u}_{i} - {number(v)})") for i, v in enumerate(mean)]
+
 
 _STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for the stage itself
 
@@ -100,3 +451,35 @@ def _refuse_clash(keep: Sequence[str], answers: Sequence[str]) -> None:
             f"column {both[0]!r} is kept and is also an answer's name: use a prefix for the answers"
         )
         raise InvalidParameterError(msg)
+
+
+_ROWS = "suffice_rows"
+
+
+def to_ibis(
+    estimator: Any,
+    table: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    prefix: str = "",
+) -> Any:
+    """Return the table of ``label`` and ``p_<class>``, to be computed by its own database.
+
+    Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.
+    """
+    dialect = table.get_backend().name
+    if keep is None:
+        named = getattr(estimator, "feature_names_in_", ()) if columns is None else columns
+        taken = set(named)
+        keep = [column for column in table.columns if column not in taken]
+    query = to_sql(
+        estimator,
+        _ROWS,
+        dialect,
+        columns=columns,
+        keep=keep,
+        prefix=prefix,
+        booleans=[column for column, kind in table.schema().items() if kind.is_boolean()],
+    )
+    return table.alias(_ROWS).sql(query)

@@ -9,8 +9,8 @@ import numpy as np
 
 from suffice.errors import FeatureMismatchError, ForgetError
 from suffice.moments.collect import ratio, two_sum
-from suffice.moments.labels import union
-from suffice.moments.warp import check_coordinates
+from suffice.moments.coordinates import check_coordinates
+from suffice.table.labels import union
 
 if TYPE_CHECKING:
     from suffice.moments.fourth import FourthMoments

@@ -8,10 +8,10 @@ import numpy as np
 
 from suffice import archive
 from suffice.errors import FileFormatError
+from suffice.moments.coordinates import Warp
 from suffice.moments.fourth import FourthMoments
 from suffice.moments.moments import Moments
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter
-from suffice.moments.warp import Warp
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:

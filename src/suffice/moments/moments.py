@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice import notebook
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 from suffice.moments.algebra import aligned, check_contained, merged, without_gone
-from suffice.moments.collect import Rows, collect
-from suffice.moments.labels import as_labels, encode, union
-from suffice.moments.plan import plan
-from suffice.moments.rows import as_matrix, as_weights, refuse_unusable
-from suffice.moments.warp import parse_transform
+from suffice.moments.collect import Rows, collect, plan
+from suffice.moments.coordinates import parse_transform
+from suffice.table.labels import as_labels, encode, union
+from suffice.table.matrix import as_matrix, as_weights, refuse_unusable
+from suffice.text import tables as notebook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from suffice.moments.collect import Sums
+    from suffice.moments.coordinates import Warp
     from suffice.moments.fourth import FourthMoments
-    from suffice.moments.rows import Matrix
     from suffice.moments.scatter import Scatter
-    from suffice.moments.warp import Warp
     from suffice.power import PowerTransform
+    from suffice.table.matrix import Matrix
     from suffice.typing import Codes, Floats, Labels
 
 

@@ -4,19 +4,18 @@ Every class has one colour and marker in all figures, told apart with any colour
 grey print. Backgrounds are transparent; ``theme="dark"`` writes in light ink.
 """
 
-from suffice.evaluation.curves import Predictions
+from suffice.curves import Predictions
 from suffice.plots.confusions import confusion_matrix
 from suffice.plots.contours import density_contours, density_surface
 from suffice.plots.densities import class_densities
 from suffice.plots.importances import coefficient_importance
 from suffice.plots.neighbours import effect_of_neighbours
 from suffice.plots.pairs import pairs
-from suffice.plots.palette import Look, Palette
 from suffice.plots.posteriors import posterior_line, posterior_surface
 from suffice.plots.ranking import precision_recall, roc
 from suffice.plots.regions import decision_regions
 from suffice.plots.reliabilities import reliability
-from suffice.plots.style import DARK, LIGHT, Style
+from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
 from suffice.plots.synthetic import mahalanobis_qq, real_against_synthetic
 from suffice.plots.temperatures import effect_of_temperature, temperature_loss
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold

@@ -13,14 +13,14 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
 from suffice.plots.style import Style, Theme, style_of
-from suffice.plots.words import shortened
+from suffice.text.names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
 
-    from suffice.plots.palette import Palette
+    from suffice.plots.style import Palette
 
 SIZE = (5.6, 3.9)  # inches, legend included
 MOST_ENTRIES = 12  # of a legend

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
+from suffice.curves import Confusion, Predictions, confusion
 from suffice.errors import InvalidInputError
-from suffice.evaluation.curves import Confusion, Predictions, confusion
 from suffice.plots.canvas import drawing
-from suffice.plots.words import amount, percent, shortened
+from suffice.text.names import amount, percent, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,13 +9,13 @@ from matplotlib.lines import Line2D
 
 from suffice.plots import marks
 from suffice.plots.canvas import drawing
-from suffice.plots.field import mesh
 from suffice.plots.fitted import Fitted
+from suffice.plots.grid import mesh
 from suffice.plots.marginals import Marginals
-from suffice.plots.palette import palette_for
 from suffice.plots.plane import feature_index
-from suffice.plots.solid import winners_surface
-from suffice.plots.words import percent
+from suffice.plots.style import palette_for
+from suffice.plots.surfaces import winners_surface
+from suffice.text.names import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
     from suffice.typing import Floats
 
 

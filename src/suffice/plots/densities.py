@@ -11,15 +11,14 @@ from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, drawing
 from suffice.plots.fitted import Fitted
 from suffice.plots.marginals import Marginals
-from suffice.plots.palette import palette_for
 from suffice.plots.plane import feature_index
+from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
     from suffice.typing import Codes, Floats
 
 FEWEST_BARS, MOST_BARS = 8, 50

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.curves.predictions import coded
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.evaluation.curves.predictions import coded
-from suffice.moments.labels import as_labels
-from suffice.moments.rows import as_matrix
-from suffice.plots.words import default_names
+from suffice.table.labels import as_labels
+from suffice.table.matrix import as_matrix
+from suffice.text.names import default_names
 
 if TYPE_CHECKING:
     from suffice.model import GaussianModel

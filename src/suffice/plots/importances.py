@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.curves import standardised_coefficients
 from suffice.errors import InvalidInputError
-from suffice.evaluation.curves import standardised_coefficients
 from suffice.plots.canvas import MOST_ENTRIES, class_patch, drawing
 from suffice.plots.fitted import Fitted
-from suffice.plots.palette import palette_for
-from suffice.plots.words import shortened
+from suffice.plots.style import palette_for
+from suffice.text.names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
     from suffice.typing import Floats
 
 

@@ -10,8 +10,8 @@ from matplotlib.patheffects import withStroke
 
 if TYPE_CHECKING:
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
     from suffice.plots.plane import Plane
+    from suffice.plots.style import Palette
     from suffice.typing import Codes, Floats
 
 FEW_CLASSES = 6  # are told apart by a legend; more are also named where they lie

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
-from suffice.evaluation.curves import NeighbourCurve, neighbour_curve
+from suffice.curves import NeighbourCurve, neighbour_curve
 from suffice.plots.canvas import drawing
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.moments import Moments
-from suffice.moments.labels import as_labels, encode
-from suffice.moments.rows import as_matrix
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, class_entries
-from suffice.plots.palette import palette_for
 from suffice.plots.panels import chosen_features, panels
-from suffice.plots.words import default_names
+from suffice.plots.style import palette_for
+from suffice.table.labels import as_labels, encode
+from suffice.table.matrix import as_matrix
+from suffice.text.names import default_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
     from suffice.typing import Codes, Floats
 
 

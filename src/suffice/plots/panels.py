@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from suffice.evaluation.curves import separation
+from suffice.curves import separation
 from suffice.moments import Moments
 from suffice.plots.canvas import Canvas, plain
 from suffice.plots.plane import feature_index
 from suffice.plots.style import Style, Theme, style_of
-from suffice.plots.words import shortened
+from suffice.text.names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from suffice.errors import (
     InvalidParameterError,
 )
 from suffice.model.geometry import Hyperplane, Quadric
-from suffice.plots.words import percent
+from suffice.text.names import percent
 
 if TYPE_CHECKING:
     from suffice.model.geometry import Boundary
@@ -145,7 +145,7 @@ def held_at(fitted: Fitted, at: Any) -> Floats:
 
 def _discriminant_space(fitted: Fitted, y: Any) -> Any:
     """Return the classifier's own discriminant coordinates, or those of the rows."""
-    from suffice.estimators.presets import LDA
+    from suffice.estimators.gaussian import LDA
 
     if fitted.model is not None:
         return fitted.estimator

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from suffice.evaluation.curves.predictions import code_of
+from suffice.curves.predictions import code_of
 from suffice.plots import marks
 from suffice.plots.canvas import drawing
-from suffice.plots.field import mesh
 from suffice.plots.fitted import Fitted
-from suffice.plots.palette import palette_for
+from suffice.plots.grid import mesh
 from suffice.plots.plane import line_for, plane_for
-from suffice.plots.solid import coloured_surface, sheets
-from suffice.plots.strips import jitter
+from suffice.plots.regions import jitter
+from suffice.plots.style import palette_for
+from suffice.plots.surfaces import coloured_surface, sheets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
     from suffice.typing import Codes, Floats
 
 

@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.curves import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
-from suffice.evaluation.curves import precision_recall_curve, roc_curve
 from suffice.plots.canvas import MOST_ENTRIES, class_line, drawing, nothing
-from suffice.plots.palette import palette_for
 from suffice.plots.sources import event_of, log_odds, ranked_by
+from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
 
-    from suffice.evaluation.curves import Predictions
+    from suffice.curves import Predictions
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
 
 
 def roc(

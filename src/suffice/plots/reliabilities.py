@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.evaluation.curves import reliability as reliability_of
+from suffice.curves import reliability as reliability_of
 from suffice.plots.canvas import drawing
-from suffice.plots.palette import palette_for
 from suffice.plots.sources import event_of, predictions_of
-from suffice.plots.words import amount
+from suffice.plots.style import palette_for
+from suffice.text.names import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from suffice.evaluation.curves import Predictions, Reliability
+    from suffice.curves import Predictions, Reliability
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
 
 
 def reliability(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.curves import Predictions
+from suffice.curves.predictions import code_of
 from suffice.errors import InvalidInputError
-from suffice.evaluation.curves import Predictions
-from suffice.evaluation.curves.predictions import code_of
 
 if TYPE_CHECKING:
     from suffice.typing import Floats

@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from suffice.curves import distance_quantiles
 from suffice.errors import InvalidInputError
-from suffice.evaluation.curves import distance_quantiles
 from suffice.plots import marks
 from suffice.plots.canvas import class_entries, drawing
 from suffice.plots.fitted import Fitted
 from suffice.plots.marginals import squared_distances
-from suffice.plots.palette import palette_for
 from suffice.plots.panels import chosen_features, panels
+from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Style, Theme
+    from suffice.plots.style import Palette, Style, Theme
     from suffice.typing import Floats
 
 

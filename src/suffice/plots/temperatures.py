@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from suffice.evaluation.curves import temperature_curve
-from suffice.evaluation.curves.predictions import code_of
-from suffice.evaluation.curves.temperature import tempered
+from suffice.curves import temperature_curve
+from suffice.curves.predictions import code_of
+from suffice.curves.temperature import tempered
 from suffice.plots.canvas import drawing
 from suffice.plots.fitted import Fitted
-from suffice.plots.palette import palette_for
 from suffice.plots.plane import line_for
 from suffice.plots.sources import predictions_of
+from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.plots.canvas import Canvas
-    from suffice.plots.palette import Palette
-    from suffice.plots.style import Theme
+    from suffice.plots.style import Palette, Theme
 
 
 def effect_of_temperature(

@@ -12,8 +12,8 @@ from suffice.reporting.errors import errors
 from suffice.reporting.figures import Drawings
 from suffice.reporting.glance import glance, summary
 from suffice.reporting.judging import Settings, judge
-from suffice.reporting.lineup import headline
-from suffice.reporting.lineup import line_up as line_up_section
+from suffice.reporting.models import headline
+from suffice.reporting.models import line_up as line_up_section
 from suffice.reporting.outliers import Outliers
 from suffice.reporting.report import Report
 from suffice.reporting.rows import Rows

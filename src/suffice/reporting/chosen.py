@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.evaluation.curves import standardised_coefficients
+from suffice.curves import standardised_coefficients
 from suffice.reporting.blocks import Block, Equation, Fact, Facts, Section, Style, Table, Text
-from suffice.reporting.wording import number, percent, plural
+from suffice.text.numbers import number, percent, plural
 
 if TYPE_CHECKING:
     from suffice.reporting.judging import Judgement

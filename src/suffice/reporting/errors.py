@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.evaluation.curves import confusion
+from suffice.curves import confusion
 from suffice.reporting.blocks import Block, Matrix, Section, Table, Text
 from suffice.reporting.outliers import least_likely_rows
-from suffice.reporting.wording import count, plural
+from suffice.text.numbers import count, plural
 
 if TYPE_CHECKING:
-    from suffice.evaluation.curves import Predictions
+    from suffice.curves import Predictions
     from suffice.reporting.judging import Judgement
     from suffice.reporting.outliers import Outliers
     from suffice.reporting.rows import Rows

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.curves import separation
 from suffice.errors import SufficeError
-from suffice.evaluation.curves import separation
 from suffice.reporting.blocks import Block, Figure, Text
 from suffice.reporting.svg import drawn
-from suffice.reporting.wording import listed, percent
+from suffice.text.numbers import listed, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class Drawings:
 
     def line_up(self) -> tuple[Block, ...]:
         """Return a figure of all members."""
-        from suffice.plots.comparisons import comparison
+        from suffice.plots.results import comparison
 
         return self._figure(
             "members",

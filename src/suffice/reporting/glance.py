@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.evaluation.curves import separation
-from suffice.evaluation.diagnostics.columns import varying_columns
+from suffice.curves import separation
+from suffice.diagnostics.columns import varying_columns
 from suffice.reporting.blocks import Block, Fact, Facts, Section, Table, Text
-from suffice.reporting.wording import listed, percent, plural
+from suffice.text.numbers import listed, percent, plural
 
 if TYPE_CHECKING:
     from suffice.moments import Moments

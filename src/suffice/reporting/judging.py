@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from suffice.comparison.answers import Answers
+from suffice.comparison.protocol import compared
+from suffice.comparison.judging import overheard
+from suffice.comparison.models import Member, parse_line_up
+from suffice.comparison.task import FromSums, Task, way_of
+from suffice.curves import Predictions
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.evaluation.compare.answers import Answers
-from suffice.evaluation.compare.line_up import Member, parse_line_up
-from suffice.evaluation.compare.notes import overheard
-from suffice.evaluation.compare.protocol import compared
-from suffice.evaluation.compare.task import Task
-from suffice.evaluation.compare.ways import FromSums, way_of
-from suffice.evaluation.curves import Predictions
-from suffice.evaluation.search.plan import stratified_splits
 from suffice.moments import Moments
+from suffice.search.plan import stratified_splits
 
 if TYPE_CHECKING:
-    from suffice.evaluation.compare import Comparison
-    from suffice.evaluation.compare.outcome import Outcome
+    from suffice.comparison import Comparison
+    from suffice.comparison.outcome import Outcome
     from suffice.reporting.rows import Rows
     from suffice.typing import Codes
 

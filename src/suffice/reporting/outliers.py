@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.reporting.blocks import Table
-from suffice.reporting.wording import number, percent, plural
-from suffice.sources.scoring import OUTLIER_RATE, outlier_threshold
+from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
+from suffice.text.numbers import number, percent, plural
 
 if TYPE_CHECKING:
     from suffice.reporting.rows import Rows

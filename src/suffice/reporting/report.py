@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from suffice.evaluation.compare import Comparison
+    from suffice.comparison import Comparison
     from suffice.reporting.blocks import Section
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
@@ -33,15 +33,15 @@ class Report:
     def write(self, format: str = "html") -> str:
         """Return the report as text: "html", "md" or "json"."""
         if format == "html":
-            from suffice.reporting.html import page
+            from suffice.reporting.render import page
 
             return page(self)
         if format == "md":
-            from suffice.reporting.markdown import document
+            from suffice.reporting.render import document
 
             return document(self)
         if format == "json":
-            from suffice.reporting.json import text
+            from suffice.reporting.render import text
 
             return text(self)
         msg = f"format={format!r}: expected 'html', 'md' or 'json'"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.evaluation.search.plan import sampled
-from suffice.moments.labels import as_labels, encode
-from suffice.moments.rows import as_matrix, as_weights
-from suffice.reporting.wording import listed, plural
+from suffice.search.plan import sampled
+from suffice.table.labels import as_labels, encode
+from suffice.table.matrix import as_matrix, as_weights
+from suffice.text.numbers import listed, plural
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels

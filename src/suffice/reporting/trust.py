@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.diagnostics import box_m, calibration, class_separation, normality, predictive_check
 from suffice.errors import SufficeError
-from suffice.evaluation.diagnostics import (
-    box_m,
-    calibration,
-    class_separation,
-    normality,
-    predictive_check,
-)
-from suffice.evaluation.diagnostics.words import LEVEL
 from suffice.reporting.blocks import Block, Check, Checks, Section, Text
-from suffice.reporting.wording import percent, shortened
+from suffice.text.numbers import percent, shortened
+from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

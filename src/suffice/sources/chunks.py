@@ -1,4 +1,4 @@
-"""From frames to bounded chunks of numbers, labels and weights."""
+"""All usable rows of a source in memory, for what needs every row at once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from suffice.errors import InvalidInputError
 from suffice.moments import Moments
-from suffice.moments.labels import encode
-from suffice.sources.rules import LeftOut, usable_rows
+from suffice.sources.left_out import LeftOut, usable_rows
+from suffice.sources.reading import frames_of
 from suffice.sources.source import picked, values_of
+from suffice.table.labels import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
+    from suffice.sources.source import Source
     from suffice.typing import Codes, Floats, Labels
 
 _NUMBERS = 1 << 20  # in one block: 8 MB
@@ -167,3 +170,14 @@ def _gaps(frame: pl.DataFrame, x: Floats, roles: Roles) -> dict[str, int]:
         if name is not None:
             lacking[name] = frame.get_column(name).null_count()
     return {name: count for name, count in lacking.items() if count}
+
+
+def load_rows(source: Source, roles: Roles) -> Chunk:
+    """Return numbers, labels, weights and ids of every usable row, in their order."""
+    frames = list(frames_of(source, roles))
+    chunk, left_out = Loader(roles, sum(frame.height for frame in frames)).load(frames)
+    left_out.say()
+    if not len(chunk.codes):
+        msg = f"{source.label} has no row that can be used: each lacks its label or a number"
+        raise InvalidInputError(msg)
+    return chunk

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError
+from suffice.sources.columns import EMPTY, kinds_of
 from suffice.sources.delimited import head_of
 from suffice.sources.failures import reading_of
 from suffice.sources.formats import Format, format_of, is_url
-from suffice.sources.kinds import EMPTY, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,15 +10,15 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments import Moments
 from suffice.sources.chunks import Loader, blocks_of, rows_per_block
+from suffice.sources.left_out import LeftOut
 from suffice.sources.reading import expected_rows, frames_of
-from suffice.sources.rules import LeftOut
 from suffice.sources.source import Summing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from suffice.sources.chunks import Chunk
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
     from suffice.sources.source import Progress, Source
     from suffice.typing import Codes
 

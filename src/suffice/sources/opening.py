@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.batches import BatchSource
 from suffice.sources.dask import ClusterFiles, is_dask, opened_collection
 from suffice.sources.files import FileSource, paths_of
-from suffice.sources.frames import FrameSource, arrow_batches, is_frame, is_stream
+from suffice.sources.frames import BatchSource, FrameSource, arrow_batches, is_frame, is_stream
 from suffice.sources.pairs import Pairs, is_chunks, opened_chunks
 from suffice.sources.source import Reading, Summing
 from suffice.sources.spark import SparkSource, is_spark

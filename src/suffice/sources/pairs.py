@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.moments.labels import as_labels
-from suffice.moments.rows import as_matrix, as_weights
-from suffice.sources.batches import BatchSource
-from suffice.sources.frames import as_frame, is_frame
-from suffice.sources.roles import Roles
+from suffice.sources.columns import Roles
+from suffice.sources.frames import BatchSource, as_frame, is_frame
+from suffice.table.labels import as_labels
+from suffice.table.matrix import as_matrix, as_weights
 
 if TYPE_CHECKING:
     from suffice.sources.source import Source

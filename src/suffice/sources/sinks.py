@@ -11,7 +11,7 @@ import polars as pl
 
 from suffice.archive import replacing
 from suffice.errors import InvalidParameterError
-from suffice.sources.interrupts import interruptibly
+from suffice.sources.reading import interruptibly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
     from suffice.sources.summed import Summed
 
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError
-from suffice.sources.batches import scan_of
+from suffice.sources.frames import scan_of
 from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
     from suffice.sources.source import Progress, Scan
 
 _LABEL = "the Spark frame"

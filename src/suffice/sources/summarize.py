@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.checkpoint import Checkpoint
+from suffice.sources.checkpoint import Checkpoint, summed_with_checkpoint
+from suffice.sources.columns import Roles, Wishes, check_names, roles_for_learning
 from suffice.sources.grouped import sums_by_column
 from suffice.sources.opening import on_cluster, open_rows
 from suffice.sources.pairs import Pairs, array_chunks
 from suffice.sources.reading import expected_rows, frames_of
-from suffice.sources.resuming import summed_with_checkpoint
-from suffice.sources.roles import Roles, Wishes, check_names, roles_for_learning
 from suffice.sources.source import MISSING, Reading, Summing
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import Summed, running_sums

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.moments import Moments
 from suffice.sources.chunks import Loader, blocks_of, rows_per_block
-from suffice.sources.rules import LeftOut
+from suffice.sources.left_out import LeftOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from suffice.sources.chunks import Chunk
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
 
 _MOST_THREADS = 8  # more would wait for the one that loads
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.edda.families import family
-from suffice.estimation.edda.task import Task, symmetric
+from suffice.estimation.edda.problem import Task, symmetric
 from suffice.linalg import unit_scale
 
 if TYPE_CHECKING:

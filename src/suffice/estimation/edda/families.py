@@ -7,15 +7,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.edda.frames import AnyAxes, FeatureAxes, OwnAxes, Sphere
-from suffice.estimation.edda.patterns import CommonForm, OwnForm
+from suffice.estimation.edda.frames import (
+    AnyAxes,
+    CommonForm,
+    FeatureAxes,
+    OwnAxes,
+    OwnForm,
+    Sphere,
+)
 from suffice.estimation.edda.shared_axes import SharedAxes
 from suffice.estimation.edda.volumes import EqualVolume, OwnVolume
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from suffice.estimation.edda.task import Frame, Parts, Pattern, Task, Volume
+    from suffice.estimation.edda.problem import Frame, Parts, Pattern, Task, Volume
     from suffice.typing import Floats
 
 

@@ -7,11 +7,39 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.ranks import roots
+from suffice.estimation.edda.problem import Parts, ranks, roots
 
 if TYPE_CHECKING:
-    from suffice.estimation.edda.task import Parts, Pattern, Task, Volume
+    from suffice.estimation.edda.problem import Pattern, Task, Volume
     from suffice.typing import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class CommonForm:
+    """Σ_k = λ_k C."""
+
+    def fit(self, task: Task, volume: Volume, w: Floats) -> Parts:
+        """Return the best C and volumes."""
+        return volume.pool(task, w)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnForm:
+    """Σ_k = λ_k C_k."""
+
+    def fit(self, task: Task, volume: Volume, w: Floats) -> Parts:
+        """Return C_k ∝ W_k, and the best volumes."""
+        require_full_rank(task, w)
+        # C_k = W_k / |W_k|^{1/m}
+        sizes = np.exp(np.linalg.slogdet(w)[1] / w.shape[-1])
+        return Parts(volume.settle(task.weights, sizes), w / sizes[:, None, None])
+
+
+def require_full_rank(task: Task, w: Floats) -> None:
+    """Refuse the first class without spread in some direction."""
+    found, m = ranks(w), w.shape[-1]
+    for k in np.flatnonzero(found < m)[:1]:
+        task.refuse(np.array([k]), f"scatter of rank {found[k]} < {m}")
 
 
 @dataclass(frozen=True, slots=True)

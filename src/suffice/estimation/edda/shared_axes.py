@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.frames import diagonal, turned
-from suffice.estimation.edda.patterns import require_full_rank
-from suffice.estimation.edda.ranks import roots
+from suffice.estimation.edda.frames import diagonal, require_full_rank, turned
+from suffice.estimation.edda.problem import roots
 from suffice.estimation.edda.rotation import Descent, Point, descend
 
 if TYPE_CHECKING:
-    from suffice.estimation.edda.task import Parts, Pattern, Task, Volume
+    from suffice.estimation.edda.problem import Parts, Pattern, Task, Volume
     from suffice.typing import Floats
 
 SCOUTS = 12  # starting axes

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.ranks import ranks
-from suffice.estimation.edda.task import Parts, symmetric
+from suffice.estimation.edda.problem import Parts, ranks, symmetric
 from suffice.linalg import inverse_lower
 
 if TYPE_CHECKING:
-    from suffice.estimation.edda.task import Task, Volume
+    from suffice.estimation.edda.problem import Task, Volume
     from suffice.typing import Floats
 
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms

@@ -7,19 +7,75 @@ all these s are found first, and each arc between two of them is smooth.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.model.geometry.line import trace_line
-from suffice.model.geometry.quadratic import EPS, real_roots
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from suffice.typing import Floats
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
+    """Return the real roots of a t² + b t + c, ascending; none if it is a constant.
+
+    Two roots that only rounding made complex are one: ``noise`` is that of the coefficients.
+
+    Examples
+    --------
+    >>> real_roots(1.0, -3.0, 2.0)
+    array([1., 2.])
+    >>> real_roots(0.0, 2.0, 1.0)
+    array([-0.5])
+    """
+    size = max(abs(a), abs(b), abs(c))
+    if size == 0:
+        return np.empty(0)
+    a, b, c = float(a / size), float(b / size), float(c / size)
+    discriminant = b * b - 4 * a * c
+    slack = 4 * EPS * b * b + (noise / size) * (2 * abs(b) + 4 * abs(a) + 4 * abs(c))
+    if -slack <= discriminant < 0:
+        discriminant = 0.0
+    if discriminant < 0:
+        return np.empty(0)
+    # r = −½ (b ± √(b² − 4ac)), the sign that adds;  t₁ = r / a,  t₂ = c / r
+    r = -0.5 * (b + math.copysign(math.sqrt(discriminant), b))
+    roots = [top / bottom for top, bottom in ((r, a), (c, r)) if bottom != 0]
+    if discriminant == 0:
+        roots = roots[:1]
+    return np.sort(np.array([t for t in roots if math.isfinite(t)], dtype=np.float64))
+
+
+def trace_line(w: Floats, w_0: float, n: int) -> list[Floats]:
+    """Return the n points (n, 2) of wᵀu + w_0 = 0 in the square, as a list of none or one."""
+    size = np.abs(w).max()
+    if size == 0 or abs(w_0) > np.abs(w).sum():
+        return []
+    w, w_0 = w / size, w_0 / size
+    # u(t) = u₀ + t p,  u₀ = −w_0 w / |w|² the point nearest to the middle,  p ⟂ w
+    u_0 = -w_0 * w / (w @ w)
+    p = np.array([-w[1], w[0]]) / np.linalg.norm(w)
+    first, last = _slab(u_0, p)
+    if first >= last:
+        return []
+    t = np.linspace(first, last, n)
+    return [np.clip(u_0 + t[:, None] * p, -1.0, 1.0)]
+
+
+def _slab(u_0: Floats, p: Floats) -> tuple[float, float]:
+    """Return the range of t in which |u₀ + t p| ≤ 1 in both coordinates."""
+    ends = [
+        ((-1 - u) / step, (1 - u) / step) if step else (-np.inf, np.inf)
+        for u, step in zip(u_0, p, strict=True)
+    ]
+    return max(min(pair) for pair in ends), min(max(pair) for pair in ends)
+
 
 REACH = np.sqrt(2.0)  # no point of the square is farther from its middle
 SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are one point

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.model.geometry.quadratic import EPS
+from suffice.model.geometry.conic import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

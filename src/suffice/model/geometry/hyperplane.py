@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.model.geometry.conic import trace_line
 from suffice.model.geometry.coordinates import (
+    Window,
+    checked_count,
     checked_names,
     fixed,
     held,
@@ -19,8 +22,6 @@ from suffice.model.geometry.coordinates import (
     signed,
 )
 from suffice.model.geometry.equation import Latex, Text, beyond_rounding, written
-from suffice.model.geometry.line import trace_line
-from suffice.model.geometry.window import Window, checked_count
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.model.geometry.quadratic import EPS
+from suffice.model.geometry.conic import EPS
 
 if TYPE_CHECKING:
     from suffice.typing import Floats

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.geometry.conic import trace_conic
+from suffice.model.geometry.conic import real_roots, trace_conic
 from suffice.model.geometry.coordinates import (
+    Window,
+    checked_count,
     checked_names,
     fixed,
     held,
@@ -22,8 +24,6 @@ from suffice.model.geometry.coordinates import (
 from suffice.model.geometry.equation import Latex, Text, beyond_rounding, written
 from suffice.model.geometry.kind import balanced, kind_of, rank_of
 from suffice.model.geometry.nearest import shortest_steps
-from suffice.model.geometry.quadratic import real_roots
-from suffice.model.geometry.window import Window, checked_count
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.batches import refuse_other_columns, scan_of
-from suffice.sources.dask.cluster import awaited, connected, require_distributed
-from suffice.sources.dask.tree import Watch, results
-from suffice.sources.frames import as_frame, is_frame
+from suffice.sources.dask.cluster import Watch, awaited, connected, require_distributed, results
+from suffice.sources.frames import as_frame, is_frame, refuse_other_columns, scan_of
 from suffice.sources.pairs import Pairs
 from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, sums_of
@@ -19,7 +17,7 @@ from suffice.sources.summed import Summed, sums_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
     from suffice.sources.source import Progress, Scan
 
 _LABEL = "the Dask collection"

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from suffice.sources.dask.cluster import connected, failures_told, require_distributed
-from suffice.sources.dask.tree import Watch, results
+from suffice.sources.dask.cluster import (
+    Watch,
+    connected,
+    failures_told,
+    require_distributed,
+    results,
+)
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.summed import Summed, sums_of
 
@@ -16,9 +21,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from suffice.sources.checkpoint import Checkpoint
+    from suffice.sources.columns import Roles
     from suffice.sources.files import File, FileSource
     from suffice.sources.formats import Table
-    from suffice.sources.roles import Roles
     from suffice.sources.source import Progress
 
 NUMBERS = 1 << 25  # in one task: 256 MB

@@ -3,29 +3,66 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from suffice.errors import InvalidInputError
+from suffice.errors import DatabaseError, InvalidInputError, SufficeError
 from suffice.sources.chunks import rows_per_block
-from suffice.sources.kinds import NUMBER, kind_of
+from suffice.sources.columns import NUMBER, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
-from suffice.sources.sql.choice import Choice, choose
-from suffice.sources.sql.engines import batches_of, engine_of, rows_of
-from suffice.sources.sql.failures import asking
-from suffice.sources.sql.pilots import pilots_of
-from suffice.sources.sql.queries import Queries, finite, label_of, number
-from suffice.sources.sql.summing import TableSums
+from suffice.sources.sql.engines import Choice, batches_of, choose, engine_of, rows_of
+from suffice.sources.sql.queries import Queries, finite, label_of, number, pilots_of
+from suffice.sources.sql.sums import TableSums
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from suffice.sources.roles import Roles
+    from suffice.sources.columns import Roles
     from suffice.sources.source import Progress
+
+_CANCELLED = ("QueryCanceled", "InterruptException")
+_LOST = ("08", "57P")  # SQLSTATE: connection exceptions, and the server's own going away
+
+
+@contextmanager
+def asking(label: str) -> Iterator[None]:
+    """Turn whatever a database raises into an error that names the table."""
+    try:
+        yield
+    except SufficeError:
+        raise
+    except Exception as error:
+        raise _told(error, label) from error
+
+
+def _told(error: Exception, label: str) -> SufficeError:
+    text = str(error).strip()
+    reason = text.splitlines()[0] if text else type(error).__name__
+    if type(error).__name__ in _CANCELLED or reason == "interrupted":
+        return DatabaseError(
+            f"the query over {label} was cancelled ({reason}): nothing of it was kept; "
+            "run it again, with more time if a limit stopped it"
+        )
+    if _is_lost(error, reason):
+        return DatabaseError(
+            f"the connection was lost while reading {label} ({reason}): nothing of it was kept; "
+            "connect again and repeat"
+        )
+    return InvalidInputError(f"{label} cannot be read: the database says {reason!r}")
+
+
+def _is_lost(error: Exception, reason: str) -> bool:
+    state = getattr(error, "sqlstate", None) or ""
+    if state:
+        return state.startswith(_LOST)
+    kind = type(error).__name__ in ("OperationalError", "InterfaceError", "ConnectionException")
+    return kind and any(word in reason for word in ("connection", "server closed", "closed"))
+
 
 _LOG = logging.getLogger("suffice")
 

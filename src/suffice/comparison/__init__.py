@@ -1,0 +1,9 @@
+"""Classifiers of every kind side by side, and the choice of one of them."""
+
+from __future__ import annotations
+
+from suffice.comparison.protocol import compare
+from suffice.comparison.comparison import Comparison
+from suffice.comparison.selection import Selection, select
+
+__all__ = ["Comparison", "Selection", "compare", "select"]

@@ -1,0 +1,269 @@
+"""Error by the number of rows learnt from: generative against discriminative classifiers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.comparison.protocol import single_threaded
+from suffice.comparison.judging import judged
+from suffice.comparison.models import core, parse_line_up
+from suffice.comparison.outcome import Outcome
+from suffice.comparison.task import Task, is_complete
+from suffice.errors import InvalidParameterError
+from suffice.progress import Steps
+from suffice.text.tables import Tabled
+from suffice.validation.significance import as_frame
+from suffice.validation.splitting import ranks_within, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from suffice.comparison.models import Member
+    from suffice.comparison.outcome import Failure
+    from suffice.progress import Wish
+    from suffice.typing import Codes, Floats
+
+
+def words_of(errors: Mapping[str, Floats], sizes: Codes) -> str:
+    """Return who leads with few rows, and who takes over where.
+
+    A leader is overtaken where another's error is lower by more than one standard error of their
+    difference, and stays lower to the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fast = np.array([[0.30, 0.31], [0.29, 0.30], [0.30, 0.29]])
+    >>> slow = np.array([[0.40, 0.42], [0.31, 0.30], [0.20, 0.21]])
+    >>> words_of({"fast": fast, "slow": slow}, np.array([10, 100, 1000]))
+    'With 10 rows fast has the least error, 30.5 %; slow overtakes it by 1,000 rows, with 20.5 %.'
+    """
+    means = {name: each.mean(1) for name, each in errors.items()}
+    known = {name: mean for name, mean in means.items() if np.isfinite(mean[-1])}
+    first = min(known, key=lambda name: np.nan_to_num(known[name][0], nan=np.inf))
+    last = min(known, key=lambda name: float(known[name][-1]))
+    lead = f"With {sizes[0]:,} rows {first} has the least error, {100 * known[first][0]:.1f} %"
+    if first == last or not _is_lower(errors[last][-1], errors[first][-1]):
+        return f"{lead}, and none is clearly better with {sizes[-1]:,} rows."
+    at = _overtaken(errors[last], errors[first])
+    size, error = sizes[at], 100 * known[last][-1]
+    end = "" if at == len(sizes) - 1 else f" in the end ({sizes[-1]:,} rows)"
+    return f"{lead}; {last} overtakes it by {size:,} rows, with {error:.1f} %{end}."
+
+
+def _overtaken(challenger: Floats, leader: Floats) -> int:
+    """Return the first size from which a challenger is clearly better to the end."""
+    better = [_is_lower(a, b) for a, b in zip(challenger, leader, strict=True)]
+    worse_until = max((at for at, is_better in enumerate(better) if not is_better), default=-1)
+    return worse_until + 1
+
+
+def _is_lower(a: Floats, b: Floats) -> bool:
+    """Whether errors a (R,) are lower than b by more than one standard error of the difference."""
+    difference = b - a
+    return bool(difference.mean() > difference.std(ddof=1) / np.sqrt(len(difference)))
+
+
+LINE_UP = ("GaussianNB", "LDA", "QDA", "logistic regression")
+METRICS = ("error", "log_loss", "brier")
+_SIZES = 9
+_LEAST = 2  # rows of the smallest class
+_DENSITIES = ("class_log_density", "log_density", "predict_joint_log_proba")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve:
+    """The losses of one member at each size; NaN where it could not be fitted."""
+
+    name: str
+    generative: bool  # whether it models the features of each class
+    losses: Floats  # error, log-loss, Brier  (S, R, 3)
+    failures: tuple[str, ...]  # why it could not be fitted, where it could not
+
+    def mean(self, metric: str = "error") -> Floats:
+        """Return the mean over repeats, (S,)."""
+        return np.asarray(self.losses[:, :, METRICS.index(metric)].mean(1))
+
+    def standard_error(self, metric: str = "error") -> Floats:
+        """Return the standard error of the mean, (S,)."""
+        each = self.losses[:, :, METRICS.index(metric)]
+        return np.asarray(each.std(1, ddof=1) / np.sqrt(each.shape[1]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(Tabled):
+    """Losses of every member by the number of training rows, on the same rows."""
+
+    curves: tuple[Curve, ...]
+    sizes: Codes  # training rows  (S,)
+    n_repeats: int
+    n_test: int  # rows that each repeat judges by
+
+    def __getitem__(self, name: str) -> Curve:
+        found = next((curve for curve in self.curves if curve.name == name), None)
+        if found is None:
+            names = ", ".join(repr(curve.name) for curve in self.curves)
+            msg = f"no curve is called {name!r}: there are {names}"
+            raise InvalidParameterError(msg)
+        return found
+
+    @property
+    def verdict(self) -> str:
+        """Who has the least error with few rows, and with many."""
+        errors = {curve.name: curve.losses[:, :, 0] for curve in self.curves}
+        return words_of(errors, self.sizes)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a mapping per member and size."""
+        return [
+            {
+                "model": curve.name,
+                "n_rows": int(size),
+                **{metric: float(curve.mean(metric)[at]) for metric in METRICS},
+                **{f"{m}_se": float(curve.standard_error(m)[at]) for m in METRICS},
+            }
+            for curve in self.curves
+            for at, size in enumerate(self.sizes)
+        ]
+
+    def to_frame(self) -> Any:
+        """Return ``rows()`` as a pandas frame."""
+        return as_frame(self.rows())
+
+    def plot(self, axes: Any = None, *, theme: Any = "light") -> Any:
+        """Draw error and log-loss by the number of rows; return the two Axes."""
+        from suffice.plots.results import learning_curves
+
+        return learning_curves(self, theme=theme, axes=axes)
+
+    def __repr__(self) -> str:
+        return (
+            f"LearningCurve({len(self.curves)} models × {len(self.sizes)} sizes from "
+            f"{self.sizes[0]} to {self.sizes[-1]} rows × {self.n_repeats} repeats)"
+        )
+
+
+def learning_curve(
+    X: Any,
+    y: Any,
+    line_up: Any = LINE_UP,
+    sizes: Any = None,
+    *,
+    test: float = 0.3,
+    n_repeats: int = 20,
+    random_state: int = 0,
+    progress: Wish = None,
+) -> LearningCurve:
+    """Return how error falls with the number of training rows, for each of a line-up.
+
+    A generative classifier assumes more and needs fewer rows; a discriminative one errs less in
+    the end where those assumptions are wrong. Each repeat keeps a test part apart, orders the
+    other rows at random within each class, and lets every member learn from the same first rows.
+    Rows with missing values are left out.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), labels (n,)
+    line_up
+        As in ``sf.compare``; by default naive Bayes, LDA and QDA against logistic regression.
+    sizes : ints, optional
+        Numbers of training rows; by default nine, evenly spaced on a log scale.
+    test : float in (0, 1), default=0.3
+        Share of the rows to judge by.
+    n_repeats : int, default=20
+        How often the rows are divided anew.
+    random_state : int, default=0
+        Seed of it all.
+    progress : bool or function, optional
+        As in ``sf.compare``.
+
+    References
+    ----------
+    Ng & Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> curve = sf.learning_curve(X, y, ["LDA", "logistic"], sizes=[20, 60, 120], n_repeats=5)
+    >>> curve
+    LearningCurve(2 models × 3 sizes from 20 to 120 rows × 5 repeats)
+    >>> bool(curve["LDA"].mean()[0] > curve["LDA"].mean()[-1])
+    True
+    """
+    _check(test, n_repeats)
+    members = parse_line_up(line_up, random_state)
+    X, y = _complete(X, y)
+    everything = Task.of(X, y, [(np.zeros(1, int), np.zeros(1, int))], None, None, random_state)
+    orders = _orders(everything.codes, test, n_repeats, random_state)
+    known = _sizes(sizes, everything, len(orders[0][0]))
+    tasks = [replace(everything, splits=_prefixes(orders, size), _sums={}) for size in known]
+    total = len(members) * len(tasks) * n_repeats
+    with Steps(total, progress, "learning curve") as steps, single_threaded(everything):
+        curves = tuple(_curve(member, tasks, steps, n_repeats) for member in members)
+    return LearningCurve(curves, known, n_repeats, len(orders[0][1]))
+
+
+def _complete(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return the rows without missing values, and their labels."""
+    whole = is_complete(X)
+    if whole.all() or len(whole) != len(y):
+        return X, y
+    rows = np.flatnonzero(whole)
+    return taken(X, rows), taken(y, rows)
+
+
+def _curve(member: Member, tasks: list[Task], steps: Steps, n_repeats: int) -> Curve:
+    steps.begin(member.name)
+    results: list[Outcome | Failure] = [judged(member, task, steps.step) for task in tasks]
+    nothing = np.full((n_repeats, 3), np.nan)
+    losses = [r.fold_losses if isinstance(r, Outcome) else nothing for r in results]
+    failures = tuple(r.message for r in results if not isinstance(r, Outcome))
+    generative = any(hasattr(core(member.estimator), name) for name in _DENSITIES)
+    return Curve(member.name, generative, np.stack(losses), failures)
+
+
+def _orders(codes: Codes, test: float, n_repeats: int, seed: int) -> list[tuple[Codes, Codes]]:
+    """Return, for each repeat, training rows in an order whose every start is stratified."""
+    rng = np.random.default_rng(seed)
+    return [_order(codes, test, rng) for _ in range(n_repeats)]
+
+
+def _order(codes: Codes, test: float, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    # a row's rank in its class, as a share of the class: starts of this order are stratified
+    share = (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes]
+    order = np.argsort(share, kind="stable")
+    n_train = len(codes) - round(test * len(codes))
+    return order[:n_train], np.sort(order[n_train:])
+
+
+def _prefixes(orders: list[tuple[Codes, Codes]], size: int) -> tuple[tuple[Codes, Codes], ...]:
+    return tuple((np.sort(train[:size]), held) for train, held in orders)
+
+
+def _sizes(sizes: Any, task: Task, n_train: int) -> Codes:
+    """Return the sizes asked for, or some from the fewest sensible to all."""
+    counts = np.bincount(task.codes)
+    # the smallest class has about _LEAST rows in a start of this length
+    least = int(np.ceil(_LEAST * len(task.codes) / counts.min()))
+    if sizes is None:
+        first = min(max(least, 2 * len(counts)), n_train)
+        return np.unique(np.geomspace(first, n_train, _SIZES).round().astype(np.intp))
+    known = np.unique(np.asarray(sizes, np.intp))
+    if not len(known) or known[0] < 2 or known[-1] > n_train:
+        msg = f"sizes must lie between 2 and the {n_train} rows of the training part, got {sizes}"
+        raise InvalidParameterError(msg)
+    return known
+
+
+def _check(test: float, n_repeats: int) -> None:
+    if not 0 < test < 1:
+        msg = f"test must be a share of the rows in (0, 1), got {test!r}"
+        raise InvalidParameterError(msg)
+    if n_repeats < 2:
+        msg = f"n_repeats={n_repeats}: at least two are needed to see how much repeats vary"
+        raise InvalidParameterError(msg)

@@ -1,0 +1,174 @@
+"""One classifier picked out of a line-up, and judged by rows that had no part in the choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.comparison.answers import Answers
+from suffice.comparison.protocol import compared
+from suffice.comparison.judging import in_short, overheard
+from suffice.comparison.models import Member, n_parameters, parse_line_up
+from suffice.comparison.outcome import Outcome, outcome_of
+from suffice.comparison.task import ByFitting, Task
+from suffice.errors import InvalidParameterError
+from suffice.validation.splitting import split, taken
+
+if TYPE_CHECKING:
+    from suffice.comparison.comparison import Comparison
+    from suffice.progress import Wish
+    from suffice.validation.splitting import Split
+
+CRITERIA = ("error", "log_loss", "brier")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """The classifier of least estimated loss, and its error on rows kept apart until then.
+
+    The estimates of ``comparison`` flatter the pick, since it was picked for them; the test error
+    does not. Only the pick was tested.
+    """
+
+    comparison: Comparison  # what the choice went by
+    criterion: str
+    estimator: Any  # the pick, fitted on all rows but the test part
+    test: Outcome  # the pick on the test part
+    parts: Split
+
+    @property
+    def pick(self) -> str:
+        """Name of the classifier that was picked."""
+        return self.test.name
+
+    @property
+    def test_error(self) -> float:
+        """Error of the pick on the test part."""
+        return self.test.error
+
+    @property
+    def test_interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the test error."""
+        return self.test.interval
+
+    @property
+    def test_log_loss(self) -> float:
+        """Log-loss of the pick on the test part, NaN where it has no posteriors."""
+        return self.test.log_loss
+
+    def __repr__(self) -> str:
+        low, high = (100 * bound for bound in self.test_interval)
+        return (
+            f"Selection({self.pick}: test error {100 * self.test_error:.1f} % on "
+            f"{len(self.parts.test)} rows, 95 % interval {low:.1f} – {high:.1f} %)"
+        )
+
+
+def select(
+    X: Any,
+    y: Any,
+    line_up: Any = None,
+    *,
+    validation: float = 0.2,
+    test: float = 0.2,
+    cv: int | None = None,
+    criterion: str = "error",
+    groups: Any = None,
+    random_state: int = 0,
+    progress: Wish = None,
+) -> Selection:
+    """Return the classifier of least estimated error, and its test error.
+
+    Rows are split as by ``sf.split``. Every member learns from the training part and is judged by
+    the validation part; the best then learns from both, and meets the test part once.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), labels (n,)
+    line_up
+        As in ``sf.compare``.
+    validation, test : float in (0, 1), default=0.2
+        Shares of the rows.
+    cv : int, optional
+        Judge by so many folds of all rows but the test part, instead of a validation part.
+    criterion : {"error", "log_loss", "brier"}
+        What is to be least; ties of the error go to the lower log-loss.
+    groups : array (n,), optional
+        Rows of one group stay together.
+    random_state : int, default=0
+        Seed of the split, the folds and the default members.
+    progress : bool or function, optional
+        As in ``sf.compare``.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> chosen = sf.select(X, y, ["LDA", "tree"])
+    >>> chosen.pick, len(chosen.parts.test)
+    ('LDA', 36)
+    >>> chosen.estimator.predict(X[:3]).tolist()
+    [0, 0, 0]
+    """
+    _check(validation, test, cv, criterion)
+    members = parse_line_up(line_up, random_state)
+    parts = split(X, y, 0.0 if cv else validation, test, random_state, groups)
+    learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
+    folds = cv or [
+        tuple(np.searchsorted(learnt_from, part.rows) for part in (parts.train, parts.validation))
+    ]
+    known = None if groups is None or not cv else np.asarray(groups)[learnt_from]
+    judged_on = Task.of(
+        taken(X, learnt_from), taken(y, learnt_from), folds, None, known, random_state
+    )
+    comparison = compared(members, judged_on, random_state, progress)
+    pick = _pick(members, comparison, criterion)
+    final = Task.of(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
+    return Selection(comparison, criterion, *_tested(pick, final), parts)
+
+
+def _pick(members: tuple[Member, ...], comparison: Comparison, criterion: str) -> Member:
+    """Return the member of least loss; of equal ones, the one of least error."""
+    column = CRITERIA.index(criterion)
+    losses = [float(outcome.means[column]) for outcome in comparison.outcomes]
+    if np.isnan(losses).all():
+        msg = f"no member has posteriors, so that none has a {criterion}: pick by 'error'"
+        raise InvalidParameterError(msg)
+    name = comparison.outcomes[int(np.nanargmin(losses))].name
+    return next(member for member in members if member.name == name)
+
+
+def _tested(pick: Member, task: Task) -> tuple[Any, Outcome]:
+    """Return the pick fitted on all rows but the test part, and what that part says of it."""
+    with overheard() as caught:
+        way, test = ByFitting(pick.estimator), task.splits[0][1]
+        learnt = way.learn(task, 0)
+        answers = Answers.of(learnt.fitted, way.shown(task, test), task, test)
+    outcome = outcome_of(
+        pick.name,
+        [answers],
+        from_sums=False,
+        fit_seconds=[learnt.seconds],
+        sizes=[n_parameters(learnt.fitted)],
+        notes=in_short(caught),
+    )
+    return learnt.fitted, outcome
+
+
+def _check(validation: float, test: float, cv: int | None, criterion: str) -> None:
+    if criterion not in CRITERIA:
+        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
+        raise InvalidParameterError(msg)
+    if test == 0:
+        msg = "test=0 leaves no rows to test the pick by: use sf.compare for estimates alone"
+        raise InvalidParameterError(msg)
+    if validation == 0 and not cv:
+        msg = "validation=0 leaves no rows to choose by: give a share, or cv=10"
+        raise InvalidParameterError(msg)

@@ -1,0 +1,37 @@
+"""What figures of error and trust are drawn from: small frozen values, computed from rows."""
+
+from __future__ import annotations
+
+from suffice.curves.confusion import Confusion, confusion
+from suffice.curves.neighbours import NeighbourCurve, neighbour_curve
+from suffice.curves.predictions import Predictions
+from suffice.curves.ranking import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
+from suffice.curves.reliability import Reliability, reliability
+from suffice.curves.temperature import TemperatureCurve, temperature_curve
+from suffice.curves.thresholds import CostCurve, RejectCurve, cost_curve, reject_curve
+from suffice.diagnostics.importance import separation, standardised_coefficients
+from suffice.diagnostics.quantiles import Quantiles, distance_quantiles
+
+__all__ = [
+    "Confusion",
+    "CostCurve",
+    "NeighbourCurve",
+    "PrecisionRecallCurve",
+    "Predictions",
+    "Quantiles",
+    "RejectCurve",
+    "Reliability",
+    "RocCurve",
+    "TemperatureCurve",
+    "confusion",
+    "cost_curve",
+    "distance_quantiles",
+    "neighbour_curve",
+    "precision_recall_curve",
+    "reject_curve",
+    "reliability",
+    "roc_curve",
+    "separation",
+    "standardised_coefficients",
+    "temperature_curve",
+]

@@ -1,0 +1,123 @@
+"""Whether a stated probability is the frequency that is observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.table.matrix import as_weights
+
+if TYPE_CHECKING:
+    from suffice.typing import Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """Stated and observed probability in each bin that holds rows."""
+
+    low_edges: Floats  # (B,)
+    high_edges: Floats  # (B,)
+    stated: Floats  # mean probability  (B,)
+    observed: Floats  # share of rows for which the event held  (B,)
+    low: Floats  # confidence interval of the observed share  (B,)
+    high: Floats
+    counts: Codes  # rows  (B,)
+    weights: Floats  # weight of the rows  (B,)
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error, Σ_b (w_b / w) |observed − stated|."""
+        gap = np.abs(self.observed - self.stated)
+        return float(self.weights @ gap / self.weights.sum())
+
+
+def reliability(
+    happened: Any,
+    probability: Any,
+    sample_weight: Any = None,
+    *,
+    bins: int = 10,
+    equal_counts: bool = False,
+    confidence: float = 0.95,
+) -> Reliability:
+    """Return stated against observed probability of an event, by bins of what was stated.
+
+    Parameters
+    ----------
+    happened : array of bool (n,)
+        Whether the event held.
+    probability : array (n,)
+        What was stated, in [0, 1].
+    sample_weight : array (n,), optional
+        Weights of the rows.
+    bins : int
+        Number of bins.
+    equal_counts : bool
+        Bins between quantiles of the stated probability, instead of equal widths.
+    confidence : float
+        Of Wilson's interval for the observed share, by the effective number of rows.
+
+    References
+    ----------
+    DeGroot & Fienberg (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
+
+    Examples
+    --------
+    >>> r = reliability([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8], bins=2)
+    >>> r.stated, r.observed
+    (array([0.25, 0.7 ]), array([0.5, 1. ]))
+    """
+    p, event = np.asarray(probability, np.float64), np.asarray(happened, bool)
+    _check(p, event, bins)
+    w = as_weights(sample_weight, len(p))
+    w = np.ones(len(p)) if w is None else w
+    edges = _edges(p, w, bins, equal_counts=equal_counts)
+    bin_of = np.searchsorted(edges[1:-1], p)  # an edge belongs to the bin below it
+    total: Floats = np.bincount(bin_of, w, bins).astype(np.float64)
+    kept = total > 0
+    observed = np.bincount(bin_of, w * event, bins)[kept] / total[kept]
+    # Kish's effective number of rows, (Σ w)² / Σ w²
+    effective = total[kept] ** 2 / np.bincount(bin_of, w**2, bins)[kept]
+    low, high = wilson(observed, effective, confidence)
+    stated = np.bincount(bin_of, w * p, bins)[kept] / total[kept]
+    counts = np.bincount(bin_of, w > 0, bins)[kept].astype(np.intp)
+    return Reliability(
+        edges[:-1][kept], edges[1:][kept], stated, observed, low, high, counts, total[kept]
+    )
+
+
+def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's interval for a share seen among n rows."""
+    from scipy.special import ndtri
+
+    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
+    # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+    middle = share + z2 / (2 * n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    return np.clip(low, 0, share), np.clip(high, share, 1)
+
+
+def _edges(p: Floats, w: Floats, bins: int, *, equal_counts: bool) -> Floats:
+    """Return the ends of the bins, (bins + 1,), from 0 to 1."""
+    edges = np.linspace(0, 1, bins + 1)
+    if equal_counts:
+        inner = edges[1:-1]
+        edges[1:-1] = np.quantile(p, inner, weights=w, method="inverted_cdf")
+    return edges
+
+
+def _check(p: Floats, event: Any, bins: int) -> None:
+    if p.ndim != 1 or p.shape != event.shape or not p.size:
+        msg = f"{event.shape} events for probabilities of shape {p.shape}: expected (n,) twice"
+        raise InvalidInputError(msg)
+    bad = np.flatnonzero(~((p >= 0) & (p <= 1)))
+    if len(bad):
+        msg = f"the probability of row {bad[0]} is {p[bad[0]]}: expected a number in [0, 1]"
+        raise InvalidInputError(msg)
+    if bins < 1:
+        msg = f"bins={bins}: at least one is needed"
+        raise InvalidParameterError(msg)

@@ -1,0 +1,313 @@
+"""Do all classes have the same covariance? Box's M, from moments alone."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import polygamma
+
+from suffice.diagnostics.columns import (
+    columns_remark,
+    described,
+    independent_columns,
+    is_weighted,
+    present_classes,
+    singular_classes,
+)
+from suffice.diagnostics.nulls import ChiSquareTest, FTest, simulated_p
+from suffice.diagnostics.predictive import wishart_roots
+from suffice.errors import DegenerateDataWarning, InvalidInputError
+from suffice.model.covariance import FullCovariance
+from suffice.text.tables import Tabled
+from suffice.validation.significance import LEVEL, Row, as_frame, axes, p_text, plain
+
+if TYPE_CHECKING:
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats, Labels
+
+DRAWS_AT_ONCE = 1 << 20  # numbers held while simulating
+MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
+
+
+def corrections(v: Floats, d: int) -> tuple[float, float, float]:
+    """Return Box's c₁ and c₂ and the degrees of freedom."""
+    k = len(v)
+    # c₁ = (Σ 1/v_k − 1/v) (2d² + 3d − 1) / (6 (d+1)(K−1))
+    c1 = ((1 / v).sum() - 1 / v.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (k - 1))
+    # c₂ = (Σ 1/v_k² − 1/v²) (d−1)(d+2) / (6 (K−1))
+    c2 = ((1 / v**2).sum() - 1 / v.sum() ** 2) * (d - 1) * (d + 2) / (6 * (k - 1))
+    return float(c1), float(c2), d * (d + 1) * (k - 1) / 2
+
+
+def chi_square_test(m: float, v: Floats, d: int) -> ChiSquareTest:
+    """Return (1 − c₁) M against χ², NaN where classes are too small for it."""
+    c1, _, df = corrections(v, d)
+    return ChiSquareTest((1 - c1) * m if c1 < 1 else float("nan"), df)
+
+
+def f_test(m: float, v: Floats, d: int) -> FTest:
+    """Return M against F, NaN where classes are too small for it."""
+    c1, c2, df = corrections(v, d)
+    gap = c2 - c1**2
+    if gap == 0:
+        return FTest((1 - c1) * m / df, df, float("inf"))
+    df2 = (df + 2) / abs(gap)
+    if gap > 0:
+        # F = M / b,  b = df / (1 − c₁ − df/df₂)
+        b = df / (1 - c1 - df / df2)
+        return FTest(m / b if b > 0 else float("nan"), df, df2)
+    # F = df₂ M / (df (b − M)),  b = df₂ / (1 − c₁ + 2/df₂); beyond b no M is possible
+    b = df2 / (1 - c1 + 2 / df2)
+    if b <= 0:
+        return FTest(float("nan"), df, df2)
+    return FTest(df2 * m / (df * (b - m)) if m < b else float("inf"), df, df2)
+
+
+def null_draws(v: Floats, d: int, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Return M of classes that share one covariance; which one does not matter."""
+    size = max(1, DRAWS_AT_ONCE // d**2)
+    parts = [min(size, n_draws - lo) for lo in range(0, n_draws, size)]
+    return np.concatenate([_null_part(v, d, n, rng) for n in parts])
+
+
+def _null_part(v: Floats, d: int, n_draws: int, rng: np.random.Generator) -> Floats:
+    pooled, own = np.zeros((n_draws, d, d)), np.zeros(n_draws)
+    for v_k in v:
+        root = wishart_roots(v_k, d, n_draws, rng)
+        pooled += root @ root.transpose(0, 2, 1)
+        # log |W_k / v_k| = 2 Σ_j log A_jj − d log v_k
+        log_diagonal = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
+        own += v_k * (2 * log_diagonal - d * np.log(v_k))
+    draws: Floats = v.sum() * np.linalg.slogdet(pooled / v.sum())[1] - own
+    return draws
+
+
+def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
+    """Return M, shifted and scaled, against the χ² that has its first three cumulants."""
+    if v.min() > MANY:
+        return chi_square_test(m, v, d)
+    k1, k2, k3 = (_cumulant(v, d, r) for r in (1, 2, 3))
+    # M ≈ a + b χ²_ν:  κ₁ = a + bν,  κ₂ = 2b²ν,  κ₃ = 8b³ν
+    b, nu = k3 / (4 * k2), 8 * k2**3 / k3**2
+    return ChiSquareTest((m - (k1 - b * nu)) / b, nu)
+
+
+def _cumulant(v: Floats, d: int, order: int) -> float:
+    """Return a cumulant of M where the covariances are equal."""
+    # M is independent of W = Σ W_k, so that the cumulants of −Σ v_k log|W_k/v_k| are those of
+    # M plus those of −v log|W/v|
+    total = v.sum(keepdims=True)
+    own, pooled = _log_det_cumulants(v, d, order), _log_det_cumulants(total, d, order)
+    return float(((-v) ** order * own).sum() - ((-total) ** order * pooled).sum())
+
+
+def log_det_moments(v: Floats, d: int) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of log |W/v| for W ~ Wishart(v, I), (K,) each."""
+    return _log_det_cumulants(v, d, 1), np.sqrt(_log_det_cumulants(v, d, 2))
+
+
+def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
+    """Return a cumulant of log |W/v| for W ~ Wishart(v, I), shape (K,)."""
+    # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), and log 2 more for r = 1
+    sums: Floats = polygamma(order - 1, (v[:, None] - np.arange(d)) / 2).sum(1)
+    return sums + d * (np.log(2) - np.log(v)) if order == 1 else sums
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BoxM(Tabled):
+    """Whether classes share one covariance; see ``box_m``."""
+
+    classes: Labels  # those compared  (K,)
+    degrees: Floats  # v_k = w_k − 1  (K,)
+    n_features: int
+    statistic: float  # M
+    cumulants: ChiSquareTest  # a shifted χ² with the first three cumulants of M
+    chi_square: ChiSquareTest
+    f: FTest
+    simulated_p_value: float  # NaN where nothing was simulated
+    log_det_ratios: Floats  # log |Σ_k| / |Σ|  (K,)
+    left_out: tuple[str, ...]  # classes whose covariance is singular, described
+    left_out_columns: tuple[str, ...]  # columns without variance of their own in any class
+    weighted: bool
+
+    @property
+    def approximation(self) -> str:
+        """Which distribution ``p_value`` uses: "cumulants", or "simulation" if asked for."""
+        return "cumulants" if np.isnan(self.simulated_p_value) else "simulation"
+
+    @property
+    def p_value(self) -> float:
+        """Return P(M this large), were the covariances equal and the classes normal."""
+        simulated = self.approximation == "simulation"
+        return self.simulated_p_value if simulated else self.cumulants.p_value
+
+    @property
+    def log_det_errors(self) -> Floats:
+        """Return the standard error of each log determinant, shape (K,)."""
+        return log_det_moments(self.degrees, self.n_features)[1]
+
+    @property
+    def log_det_excess(self) -> Floats:
+        """Return ``log_det_ratios`` less what the size of the class alone explains, (K,)."""
+        own = log_det_moments(self.degrees, self.n_features)[0]
+        pooled = log_det_moments(self.degrees.sum(keepdims=True), self.n_features)[0]
+        excess: Floats = self.log_det_ratios - (own - pooled)
+        return excess
+
+    def rows(self) -> list[Row]:
+        """Return a row for each null distribution."""
+        tests: dict[str, Row] = {
+            "cumulants": self.cumulants.row(),
+            "chi-square": self.chi_square.row(),
+            "F": self.f.row(),
+        }
+        if self.approximation == "simulation":
+            tests["simulation"] = {
+                "statistic": self.statistic,
+                "df1": np.nan,
+                "df2": np.nan,
+                "p_value": self.simulated_p_value,
+            }
+        return [
+            {"approximation": name, "m": self.statistic}
+            | row
+            | {"used": name == self.approximation}
+            for name, row in tests.items()
+        ]
+
+    def to_frame(self) -> Any:
+        """Return ``rows()`` as a pandas frame."""
+        return as_frame(self.rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how much more each class spreads than the pool, with two standard errors."""
+        ax = axes(ax)
+        place = np.arange(len(self.classes))
+        ax.axvline(0.0, color="0.6", lw=1)
+        ax.errorbar(self.log_det_excess, place, xerr=2 * self.log_det_errors, fmt="o", capsize=3)
+        ax.set_yticks(place, [str(label) for label in self.classes])
+        ax.set_xlabel("log |Σₖ| − log |Σ pooled|")
+        ax.set_title(f"Box's M, {p_text(self.p_value)}")
+        return ax
+
+    def __repr__(self) -> str:
+        account = f"Box's M = {self.statistic:.4g}, {p_text(self.p_value)}"
+        return f"{self._verdict()} ({account}){self._remarks()}"
+
+    def _verdict(self) -> str:
+        if self.p_value > LEVEL:
+            return "Equal covariances: no evidence against them"
+        most, least = (self.classes[i(self.log_det_excess)] for i in (np.argmax, np.argmin))
+        return f"Covariances differ: class {plain(most)!r} spreads most, {plain(least)!r} least"
+
+    def _remarks(self) -> str:
+        remarks = f"; left out: {'; '.join(self.left_out)}" if self.left_out else ""
+        remarks += columns_remark(self.left_out_columns)
+        return remarks + ("; weights taken as counts" if self.weighted else "")
+
+
+def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> BoxM:
+    r"""Return Box's test that all classes have one covariance.
+
+    .. math::  M = v \log|\Sigma| - \sum_k v_k \log|\Sigma_k|, \quad v_k = w_k - 1
+
+    with :math:`\Sigma_k = S_k / v_k` and :math:`\Sigma = \sum_k S_k / v`. The p-value is that
+    of a shifted χ² with the first three cumulants of M, which are known exactly. Box's χ² and
+    F, which other programs print, stand beside it; they fail where a class has fewer than about
+    2 d rows: at the 5 % level, two classes alike of 11 and 201 rows and 10 features are told
+    apart 30 times in 100 by F, and of 52 rows and 50 features 99 times, but 5 times by
+    cumulants. The test supposes normal classes and is sensitive to that: see ``normality``.
+
+    Parameters
+    ----------
+    moments : Moments
+        Sums with a matrix per class. Weights are taken as counts: a row of weight 2 stands
+        for two rows, so multiplying all weights changes the answer.
+    simulations : int, default=0
+        Draws from the exact null distribution of M, to be used in place of the cumulants.
+    random_state : int or Generator, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    BoxM
+        Columns that are constant in all classes, or combinations of others, and classes whose
+        covariance is singular even so are left out, named and warned of.
+
+    References
+    ----------
+    Box (1949), *Biometrika* 36, 317–346.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import Moments
+    >>> box_m(Moments.of(*load_iris(return_X_y=True)))
+    Covariances differ: class 2 spreads most, 0 least (Box's M = 146.7, p < 0.0001)
+    """
+    present = present_classes(moments)
+    used, left_out_columns = independent_columns(moments, between=False)
+    codes, left_out = _comparable(used, present)
+    v = used.weights[codes] - 1
+    log_dets = _log_det_ratios(used.scatters[codes], v)
+    m, d = float(-v @ log_dets), used.n_features
+    p = float("nan")
+    if simulations:
+        rng = np.random.default_rng(random_state)
+        p = simulated_p(m, null_draws(v, d, simulations, rng))
+    return BoxM(
+        moments.classes[codes],
+        v,
+        d,
+        m,
+        cumulant_test(m, v, d),
+        chi_square_test(m, v, d),
+        f_test(m, v, d),
+        p,
+        log_dets,
+        left_out,
+        left_out_columns,
+        is_weighted(moments),
+    )
+
+
+def _comparable(moments: Moments, present: Codes) -> tuple[Codes, tuple[str, ...]]:
+    """Return the classes of full rank, and a sentence for each of the others."""
+    gaps = singular_classes(moments, present)
+    left_out = described(gaps, moments)
+    codes = np.setdiff1d(present, [gap.group for gap in gaps])
+    if len(codes) < 2:
+        msg = (
+            f"fewer than 2 classes have a covariance of full rank: {'; '.join(left_out)}: "
+            "drop such columns (moments.select) or collect more rows"
+        )
+        raise InvalidInputError(msg)
+    _refuse_light(moments, codes)
+    if left_out:
+        msg = f"Box's M leaves out {'; '.join(left_out)}"
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
+    return codes, left_out
+
+
+def _refuse_light(moments: Moments, codes: Codes) -> None:
+    light = codes[moments.weights[codes] - 1 <= moments.n_features - 1]
+    if len(light):
+        k = light[0]
+        msg = (
+            f"class {plain(moments.classes[k])!r} has weight {moments.weights[k]:g} from "
+            f"{moments.counts[k]} rows; weights are taken as counts, and {moments.n_features} "
+            "features need more: multiply the weights so that they sum to the number of rows"
+        )
+        raise InvalidInputError(msg)
+
+
+def _log_det_ratios(scatters: Floats, v: Floats) -> Floats:
+    """Return log |Σ_k| / |Σ|, whitened by the pooled Σ first so that units cancel."""
+    whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
+    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|
+    whitened = whitening @ (scatters / v[:, None, None]) @ whitening.T
+    log_dets: Floats = np.linalg.slogdet(whitened)[1]
+    return log_dets

@@ -1,0 +1,333 @@
+"""Can the posteriors be taken at their word? Calibration of every class and of the choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from suffice.curves.predictions import Predictions
+from suffice.curves.reliability import Reliability, reliability
+from suffice.diagnostics.nulls import ChiSquareTest, simulated_p
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.text.tables import Tabled
+from suffice.validation.significance import LEVEL, Row, as_frame, axes, holm, p_text, plain
+
+if TYPE_CHECKING:
+    from suffice.typing import Codes, Floats, Labels
+    from suffice.validation.significance import Row
+
+ENOUGH = 5.0  # expected errors below which the normal approximation is not used
+
+
+@dataclass(frozen=True, slots=True)
+class SpiegelhalterTest:
+    """The Brier score of n rows against its mean and variance, were the posteriors true."""
+
+    brier: float  # mean over rows of Σ_k (1[y = k] − p_k)²
+    expected: float
+    z: float  # positive: bolder than right
+    expected_errors: float  # Σ (1 − max p)
+
+    @classmethod
+    def of(cls, posteriors: Floats, codes: Codes) -> SpiegelhalterTest:
+        """Return the test for posteriors (n, K) and true classes (n,).
+
+        References
+        ----------
+        Spiegelhalter (1986), *Statistics in Medicine* 5, 421–433, here for any K.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> p = np.array([[0.9, 0.1], [0.2, 0.8]])
+        >>> round(SpiegelhalterTest.of(p, np.array([0, 0])).z, 4)
+        1.1785
+        """
+        p = posteriors
+        # L_c = 1 − 2 p_c + Σ_k p_k², the loss of a row if its class is c; it happens with p_c
+        losses = 1 - 2 * p + np.square(p).sum(1, keepdims=True)
+        expected = (p * losses).sum(1)
+        variance = (p * np.square(losses - expected[:, None])).sum(1)
+        observed = losses[np.arange(len(p)), codes]
+        total, excess = float(variance.sum()), float((observed - expected).sum())
+        z = excess / np.sqrt(total) if total > 0 else float("nan")
+        doubt = float((1 - p.max(1)).sum())
+        return cls(float(observed.mean()), float(expected.mean()), float(z), doubt)
+
+    @property
+    def p_value(self) -> float:
+        """Return P(|z| this large), two-sided; NaN where fewer than 5 errors are expected."""
+        if self.expected_errors < ENOUGH:
+            return float("nan")
+        return float(2 * ndtr(-abs(self.z)))
+
+
+_FEWEST = 5.0  # expected events, and non-events, in a group of Hosmer and Lemeshow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventCalibration:
+    """How well the probability of one event was stated."""
+
+    event: Any  # "top label", or the label of a class
+    bins: Reliability
+    expected_error: float  # mean calibration error of a calibrated model, these bins and rows
+    error_p_value: float  # P(calibration error this large), were the model calibrated
+    spiegelhalter: SpiegelhalterTest
+    hosmer_lemeshow: ChiSquareTest
+
+    @property
+    def calibration_error(self) -> float:
+        """Return the expected calibration error, Σ_b (n_b / n) |observed − stated|."""
+        return self.bins.calibration_error
+
+    @property
+    def largest_gap(self) -> float:
+        """Return max_b |observed − stated|."""
+        return float(np.abs(self.bins.observed - self.bins.stated).max())
+
+    @property
+    def excess(self) -> float:
+        """Return mean stated less mean observed probability: positive is overconfident."""
+        n = self.bins.counts
+        return float(n @ (self.bins.stated - self.bins.observed) / n.sum())
+
+    def row(self) -> Row:
+        """Return everything as one row."""
+        return {
+            "event": self.event,
+            "calibration_error": self.calibration_error,
+            "expected_calibration_error": self.expected_error,
+            "calibration_error_p_value": self.error_p_value,
+            "largest_gap": self.largest_gap,
+            "stated_minus_observed": self.excess,
+            "spiegelhalter_z": self.spiegelhalter.z,
+            "spiegelhalter_p_value": self.spiegelhalter.p_value,
+            "hosmer_lemeshow": self.hosmer_lemeshow.statistic,
+            "hosmer_lemeshow_df": self.hosmer_lemeshow.df,
+            "hosmer_lemeshow_p_value": self.hosmer_lemeshow.p_value,
+        }
+
+
+def event_calibration(
+    event: Any,
+    happened: Any,
+    probability: Floats,
+    *,
+    bins: int,
+    fitted: bool,
+    simulations: int,
+    rng: np.random.Generator,
+) -> EventCalibration:
+    """Return the calibration of one event: whether it happened (n,), what was stated (n,)."""
+    curve = reliability(happened, probability, bins=bins)
+    null = _null_errors(curve, simulations, rng)
+    two = np.stack([1 - probability, probability], axis=1)
+    return EventCalibration(
+        event,
+        curve,
+        float(null.mean()),
+        simulated_p(curve.calibration_error, null),
+        SpiegelhalterTest.of(two, happened.astype(np.intp)),
+        hosmer_lemeshow(happened, probability, fitted=fitted),
+    )
+
+
+def hosmer_lemeshow(
+    happened: Any, probability: Floats, *, groups: int = 10, fitted: bool = False
+) -> ChiSquareTest:
+    r"""Return Hosmer and Lemeshow's χ² over groups of equal size by stated probability.
+
+    .. math::  \sum_g \frac{(O_g - E_g)^2}{E_g (1 - E_g / n_g)}
+
+    Neighbouring groups are merged until each expects 5 events and 5 non-events. The degrees of
+    freedom are the groups, or two fewer for ``fitted`` rows, those the model was fitted to. NaN
+    where fewer groups than that remain.
+
+    References
+    ----------
+    Hosmer & Lemeshow (1980), *Communications in Statistics: Theory and Methods* 9, 1043–1069.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.repeat([0.25, 0.75], 40)
+    >>> round(hosmer_lemeshow(np.arange(80) % 2 == 0, p, groups=2).statistic, 4)
+    26.6667
+    """
+    curve = reliability(happened, probability, bins=groups, equal_counts=True)
+    n = curve.counts.astype(float)
+    sums = _merged(np.stack([n, n * curve.stated, n * curve.observed]))
+    n, expected, observed = sums
+    df = len(n) - (2 if fitted else 0)
+    enough = min(expected.min(), (n - expected).min()) >= _FEWEST
+    if df < 1 or not enough:
+        return ChiSquareTest(float("nan"), max(df, 0))
+    terms = np.square(observed - expected) / (expected * (1 - expected / n))
+    return ChiSquareTest(float(terms.sum()), df)
+
+
+def _merged(sums: Floats) -> Floats:
+    """Return rows, expected and observed events (3, G) of groups that each expect enough."""
+    groups: list[Floats] = []
+    pending = np.zeros(3)
+    for column in sums.T:
+        pending = pending + column
+        if min(pending[1], pending[0] - pending[1]) >= _FEWEST:
+            groups.append(pending)
+            pending = np.zeros(3)
+    if pending.any() and groups:
+        groups[-1] = groups[-1] + pending
+    return np.array(groups or [pending]).T
+
+
+def _null_errors(curve: Reliability, simulations: int, rng: np.random.Generator) -> Floats:
+    """Return calibration errors of a calibrated model with these bins, (simulations,)."""
+    # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
+    events = rng.binomial(
+        curve.counts, np.clip(curve.stated, 0, 1), (simulations, len(curve.counts))
+    )
+    gaps = np.abs(events / curve.counts - curve.stated)
+    errors: Floats = gaps @ (curve.counts / curve.counts.sum())
+    return errors
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Calibration(Tabled):
+    """Whether stated probabilities are observed frequencies; see ``calibration``."""
+
+    classes: Labels  # (K,)
+    spiegelhalter: SpiegelhalterTest  # all classes at once
+    top: EventCalibration  # is the most probable class the true one?
+    by_class: tuple[EventCalibration, ...]  # one for each class, of two only the second
+    n_rows: int
+
+    @property
+    def p_value(self) -> float:
+        """Return the smaller of two, adjusted: all-class Spiegelhalter and top-label error."""
+        both = np.array([self.spiegelhalter.p_value, self.top.error_p_value])
+        return float(np.nanmin(holm(both)))
+
+    def rows(self) -> list[Row]:
+        """Return a row for the top label, then one for each class."""
+        return [event.row() for event in (self.top, *self.by_class)]
+
+    def to_frame(self) -> Any:
+        """Return ``rows()`` as a pandas frame."""
+        return as_frame(self.rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw observed against stated probability of the most probable class."""
+        ax = axes(ax)
+        bins = self.top.bins
+        error = np.stack([bins.observed - bins.low, bins.high - bins.observed])
+        ax.plot([0, 1], [0, 1], color="0.6", lw=1)
+        ax.errorbar(bins.stated, bins.observed, yerr=error, fmt="o", capsize=3)
+        ax.set_xlabel("stated probability of the most probable class")
+        ax.set_ylabel("share of rows where it is right")
+        ax.set_title(f"calibration error {self.top.calibration_error:.3f}")
+        return ax
+
+    def __repr__(self) -> str:
+        account = (
+            f"calibration error {self.top.calibration_error:.3g}, a calibrated model would "
+            f"show {self.top.expected_error:.3g}; "
+            f"Spiegelhalter z = {self.spiegelhalter.z:.2f}; {p_text(self.p_value)}"
+        )
+        return f"{self._verdict()} ({account})"
+
+    def _verdict(self) -> str:
+        if self.p_value > LEVEL:
+            return "Calibrated: no evidence against it"
+        stated = float(self.top.bins.counts @ self.top.bins.stated) / self.n_rows
+        how = "Overconfident" if self.top.excess > 0 else "Underconfident"
+        return f"{how}: states {stated:.1%} on average, is right {stated - self.top.excess:.1%}"
+
+
+def calibration(
+    y: Any,
+    posteriors: Any,
+    classes: Any = None,
+    *,
+    bins: int = 15,
+    fitted: bool = False,
+    simulations: int = 999,
+    random_state: Any = 0,
+) -> Calibration:
+    """Return calibration errors and tests of posteriors, by top label and by class.
+
+    The expected calibration error is never zero, even of a calibrated model; it is set beside
+    what a calibrated model with the same bins would show, by simulation. Spiegelhalter's z
+    tests the Brier score, here for any number of classes; Hosmer and Lemeshow's χ² each event.
+
+    Parameters
+    ----------
+    y : labels (n,)
+        True classes. Weights are not supported: the tests are those of independent rows that
+        count once each.
+    posteriors : array (n, K)
+        Of held-out rows (test, cross-validated or leave-one-out): those of the rows a model was
+        fitted to look better calibrated than they are.
+    classes : labels (K,), optional
+        Order of the columns; by default the sorted labels of ``y``.
+    bins : int, default=15
+        Bins of equal width of the calibration error.
+    fitted : bool, default=False
+        Whether the rows are those of the fit, which costs Hosmer and Lemeshow's χ² two degrees
+        of freedom.
+    simulations : int, default=999
+        Draws of the calibration error of a calibrated model.
+    random_state : int or Generator, default=0
+        Seed of the draws.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger (2017), *ICML*; Bröcker & Smith (2007), *Weather and
+    Forecasting* 22, 651–661; Spiegelhalter (1986), *Statistics in Medicine* 5, 421–433.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0.5, 1.0, 2000)
+    >>> y = np.where(rng.uniform(size=2000) < p, "yes", "no")
+    >>> calibration(y, np.stack([1 - p, p], axis=1)).p_value > 0.05
+    True
+    """
+    known = Predictions.of(y, posteriors, classes)
+    p = _probabilities(known.posteriors)
+    if simulations < 39:
+        msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
+        raise InvalidParameterError(msg)
+    rng = np.random.default_rng(random_state)
+    options: dict[str, Any] = {
+        "bins": bins,
+        "fitted": fitted,
+        "simulations": simulations,
+        "rng": rng,
+    }
+    k_classes = len(known.classes)
+    told = range(k_classes) if k_classes > 2 else range(1, k_classes)
+    return Calibration(
+        known.classes,
+        SpiegelhalterTest.of(p, known.codes),
+        event_calibration("top label", known.right, p.max(1), **options),
+        tuple(
+            event_calibration(plain(known.classes[k]), known.codes == k, p[:, k], **options)
+            for k in told
+        ),
+        len(p),
+    )
+
+
+def _probabilities(posteriors: Floats) -> Floats:
+    """Return posteriors whose rows sum to one, up to rounding."""
+    total = posteriors.sum(1)
+    bad = np.flatnonzero(~(np.abs(total - 1) < 1e-6))
+    if len(bad):
+        msg = f"the posteriors of row {bad[0]} sum to {total[bad[0]]:g}: expected 1"
+        raise InvalidInputError(msg)
+    return np.minimum(posteriors, 1.0)

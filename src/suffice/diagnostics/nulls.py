@@ -1,0 +1,76 @@
+"""Test statistics together with the distribution they follow if nothing is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc
+
+if TYPE_CHECKING:
+    from suffice.typing import Floats
+    from suffice.validation.significance import Row
+
+
+@dataclass(frozen=True, slots=True)
+class ChiSquareTest:
+    """A statistic that is χ² with ``df`` degrees of freedom under the null."""
+
+    statistic: float
+    df: float
+
+    @property
+    def p_value(self) -> float:
+        """Return P(χ² ≥ statistic)."""
+        return float(chdtrc(self.df, max(self.statistic, 0.0)))
+
+    def row(self) -> Row:
+        """Return statistic, degrees of freedom and p-value."""
+        return {
+            "statistic": self.statistic,
+            "df1": self.df,
+            "df2": np.nan,
+            "p_value": self.p_value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FTest:
+    """A statistic that is F with ``df1`` and ``df2`` degrees of freedom under the null."""
+
+    statistic: float
+    df1: float
+    df2: float
+
+    @property
+    def p_value(self) -> float:
+        """Return P(F ≥ statistic); NaN where no such distribution exists."""
+        if not (self.df1 > 0 and self.df2 > 0) or np.isnan(self.statistic):
+            return float("nan")
+        if np.isinf(self.df2):
+            return float(chdtrc(self.df1, self.df1 * max(self.statistic, 0.0)))
+        if np.isinf(self.statistic):
+            return 0.0
+        return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
+
+    def row(self) -> Row:
+        """Return statistic, degrees of freedom and p-value."""
+        return {
+            "statistic": self.statistic,
+            "df1": self.df1,
+            "df2": self.df2,
+            "p_value": self.p_value,
+        }
+
+
+def simulated_p(statistic: float, replicates: Floats) -> float:
+    """Return (1 + #{replicates ≥ statistic}) / (1 + B), a valid p-value for any B.
+
+    References
+    ----------
+    Davison & Hinkley (1997), *Bootstrap Methods and their Application*, section 4.2.
+    """
+    # a replicate that ties up to rounding counts as larger
+    larger = replicates >= statistic - 1e-12 * abs(statistic)
+    return float((1 + larger.sum()) / (1 + len(replicates)))

@@ -1,0 +1,105 @@
+"""What is asked of a family: class weights, and when to stop; and what it answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+import numpy as np
+
+from suffice.errors import InvalidInputError
+from suffice.linalg import rank_tolerance
+
+if TYPE_CHECKING:
+    from suffice.typing import Codes, Floats
+
+NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
+
+
+def roots(w: Floats) -> tuple[Floats, Codes]:
+    """Return F (K, d, d) with W_k = F_kᵀ F_k, and the ranks (K,)."""
+    s = _scales(w)
+    unit = np.where(s > 0, s, np.inf)
+    # W = S R S,  R = Q Λ Qᵀ,  F = Λ^½ Qᵀ S
+    values, q = np.linalg.eigh(w / (unit[:, :, None] * unit[:, None, :]))
+    values = np.where(values > rank_tolerance(w.shape[-1]), values, 0.0)
+    f = np.sqrt(values)[:, :, None] * np.swapaxes(q, 1, 2) * s[:, None, :]
+    return f, np.count_nonzero(values, axis=1)
+
+
+def ranks(w: Floats) -> Codes:
+    """Return the rank of each scatter of a stack, shape (K,)."""
+    return roots(w)[1]
+
+
+def _scales(w: Floats) -> Floats:
+    s: Floats = np.sqrt(np.maximum(np.diagonal(w, axis1=1, axis2=2), 0.0))
+    pooled = np.sqrt(np.square(s).sum(0))
+    return np.where(s > NO_SPREAD * pooled, s, 0.0)
+
+
+CURE = (
+    "give these classes more rows, drop constant or duplicated columns, or choose a family "
+    "that shares more between classes ('EII' asks least, then 'EEI', then 'EEE')"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One family to be fitted to classes of given weights."""
+
+    code: str
+    weights: Floats  # n_k  (K,)
+    tol: float  # stop when a step gains less log-likelihood than this per unit of weight
+    max_iter: int
+
+    def refuse(self, classes: Codes, found: str) -> NoReturn:
+        """Say which classes leave the likelihood of this family without a maximum."""
+        k, w = classes.tolist(), self.weights[classes].tolist()
+        who = f"class {k[0]} (weight {w[0]:g})" if len(k) == 1 else f"classes {k} (weights {w})"
+        msg = f"family {self.code!r} has no maximum-likelihood covariance: {who}: {found}; {CURE}"
+        raise InvalidInputError(msg)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Covariances Σ_k = λ_k C_k taken apart: volumes λ_k, and C_k of determinant one."""
+
+    log_volumes: Floats  # log λ  (K,)
+    forms: Floats  # C  (K, m, m)
+    iterations: int = 0
+    converged: bool = True
+
+
+class Volume(Protocol):
+    """How the volumes λ_k of the classes are related."""
+
+    def settle(self, n: Floats, q: Floats) -> Floats:
+        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
+        ...
+
+    def pool(self, task: Task, w: Floats) -> Parts:
+        """Return the parts of Σ_k = λ_k C, one C for all classes, from scatters (K, m, m)."""
+        ...
+
+
+class Pattern(Protocol):
+    """Whether classes share one matrix C, or have one each."""
+
+    def fit(self, task: Task, volume: Volume, w: Floats) -> Parts:
+        """Return the best parts for scatters (K, m, m), every symmetric C allowed."""
+        ...
+
+
+class Frame(Protocol):
+    """Along which axes the ellipsoids lie."""
+
+    def fit(self, task: Task, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+        """Return the best parts for scatters (K, d, d) with C in this frame."""
+        ...
+
+
+def symmetric(c: Floats) -> Floats:
+    """Return (C + Cᵀ) / 2 of each matrix of a stack."""
+    mean: Floats = (c + np.swapaxes(c, -1, -2)) / 2
+    return mean

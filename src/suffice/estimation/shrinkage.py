@@ -1,0 +1,312 @@
+"""How strongly to shrink: a number, or a closed form of the statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from suffice.errors import InvalidParameterError
+from suffice.estimation.auto import AUTO, Auto
+from suffice.estimation.groups import GroupScatter
+from suffice.linalg import unit_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from suffice.typing import Floats
+
+Target = Literal["diagonal", "sphere", "identity"]
+
+
+class ShrinkageTarget(Protocol):
+    """A diagonal matrix T made of Σ."""
+
+    def scales(self, variances: Floats, pooled: Floats) -> Floats:
+        """Return the units in which T is a multiple of the identity, (G, d)."""
+        ...
+
+    def variances(self, variances: Floats, pooled: Floats) -> Floats:
+        """Return the diagonal of T, (G, d), for the diagonals of Σ and pooled deviations (d,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDiagonal:
+    """T = diag Σ: correlations go, variances stay."""
+
+    def scales(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
+        """Return the standard deviations of each group."""
+        return unit_scale(variances)
+
+    def variances(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
+        """Return the variances themselves."""
+        return variances
+
+
+@dataclass(frozen=True, slots=True)
+class PooledSphere:
+    """A sphere, once each feature is measured by its pooled standard deviation."""
+
+    def scales(self, variances: Floats, pooled: Floats) -> Floats:
+        """Return the pooled deviations."""
+        return np.broadcast_to(pooled, variances.shape)
+
+    def variances(self, variances: Floats, pooled: Floats) -> Floats:
+        """Return the sphere of equal trace."""
+        # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(pooled deviations)
+        mean: Floats = (variances / pooled**2).mean(1, keepdims=True)
+        return mean * pooled**2
+
+
+@dataclass(frozen=True, slots=True)
+class RawSphere:
+    """T = (tr Σ / d) I, in whatever units the features have: Friedman's own choice."""
+
+    def scales(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
+        """Return ones."""
+        return np.ones_like(variances)
+
+    def variances(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
+        """Return the mean variance."""
+        return np.broadcast_to(variances.mean(1, keepdims=True), variances.shape)
+
+
+TARGETS: Mapping[str, ShrinkageTarget] = MappingProxyType(
+    {"diagonal": OwnDiagonal(), "sphere": PooledSphere(), "identity": RawSphere()}
+)
+
+
+def parse_target(target: Any) -> Target:
+    """Return the target, checked."""
+    if not isinstance(target, str) or target not in TARGETS:
+        msg = f"target must be one of {', '.join(map(repr, TARGETS))}, got {target!r}"
+        raise InvalidParameterError(msg)
+    return target  # type: ignore[return-value]
+
+
+def oas_intensity(weight: float, trace: float, trace_of_square: float, n_features: int) -> float:
+    """Return the oracle-approximating shrinkage of a covariance R, from tr R and tr R².
+
+    Leaves out the terms 2/d of the paper, as scikit-learn does.
+
+    References
+    ----------
+    Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58.
+
+    Examples
+    --------
+    >>> oas_intensity(20, 2.0, 2.5, 2)
+    0.6190476190476191
+    """
+    if n_features == 1 or not weight > 0:
+        return 0.0
+    # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
+    spread = (weight + 1) * (trace_of_square - trace**2 / n_features)
+    size = trace_of_square + trace**2
+    return float(size / spread) if size < spread else 1.0
+
+
+def oas_from_scatter(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
+    """Return the OAS intensity of a scatter (d, d) of features divided by a scale (d,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> oas_from_scatter(20.0, np.array([[20.0, 10.0], [10.0, 20.0]]))
+    0.6190476190476191
+    """
+    r = _scaled(weight, scatter, scale)
+    return oas_intensity(weight, float(np.trace(r)), float(np.square(r).sum()), len(r))
+
+
+def ledoit_wolf_intensity(
+    weight: float, scatter: Floats, fourth_moments: Floats, scale: Floats | None = None
+) -> float:
+    """Return the Ledoit–Wolf shrinkage of a covariance of features divided by a scale.
+
+    Parameters
+    ----------
+    weight : float
+        Rows n, or sum of sample weights.
+    scatter : (d, d) array
+        Σ w z zᵀ, z = x − mean.
+    fourth_moments : (d, d) array
+        Q, Q_jl = Σ w z_j² z_l².
+    scale : (d,) array, optional
+        σ: what each feature is divided by; None is its standard deviation.
+
+    References
+    ----------
+    Ledoit & Wolf (2004), J. Multivariate Analysis 88.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> z = np.array([[-1.0, -1.0], [-1.0, -1.0], [1.0, 0.0], [1.0, 2.0]])
+    >>> round(ledoit_wolf_intensity(4.0, z.T @ z, (z**2).T @ z**2), 4)
+    0.3125
+    """
+    n, d, r = weight, len(scatter), _scaled(weight, scatter, scale)
+    if d == 1 or not n > 0:
+        return 0.0
+    # Σ_i ‖z_i/σ‖⁴ = σ⁻²ᵀ Q σ⁻²
+    precisions = np.square(_reciprocals(weight, scatter, scale))
+    quartic = precisions @ fourth_moments @ precisions
+    # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
+    b2 = (quartic / n - np.square(r).sum()) / (d * n)
+    delta2 = np.square(r - np.trace(r) / d * np.eye(d)).sum() / d
+    return float(max(b2, 0.0) / delta2) if b2 < delta2 else float(b2 > 0)
+
+
+def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> Floats:
+    """Return R = S / n of scaled features (d, d), with zeros for features without spread."""
+    s = _reciprocals(weight, scatter, scale)
+    r: Floats = s[:, None] * scatter * s / max(weight, np.finfo(float).tiny)
+    return r
+
+
+def _reciprocals(weight: float, scatter: Floats, scale: Floats | None) -> Floats:
+    """Return 1 / σ, zero where a feature has no spread."""
+    squares = np.diagonal(scatter)
+    if scale is None:
+        scale = unit_scale(squares / max(weight, np.finfo(float).tiny))
+    return (squares > 0) / scale
+
+
+def parse_dial(value: Any, name: str) -> float:
+    """Return a number in [0, 1], or the mark of one yet to be chosen; None is 0."""
+    if value is None:
+        return 0.0
+    if isinstance(value, str) and value == "auto":
+        return AUTO
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+        msg = f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
+        raise InvalidParameterError(msg)
+    return float(value)  # type: ignore[arg-type]
+
+
+def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
+    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16).
+
+    S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
+    """
+    if pooling == 0:
+        return groups
+    whole = groups.pooled
+    return GroupScatter(
+        (1 - pooling) * groups.scatters + pooling * whole.scatters,
+        (1 - pooling) * groups.weights + pooling * whole.weights,
+        (1 - pooling) * groups.n_means + pooling * whole.n_means,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shrinkage:
+    """Pull each Σ_g towards a simpler matrix by an intensity per group."""
+
+    intensities: Floats  # γ  (G,)
+    target: ShrinkageTarget
+    scale: Floats  # √ of the pooled variances  (d,)
+
+    def apply(self, sigma: Floats) -> Floats:
+        """Return (1 − γ) Σ + γ T, shape (G, d, d)."""
+        gamma = self.intensities[:, None, None]
+        if not gamma.any():
+            return sigma
+        variances = np.diagonal(sigma, axis1=1, axis2=2)
+        towards = self.target.variances(variances, self.scale)
+        shrunk: Floats = (1 - gamma) * sigma + gamma * towards[:, :, None] * np.eye(len(self.scale))
+        return shrunk
+
+    def apply_to_variances(self, variances: Floats) -> Floats:
+        """Return the same of diagonal matrices, given and returned by their diagonals (G, d)."""
+        gamma = self.intensities[:, None]
+        if not gamma.any():
+            return variances
+        towards = self.target.variances(variances, self.scale)
+        shrunk: Floats = (1 - gamma) * variances + gamma * towards
+        return shrunk
+
+
+class Intensity(Protocol):
+    """A rule for γ."""
+
+    @property
+    def needs_fourth(self) -> bool:
+        """Whether it needs fourth moments."""
+        ...
+
+    def intensities(
+        self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
+    ) -> Floats:
+        """Return γ of each group (G,), from sums, the target's units (G, d) and Σ w z_i² z_j²."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedIntensity:
+    """The same number for every group."""
+
+    gamma: float
+    needs_fourth = False
+
+    def intensities(
+        self,
+        groups: GroupScatter,
+        scales: Floats,  # noqa: ARG002
+        fourths: Callable[[], Floats],  # noqa: ARG002
+    ) -> Floats:
+        """Return γ of each group, shape (G,)."""
+        return np.full(len(groups.weights), self.gamma)
+
+
+@dataclass(frozen=True, slots=True)
+class OracleApproximating:
+    """γ of least expected error for Gaussian rows (Chen et al. 2010)."""
+
+    needs_fourth = False
+
+    def intensities(
+        self,
+        groups: GroupScatter,
+        scales: Floats,
+        fourths: Callable[[], Floats],  # noqa: ARG002
+    ) -> Floats:
+        """Return γ of each group, shape (G,)."""
+        sums = zip(groups.weights.tolist(), groups.scatters, scales, strict=True)
+        return np.array([oas_from_scatter(w, s, scale) for w, s, scale in sums])
+
+
+@dataclass(frozen=True, slots=True)
+class LedoitWolf:
+    """γ of least expected error, whatever the distribution (Ledoit & Wolf 2004)."""
+
+    needs_fourth = True
+
+    def intensities(
+        self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
+    ) -> Floats:
+        """Return γ of each group, shape (G,)."""
+        sums = zip(groups.weights.tolist(), groups.scatters, fourths(), scales, strict=True)
+        return np.array([ledoit_wolf_intensity(*each) for each in sums])
+
+
+CLOSED_FORMS: Mapping[str, Intensity] = {
+    "oas": OracleApproximating(),
+    "ledoit-wolf": LedoitWolf(),
+}
+
+
+def parse_shrinkage(shrinkage: Any) -> Intensity:
+    """Return the rule that ``shrinkage`` names."""
+    if isinstance(shrinkage, str) and shrinkage in CLOSED_FORMS:
+        return CLOSED_FORMS[shrinkage]
+    if isinstance(shrinkage, str) and shrinkage != "auto":
+        words = ", ".join(map(repr, ["auto", *CLOSED_FORMS]))
+        msg = f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
+        raise InvalidParameterError(msg)
+    dial = parse_dial(shrinkage, "shrinkage")
+    return dial if isinstance(dial, Auto) else FixedIntensity(dial)

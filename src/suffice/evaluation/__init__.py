@@ -1,1 +1,0 @@
-"""How good a classifier is: splits, exact cross-validation, leave-one-out, diagnostics."""

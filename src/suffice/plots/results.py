@@ -1,0 +1,309 @@
+"""Losses by the number of rows learnt from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
+
+from suffice.plots.style import COLOURS, MARKERS, style_of
+from suffice.text.names import shortened
+from suffice.validation.cross_validation import CRITERIA
+from suffice.validation.significance import LEVEL
+
+if TYPE_CHECKING:
+    from suffice.comparison import Comparison
+    from suffice.comparison.learning_curve import Curve, LearningCurve
+    from suffice.plots.style import Style, Theme
+    from suffice.typing import Floats
+    from suffice.validation.cross_validation import CrossValidation
+
+WIDTH, LINE = 7.6, 0.3  # inches: of the figure, and for each member
+LONGEST = 30  # letters of a name
+
+
+def comparison(result: Comparison, *, theme: Theme = "light", axes: Any = None) -> Any:
+    """Return two axes: the error of each member with its interval, and its log-loss.
+
+    Members are sorted by error. Those that cannot be told apart from the best are in colour.
+
+    Parameters
+    ----------
+    result : Comparison
+        What ``sf.compare`` returned.
+    theme
+        As in ``decision_regions``.
+    axes : pair of Axes, optional
+        Where to draw; by default a new figure.
+    """
+    style = style_of(theme)
+    members = [row for row in result.rows() if not row["failure"]]
+    with style.context():
+        left, right = _axes(len(members)) if axes is None else axes
+        _draw_errors(left, members, style)
+        _draw_log_losses(right, members, style)
+        _name_members(left, right, [row["model"] for row in members])
+        for ax in (left, right):
+            style.dress(ax)
+            ax.grid(axis="x", color=style.grid)
+            ax.tick_params(axis="y", length=0)
+            ax.spines["left"].set_visible(False)
+        _comparison_legend(left, style, members)
+    return np.array([left, right])
+
+
+def _axes(n_members: int) -> Any:
+    size = (WIDTH, 1.25 + LINE * n_members)
+    figure = plt.figure(figsize=size, layout="constrained")
+    return figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
+
+
+def _draw_errors(ax: Any, members: list[dict[str, Any]], style: Style) -> None:
+    for at, row in enumerate(members):
+        colour = _colour(row, style)
+        ax.plot([row["error_low"], row["error_high"]], [at, at], color=colour, linewidth=1.4)
+        _dot(ax, row["error"], at, colour, style)
+    ax.set_xlim(left=0)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g} %"))
+    ax.set_xlabel("error, with 95 % interval")
+
+
+def _draw_log_losses(ax: Any, members: list[dict[str, Any]], style: Style) -> None:
+    ax.set_xscale("log")
+    for at, row in enumerate(members):
+        loss, se, colour = row["log_loss"], row["log_loss_se"], _colour(row, style)
+        if np.isnan(loss):
+            place = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8}
+            ax.text(0.02, at, "no posteriors", color=style.soft, **place)
+            continue
+        if np.isfinite(se):
+            # a bar cannot reach below zero on this scale: it stops at a tenth of the loss
+            ax.plot([max(loss - se, loss / 10), loss + se], [at, at], color=colour, linewidth=1.4)
+        _dot(ax, loss, at, colour, style)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel("log-loss ± standard error")
+
+
+def _dot(ax: Any, x: float, y: float, colour: str, style: Style) -> None:
+    ax.plot(x, y, "o", color=colour, markersize=6.5, markeredgecolor=style.ground, zorder=3)
+
+
+def _colour(row: dict[str, Any], style: Style) -> str:
+    return style.soft if row["p_adjusted"] <= LEVEL else style.accent
+
+
+def _name_members(left: Any, right: Any, names: list[str]) -> None:
+    left.set_ylim(len(names) - 0.4, -0.6)
+    left.set_yticks(range(len(names)), labels=shortened(names, LONGEST), parse_math=False)
+    if right not in left.get_shared_y_axes().get_siblings(left):
+        right.set_ylim(len(names) - 0.4, -0.6)
+        right.set_yticks([])
+    right.tick_params(labelleft=False)
+
+
+def _comparison_legend(ax: Any, style: Style, members: list[dict[str, Any]]) -> None:
+    if not any(row["p_adjusted"] <= LEVEL for row in members):
+        return
+    said = {style.accent: "not told apart from the best", style.soft: f"worse, p ≤ {LEVEL:g}"}
+    handles = [Line2D([], [], marker="o", color=colour, markersize=6) for colour in said]
+    words = {"labels": list(said.values()), "labelcolor": style.ink, "ncols": 2}
+    if ax.figure.get_layout_engine() is None:
+        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), **words)
+    else:
+        ax.figure.legend(handles=handles, loc="outside upper center", **words)
+
+
+NAMES = {"error": "error rate", "log_loss": "log-loss", "brier": "Brier score"}
+SYMBOLS = {"pooling": "pooling λ", "shrinkage": "shrinkage γ"}
+INK, BEST, ONE_SE = "#2b5c8a", "#c8553d", "#3f7f5f"
+MOST_BARS = 30
+
+
+def plot(result: CrossValidation, ax: Any = None) -> Any:
+    """Draw the criterion over the grid, mark the choices, and return the axes."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(layout="constrained")[1]
+    varied = _varied(result)
+    numeric = [name for name in varied if _is_numeric(result, name)]
+    if len(varied) == len(numeric) == 1:
+        _path(result, varied[0], ax)
+    elif len(varied) == len(numeric) == 2:
+        _map(result, varied[0], varied[1], ax)
+    else:
+        _ranking(result, varied, ax)
+    return ax
+
+
+def _varied(result: CrossValidation) -> list[str]:
+    names = list(dict.fromkeys(name for params in result.params for name in params))
+    return [name for name in names if len({repr(p.get(name)) for p in result.params}) > 1]
+
+
+def _is_numeric(result: CrossValidation, name: str) -> bool:
+    return all(
+        isinstance(p.get(name), (int, float, np.number)) and not isinstance(p[name], bool)
+        for p in result.params
+    )
+
+
+def _losses(result: CrossValidation) -> tuple[Floats, Floats]:
+    column = CRITERIA.index(result.criterion)
+    return result.means[:, column], result.standard_errors[:, column]
+
+
+def _path(result: CrossValidation, name: str, ax: Any) -> None:
+    values = np.array([float(p[name]) for p in result.params])
+    order = np.argsort(values, kind="stable")
+    means, errors = _losses(result)
+    x, mean, error = values[order], means[order], errors[order]
+    ax.fill_between(x, mean - error, mean + error, color=INK, alpha=0.18, linewidth=0)
+    ax.plot(x, mean, "o-", color=INK, markersize=3.5, label="mean ± one standard error")
+    ax.axvline(float(result.best_params[name]), color=BEST, label="best")
+    ax.axvline(
+        float(result.one_se_params[name]), color=ONE_SE, linestyle="--", label="one standard error"
+    )
+    positive = x[x > 0]
+    if len(positive) > 2 and x.min() >= 0 and positive.max() > 1e3 * positive.min():
+        ax.set_xscale("symlog", linthresh=positive.min())
+    ax.set_xlabel(SYMBOLS.get(name, name))
+    ax.set_ylabel(f"held-out {NAMES[result.criterion]}")
+    ax.legend(frameon=False)
+
+
+def _map(result: CrossValidation, across: str, up: str, ax: Any) -> None:
+    xs = sorted({float(p[across]) for p in result.params})
+    ys = sorted({float(p[up]) for p in result.params})
+    table = np.full((len(ys), len(xs)), np.nan)
+    means, _ = _losses(result)
+    for params, mean in zip(result.params, means, strict=True):
+        table[ys.index(float(params[up])), xs.index(float(params[across]))] = mean
+    image = ax.imshow(table, origin="lower", aspect="auto", cmap="cividis_r")
+    ax.figure.colorbar(image, ax=ax, label=f"held-out {NAMES[result.criterion]}")
+    for params, marker, colour, label in (
+        (result.best_params, "o", BEST, "best"),
+        (result.one_se_params, "s", ONE_SE, "one standard error"),
+    ):
+        at = (xs.index(float(params[across])), ys.index(float(params[up])))
+        size = 12 if marker == "s" else 8
+        ax.plot(*at, marker, color=colour, markersize=size, fillstyle="none", mew=2, label=label)
+    ax.set_xticks(range(len(xs)), [f"{x:g}" for x in xs])
+    ax.set_yticks(range(len(ys)), [f"{y:g}" for y in ys])
+    ax.set_xlabel(SYMBOLS.get(across, across))
+    ax.set_ylabel(SYMBOLS.get(up, up))
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+
+
+def _ranking(result: CrossValidation, varied: list[str], ax: Any) -> None:
+    means, errors = _losses(result)
+    order = np.argsort(means, kind="stable")[:MOST_BARS]
+    colours = [BEST if i == result.best_index else INK for i in order]
+    places = np.arange(len(order))
+    ax.errorbar(means[order], places, xerr=errors[order], fmt="none", ecolor=INK, alpha=0.5)
+    ax.scatter(means[order], places, c=colours, zorder=3)
+    texts = [", ".join(f"{n}={result.params[i].get(n)!r}" for n in varied) for i in order]
+    ax.set_yticks(places, texts if varied else ["the estimator"])
+    ax.invert_yaxis()
+    ax.set_xlabel(f"held-out {NAMES[result.criterion]}, ± one standard error")
+
+
+SIZE = (8.2, 3.7)  # inches
+MOST_TIMES = 200  # the least log-loss is shown: with very few rows posteriors can be far too bold
+_PANELS = {"error": "error on test rows", "log_loss": "log-loss on test rows"}
+
+
+def learning_curves(result: LearningCurve, *, theme: Theme = "light", axes: Any = None) -> Any:
+    """Return two axes: error and log-loss by the number of rows, bands of one standard error.
+
+    Generative members have full lines, discriminative ones are dashed.
+
+    Parameters
+    ----------
+    result : LearningCurve
+        What ``sf.learning_curve`` returned.
+    theme
+        As in ``decision_regions``.
+    axes : pair of Axes, optional
+        Where to draw; by default a new figure.
+    """
+    style = style_of(theme)
+    with style.context():
+        if axes is None:
+            axes = plt.figure(figsize=SIZE, layout="constrained").subplots(1, 2)
+        for ax, metric in zip(axes, _PANELS, strict=True):
+            for at, curve in enumerate(result.curves):
+                _draw(ax, result, curve, metric, at, style)
+            _scale(ax, result, metric)
+            style.dress(ax)
+            ax.grid(axis="y", color=style.grid)
+        _curve_legend(axes[0], result, style)
+    return np.asarray(axes)
+
+
+def _draw(ax: Any, result: LearningCurve, curve: Curve, metric: str, at: int, style: Style) -> None:
+    mean, se = curve.mean(metric), curve.standard_error(metric)
+    look = _look(curve, at)
+    ax.plot(result.sizes, mean, markersize=5, markeredgecolor=style.ground, **look)
+    ax.fill_between(
+        result.sizes, mean - se, mean + se, color=look["color"], alpha=0.16, linewidth=0
+    )
+
+
+def _look(curve: Curve, at: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[at % len(COLOURS)],
+        "marker": MARKERS[at % len(MARKERS)],
+        "linestyle": "-" if curve.generative else "--",
+    }
+
+
+def _scale(ax: Any, result: LearningCurve, metric: str) -> None:
+    ax.set_xscale("log")
+    shown = result.sizes[_spaced(np.log(result.sizes))]
+    ax.set_xticks(shown, labels=[f"{size:,}" for size in shown])
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xticks([], minor=True)
+    ax.set(xlabel="rows learnt from", ylabel=_PANELS[metric])
+    low, high = _reach(result, metric)
+    if metric == "error":
+        ax.set_ylim(0, 1.08 * high)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g} %"))
+    else:
+        ax.set_yscale("log")
+        ax.set_ylim(low / 1.3, min(high, MOST_TIMES * low) * 1.3)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _spaced(places: Any) -> list[int]:
+    """Return the places that are far enough apart for their numbers to be written."""
+    reach = (places[-1] - places[0]) / 7
+    kept = [len(places) - 1]
+    for at in range(len(places) - 2, -1, -1):
+        if places[kept[-1]] - places[at] >= reach:
+            kept.append(at)
+    return kept[::-1]
+
+
+def _reach(result: LearningCurve, metric: str) -> tuple[float, float]:
+    """Return the least and the greatest loss."""
+    means = np.stack([curve.mean(metric) for curve in result.curves])
+    known = means[np.isfinite(means) & (means > 0)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.1, 1.0)
+
+
+def _curve_legend(ax: Any, result: LearningCurve, style: Style) -> None:
+    handles = [Line2D([], [], markersize=5, **_look(c, at)) for at, c in enumerate(result.curves)]
+    names = [curve.name for curve in result.curves]
+    words = {"labels": names, "labelcolor": style.ink, "handlelength": 3.0}
+    if ax.figure.get_layout_engine() is None:
+        ax.legend(handles=handles, loc="best", **words)
+    else:
+        ax.figure.legend(handles=handles, loc="outside right upper", **words)

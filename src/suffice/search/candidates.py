@@ -1,0 +1,216 @@
+"""Exact cross-validation over views, pooling, shrinkage and temperature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.model.readout import LogPosterior
+from suffice.threads import mapping
+from suffice.validation.folds import folds_of
+from suffice.validation.held_out import held_out_losses, held_out_scores
+from suffice.validation.losses import ABSENT_LOSS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from suffice.estimation.recipe import Recipe
+    from suffice.search.views import View
+    from suffice.typing import Codes, Floats, Labels
+    from suffice.validation.folds import Fold
+
+_STEPS = 100
+_NEGLIGIBLE = 0.02  # a share below this costs time and changes nothing
+
+
+def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
+    """Return shares (M,) that make Σ_n w_n log Σ_m s_m p_m(true class of n) large.
+
+    ``true_log`` holds log p_m of the true class (M, n). A hundred EM steps from equal shares: the
+    likelihood is concave, and stopping early keeps the average from trusting one member only.
+    """
+    p = np.exp(true_log - true_log.max(0))
+    shares = np.full(len(p), 1 / len(p))
+    for _ in range(_STEPS):
+        # s_m ← s_m · E[p_m / Σ_j s_j p_j]
+        ratio = p / (shares @ p)
+        shares = shares * np.average(ratio, axis=1, weights=weight)
+    shares = np.where(shares < _NEGLIGIBLE, 0.0, shares)
+    return np.asarray(shares / shares.sum())
+
+
+TEMPERATURES = np.array([0.15, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.2, 1.5])
+
+_SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A candidate as judged: how rows are seen, how sums become a model, how bold it is."""
+
+    view: View
+    recipe: Recipe
+    temperature: float
+    error: float
+    log_loss: float
+    log_loss_se: float
+    weight: float = 0.0  # share in the average
+
+    @property
+    def pooling(self) -> float:
+        """λ: 0 gives every class its own covariance, 1 the pooled one."""
+        tied = self.recipe.tied is True
+        return 1.0 if tied else float(self.recipe.dials.pooling)
+
+    @property
+    def shrinkage(self) -> float:
+        """γ: 0 keeps the correlations, 1 drops them."""
+        dial: Any = self.recipe.dials.shrinkage
+        return float(dial.gamma)
+
+    def describe(self) -> str:
+        """Return the settings in words."""
+        return (
+            f"pooling {self.pooling:g}, shrinkage {self.shrinkage:g}, "
+            f"temperature {self.temperature:.3g}, {self.view.name}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Labelled rows divided into folds."""
+
+    x: Any  # (n, d)
+    y: Labels  # (n,)
+    weight: Floats | None
+    splits: Sequence[tuple[Codes, Codes]]
+
+    @property
+    def is_judgeable(self) -> bool:
+        """Whether some fold leaves rows of two classes to learn from."""
+        return any(len(np.unique(self.y[train])) > 1 for train, _ in self.splits)
+
+    def folds(self, view: View) -> list[Fold]:
+        """Return the folds of the rows as seen."""
+        seen = view.apply(self.x)
+        folds = folds_of(seen, self.y, self.weight, self.splits, storage="per-class", fourth=False)
+        # a fold that holds out all rows of the only other class teaches nothing
+        return [fold for fold in folds if np.count_nonzero(fold.train.weights) > 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Candidates, best first, and how likely each finds the true class of rows held out."""
+
+    choices: tuple[Choice, ...]
+    true_log: Floats  # log p(true class)  (M, n)
+    weight: Floats  # of the rows  (n,)
+
+    def shared(self) -> list[Choice]:
+        """Return the candidates with their shares in the best average."""
+        shares = mixing_weights(self.true_log, self.weight)
+        return [replace(choice, weight=w) for choice, w in zip(self.choices, shares, strict=True)]
+
+    def averaged(self, chosen: Sequence[int]) -> Floats:
+        """Return log p(true class) under the best average of some of the candidates, (n,)."""
+        true_log = self.true_log[list(chosen)]
+        top = true_log.max(0)
+        shares = mixing_weights(true_log, self.weight)
+        log_p: Floats = top + np.log(shares @ np.exp(true_log - top))
+        return log_p
+
+
+def search(
+    task: Task,
+    views: Sequence[tuple[View, Sequence[Recipe]]],
+    n_kept: int,
+    temperatures: Floats = TEMPERATURES,
+) -> list[Choice]:
+    """Return the best ``n_kept`` candidates of each view, best first, and their shares.
+
+    With ``n_kept`` 1, the best of all. Where no fold has rows of two classes to learn from,
+    nothing can be judged, and the last recipe, the most regular one, is taken.
+    """
+    if not task.is_judgeable:
+        view, recipes = views[0]
+        return [Choice(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
+    if n_kept > 1:
+        return judged(task, views, n_kept, temperatures).shared()
+    best = min(_ranked(task, views, 1, temperatures), key=lambda pair: pair[0].log_loss)
+    return [replace(best[0], weight=1.0)]
+
+
+def judged(
+    task: Task,
+    views: Sequence[tuple[View, Sequence[Recipe]]],
+    n_kept: int,
+    temperatures: Floats = TEMPERATURES,
+) -> Judged:
+    """Return the best ``n_kept`` candidates of each view, judged row by row."""
+    ranked = sorted(_ranked(task, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
+    judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
+    choices, folds = zip(*ranked, strict=True)
+    with mapping(task.x.size) as each:
+        true_log = np.stack(list(each(judge_rows, choices, folds)))
+    weight = np.ones(len(task.y)) if task.weight is None else task.weight
+    return Judged(choices, true_log, weight)
+
+
+def _ranked(
+    task: Task,
+    views: Sequence[tuple[View, Sequence[Recipe]]],
+    n_kept: int,
+    temperatures: Floats,
+) -> list[tuple[Choice, list[Fold]]]:
+    """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
+    ranked: list[tuple[Choice, list[Fold]]] = []
+    with mapping(task.x.size) as each:
+        for view, recipes in views:
+            folds = task.folds(view)
+            judge = partial(held_out_losses, recipes, temperatures=temperatures)
+            losses = np.stack(list(each(judge, folds)))
+            found = _choices(view, recipes, losses, temperatures, len(task.y))
+            found.sort(key=lambda choice: choice.log_loss)
+            ranked += [(choice, folds) for choice in found[:n_kept]]
+    return ranked
+
+
+def _choices(
+    view: View, recipes: Sequence[Recipe], losses: Floats, temperatures: Floats, n: int
+) -> list[Choice]:
+    """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
+    means = losses.mean(0)
+    # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily bold
+    doubt = np.square(np.log(temperatures) / _SPREAD) / (2 * n)
+    result = []
+    for i, recipe in enumerate(recipes):
+        judged = means[i, :, 1] + doubt
+        t = int(np.argmin(judged))
+        se = losses[:, i, t, 1].std() / np.sqrt(max(len(losses) - 1, 1))
+        temperature = _refined(judged, t, temperatures)
+        error, log_loss = means[i, t, 0], means[i, t, 1]
+        result.append(Choice(view, recipe, temperature, error, log_loss, float(se)))
+    return result
+
+
+def _refined(losses: Floats, at: int, temperatures: Floats) -> float:
+    """Return the temperature at the bottom of the parabola through the least loss."""
+    if not 0 < at < len(temperatures) - 1:
+        return float(temperatures[at])
+    t = np.log(temperatures[at - 1 : at + 2])
+    a, b, _ = np.polyfit(t, losses[at - 1 : at + 2], 2)
+    inside = a > 0 and t[0] < -b / (2 * a) < t[2]
+    return float(np.exp(-b / (2 * a))) if inside else float(temperatures[at])
+
+
+def _true_log_posteriors(choice: Choice, folds: list[Fold], n_rows: int) -> Floats:
+    """Return log p(true class) of every row, held out, (n,)."""
+    found = np.full(n_rows, -ABSENT_LOSS)
+    for fold in folds:
+        log_p = LogPosterior(choice.temperature).read(held_out_scores(choice.recipe, fold))
+        found[fold.rows] = log_p[np.arange(len(fold.truth)), fold.truth]
+    bounded: Floats = np.maximum(found, -ABSENT_LOSS)
+    return bounded

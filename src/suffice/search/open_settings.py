@@ -1,0 +1,73 @@
+"""The dials that a recipe leaves open, chosen by exact cross-validated log-loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.estimation.auto import Auto
+from suffice.power import PowerTransform
+from suffice.search.candidates import TEMPERATURES, search
+from suffice.search.plan import MOST_ROWS, POOLINGS, SHRINKAGES, judging_task, sampled
+from suffice.search.views import Plain, Straightened
+
+if TYPE_CHECKING:
+    from suffice.estimation.recipe import Recipe
+    from suffice.search.views import View
+    from suffice.typing import Floats, Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was chosen for the settings that said "auto"."""
+
+    pooling: float
+    shrinkage: Any
+    temperature: float
+    transform: PowerTransform | None
+
+
+def settled(
+    recipe: Recipe,
+    x: Any,
+    y: Labels,
+    weight: Floats | None,
+    *,
+    transform: Any,
+    temperature: Any,
+    seed: int = 0,
+) -> Settled:
+    """Return numbers for every dial, transform and temperature, judged on at most 10,000 rows."""
+    codes = np.unique(y, return_inverse=True)[1]
+    task = judging_task(x, y, weight, sampled(codes, MOST_ROWS, seed), seed)
+    views = [(view, _recipes(recipe)) for view in _views(transform, task.x, task.weight, seed)]
+    fixed = TEMPERATURES if temperature == "auto" else np.array([float(temperature)])
+    best = search(task, views, 1, fixed)[0]
+    power = best.view.transform if isinstance(best.view, Straightened) else None
+    dials: Any = best.recipe.dials
+    shrinkage = getattr(dials.shrinkage, "gamma", None)
+    return Settled(dials.pooling, shrinkage, best.temperature, power)
+
+
+def _recipes(recipe: Recipe) -> list[Recipe]:
+    """Return the recipe at every point of the dials it leaves open."""
+    poolings = POOLINGS if isinstance(recipe.dials.pooling, Auto) else (None,)
+    shrinkages = SHRINKAGES if isinstance(recipe.dials.shrinkage, Auto) else (None,)
+    return [_with(recipe, p, g) for p in poolings for g in shrinkages]
+
+
+def _with(recipe: Recipe, pooling: float | None, shrinkage: float | None) -> Recipe:
+    if pooling is not None:
+        recipe = recipe.with_dials(pooling=pooling)
+    return recipe if shrinkage is None else recipe.with_dials(shrinkage=shrinkage)
+
+
+def _views(transform: Any, x: Any, weight: Floats | None, seed: int) -> list[View]:
+    if isinstance(transform, PowerTransform):
+        return [Straightened(transform)]
+    straight: list[View] = []
+    if transform is not None:
+        straight = [Straightened(PowerTransform.of(x, weight, seed=seed))]
+    return [Plain(), *straight] if transform in (None, "auto") else straight

@@ -1,0 +1,319 @@
+"""Which column is the target, which are features, which is the weight, which are ids."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from suffice.errors import FeatureMismatchError, InvalidInputError
+from suffice.sources.left_out import say_columns, tell
+from suffice.sources.source import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from suffice.sources.source import Source
+
+NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
+
+
+def kind_of(dtype: Any) -> str:
+    """Return what a column of this type holds; true and false are the numbers 1 and 0."""
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return NUMBER
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return TEXT
+    return EMPTY if dtype == pl.Null else OTHER
+
+
+def kinds_of(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return what every column holds."""
+    return {name: kind_of(dtype) for name, dtype in schema.items()}
+
+
+def typed(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
+    """Return text as the whole numbers, numbers or truth values it spells, if it all does."""
+    text = column.str.strip_chars()
+    if decimal_comma:
+        text = text.str.replace(",", ".", literal=True)
+    if text.null_count() == len(text):
+        return text.cast(pl.Null)
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = text.cast(dtype, strict=False)
+        if numbers.null_count() == text.null_count():
+            return numbers
+    words = text.str.to_lowercase()
+    if words.drop_nulls().is_in(["true", "false"]).all():
+        return words == "true"
+    return column
+
+
+def not_a_number(column: pl.Series) -> str | None:
+    """Return the first value that is no number, if at least half of a text column are numbers."""
+    text = column.drop_nulls().cast(pl.String).str.strip_chars()
+    odd = text.cast(pl.Float64, strict=False).is_null()
+    if not odd.any() or odd.mean() > 0.5:  # type: ignore[operator]
+        return None
+    return str(text.filter(odd)[0])
+
+
+# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
+_NAME = re.compile(
+    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
+_FEW = 20  # rows; fewer distinct texts may be chance
+
+
+def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
+    """Return the columns that are ids: no value twice, and the name or the text of one."""
+    names = [name for name in sample.columns if name not in skip]
+    return [name for name in names if _is_id(name, values_of(sample, name))]
+
+
+def _is_id(name: str, column: pl.Series) -> bool:
+    text = kind_of(column.dtype) == TEXT
+    if not (text or column.dtype.is_integer()) or column.n_unique() < len(column):
+        return False
+    if _NAME.fullmatch(name) or _CAMEL.fullmatch(name):
+        return True
+    return text and len(column) >= _FEW
+
+
+_NAMES = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
+_FEW_CLASSES = 20
+_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
+
+
+def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
+    """Return the column that is obviously the target, and why; raise if none is."""
+    columns = [name for name in sample.columns if name not in id_columns(sample, set())]
+    named = [name for name in columns if name.lower() in _NAMES]
+    if len(named) == 1:
+        return named[0], "by its name"
+    text = [name for name in columns if kind_of(sample.schema[name]) == TEXT]
+    if len(text) == 1:
+        return text[0], "the only text column"
+    if columns and not named and _is_categorical(values_of(sample, columns[-1])):
+        return columns[-1], "the last column, which holds few distinct values"
+    msg = f"{label}: which column holds the labels? name the target, one of {_listed(columns)}"
+    raise InvalidInputError(msg)
+
+
+def check_target(column: pl.Series, label: str) -> None:
+    """Raise unless the first values of a target may be class labels."""
+    kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
+    name = f"{label}: the target {column.name!r}"
+    if kind == EMPTY or values.is_empty():
+        msg = f"{name} is empty: name another column"
+        raise InvalidInputError(msg)
+    if kind == OTHER:
+        msg = f"{name} holds {column.dtype}: labels must be text, whole numbers or true and false"
+        raise InvalidInputError(msg)
+    distinct = values.n_unique()
+    if kind == NUMBER and _looks_continuous(values, distinct):
+        msg = (
+            f"{name} holds {distinct:,} distinct numbers, which looks like regression: "
+            f"cut it into a few classes first, for example with polars: {_cut(column.name)}"
+        )
+        raise InvalidInputError(msg)
+    if kind == TEXT and distinct == len(values) > _FEW_CLASSES:
+        msg = f"{name} has another value in every row, like an id: name the column of the classes"
+        raise InvalidInputError(msg)
+
+
+def _looks_continuous(values: pl.Series, distinct: int) -> bool:
+    if values.dtype.is_float() and (values != values.round()).any():
+        return True
+    return distinct > _MANY and distinct > len(values) / 10
+
+
+def _is_categorical(column: pl.Series) -> bool:
+    values = column.drop_nulls()
+    if kind_of(column.dtype) == TEXT or column.dtype == pl.Boolean:
+        return values.n_unique() < len(values)
+    few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
+    return bool(column.dtype.is_integer() and few)
+
+
+def _cut(name: str) -> str:
+    return f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high']))"
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a person says about columns; whatever is None is found out."""
+
+    target: str | None = None
+    features: Sequence[str] | None = None
+    weight: str | None = None
+    ignore: Sequence[str] = ()
+    ids: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The columns to read, by what they are for."""
+
+    features: tuple[str, ...]
+    target: str | None = None
+    weight: str | None = None
+    kept: tuple[str, ...] = ()  # copied to the output, not used
+
+    def columns(self, sample: pl.DataFrame) -> dict[str, Any]:
+        """Return the type to read each column as; None: as it is written."""
+        columns: dict[str, Any] = dict.fromkeys(self.kept)
+        if self.target is not None:
+            dtype = sample.schema[self.target]
+            columns[self.target] = dtype if kind_of(dtype) == NUMBER else pl.String
+        if self.weight is not None:
+            columns[self.weight] = pl.Float64
+        return {**columns, **dict.fromkeys(self.features, pl.Float64)}
+
+
+def roles_for_learning(source: Source, wishes: Wishes) -> Roles:
+    """Return the columns to learn from; say what was guessed and what is left out."""
+    sample = source.sample
+    named = [wishes.weight, *wishes.ignore, *(wishes.ids or ())]
+    check_names(source, [name for name in named if name is not None])
+    if sample.is_empty():
+        msg = f"{source.label} has columns but no rows: nothing to learn from"
+        raise InvalidInputError(msg)
+    target = _target(source, wishes)
+    check_target(sample.get_column(target), source.label)
+    taken = {target, wishes.weight, *wishes.ignore}
+    ids = wishes.ids
+    if ids is None:
+        ids = id_columns(sample, skip=taken | set(wishes.features or ()))
+    if wishes.features is None:
+        rest = [name for name in sample.columns if name not in taken | set(ids)]
+        features = _numeric(sample, rest, ids, source.label)
+    else:
+        features = list(wishes.features)
+        check_names(source, features)
+        for name in features:
+            check_numeric(sample, name, source.label)
+    kept = tuple(name for name in ids if name not in features)
+    return Roles(tuple(features), target, wishes.weight, kept)
+
+
+def roles_for_predicting(
+    source: Source, features: Sequence[str] | None, n_features: int, keep: Wishes
+) -> Roles:
+    """Return the columns a model needs and those to copy beside its answers."""
+    sample = source.sample
+    if features is None:
+        features = _by_position(sample, n_features, keep, source.label)
+    lacking = [name for name in features if name not in sample.columns]
+    if lacking:
+        raise FeatureMismatchError(_lacks(source, lacking))
+    for name in features:
+        check_numeric(sample, name, source.label)
+    kept = keep.ids
+    if kept is None:
+        kept = id_columns(sample, skip={*features, *keep.ignore})
+    check_names(source, kept)
+    return Roles(tuple(features), kept=tuple(kept))
+
+
+def check_names(source: Source, names: Iterable[str]) -> None:
+    """Raise the error that suggests the nearest column for the first unknown name."""
+    columns = source.sample.columns
+    for name in names:
+        if name not in columns:
+            msg = f"{source.label} has no column {name!r}: {suggestion(name, columns)}"
+            raise InvalidInputError(msg)
+
+
+def suggestion(name: str, columns: Sequence[str]) -> str:
+    """Return the nearest name as a question, or the names there are."""
+    by_lower = {column.lower(): column for column in reversed(columns)}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    if near:
+        return f"did you mean {by_lower[near[0]]!r}?"
+    shown = ", ".join(map(repr, columns[:10]))
+    return f"it has {shown}{', …' if len(columns) > 10 else ''}"
+
+
+def check_numeric(sample: pl.DataFrame, name: str, label: str) -> None:
+    """Raise unless a column that must hold numbers does."""
+    kind = kind_of(sample.schema[name])
+    if kind in (NUMBER, EMPTY):
+        return
+    odd = not_a_number(values_of(sample, name)) if kind == "text" else None
+    first = values_of(sample, name).drop_nulls()[0] if odd is None else odd
+    msg = (
+        f"{label}: column {name!r} must hold numbers, but holds {first!r}: correct it, declare "
+        "that value as missing, or encode the column as numbers"
+    )
+    raise InvalidInputError(msg)
+
+
+def _target(source: Source, wishes: Wishes) -> str:
+    if wishes.target is not None:
+        check_names(source, [wishes.target])
+        return wishes.target
+    if source.target is not None:
+        return source.target
+    columns = source.sample.drop(c for c in {*wishes.ignore, wishes.weight} if c is not None)
+    name, why = guess_target(columns, source.label)
+    tell(f"taking {name!r} as the target, {why}")
+    return name
+
+
+def _numeric(
+    sample: pl.DataFrame, names: Sequence[str], ids: Sequence[str], label: str
+) -> list[str]:
+    """Return the numeric columns; say which others are left out, refuse mixed ones."""
+    kinds = {name: kind_of(sample.schema[name]) for name in names}
+    for name in names:
+        odd = not_a_number(values_of(sample, name)) if kinds[name] == "text" else None
+        if odd is not None:
+            msg = (
+                f"{label}: column {name!r} mixes numbers and text such as {odd!r}: correct it, "
+                f"declare {odd!r} as missing, or ignore the column"
+            )
+            raise InvalidInputError(msg)
+    numeric = [name for name in names if kinds[name] == NUMBER]
+    if not numeric:
+        msg = f"{label} has no column of numbers besides the target: nothing to learn from"
+        raise InvalidInputError(msg)
+    empty = [name for name in names if kinds[name] == EMPTY]
+    other = [name for name in names if kinds[name] not in (NUMBER, EMPTY)]
+    say_columns({"not numeric": other, "empty": empty, "ids": ids})
+    return numeric
+
+
+def _by_position(sample: pl.DataFrame, n_features: int, keep: Wishes, label: str) -> list[str]:
+    """Return the numeric columns for a model that knows no names, if their number is right."""
+    ids = set(id_columns(sample, skip=set()) if keep.ids is None else keep.ids)
+    names = [
+        name
+        for name, dtype in sample.schema.items()
+        if kind_of(dtype) == NUMBER and name not in ids | set(keep.ignore)
+    ]
+    if len(names) != n_features:
+        msg = (
+            f"the model knows no column names and takes {n_features} numeric columns, but {label} "
+            f"has {len(names)}: ignore the others, or fit the model on named columns"
+        )
+        raise FeatureMismatchError(msg)
+    tell(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")
+    return names
+
+
+def _lacks(source: Source, lacking: Sequence[str]) -> str:
+    what = ", ".join(map(repr, lacking[:5])) + (", …" if len(lacking) > 5 else "")
+    noun = "column" if len(lacking) == 1 else "columns"
+    cure = suggestion(lacking[0], source.sample.columns)
+    return f"{source.label} lacks the {noun} {what} that the model needs: {cure}"

@@ -1,0 +1,255 @@
+"""The sums of a table, computed by its database: queries sent, answers checked and assembled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from suffice.errors import DatabaseError, InvalidInputError
+from suffice.moments import Moments
+from suffice.moments.collect import plan, ratio, two_sum
+from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.sources.left_out import LeftOut
+from suffice.sources.sql.queries import LABEL, ODD, ROWS, SEEN, WEIGHT, Queries
+from suffice.sources.summed import Summed
+from suffice.table.labels import encode
+
+if TYPE_CHECKING:
+    from suffice.moments.collect import Storage
+    from suffice.sources.sql.engines import Engine
+    from suffice.sources.sql.queries import Queries
+    from suffice.typing import Codes, Floats, Labels
+
+_WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Sums of each class about the pilots, or about its own centre near them."""
+
+    labels: Labels  # (K,)
+    rows: Codes  # usable rows  (K,)
+    counts: Codes  # of these, rows of positive weight  (K,)
+    weights: Floats  # Σ w  (K,)
+    odd: int  # weights that are none
+    centres: Floats  # c, measured from the pilots  (K, d)
+    sums: Floats  # Σ w z  (K, d)
+    squares: Floats  # Σ w z²  (K, d)
+    scatter: Scatter  # Σ w z zᵀ
+
+    @classmethod
+    def of(
+        cls, head: pl.DataFrame, d: int, storage: Storage, pooled: pl.DataFrame | None = None
+    ) -> Answer:
+        """Return what the answers of a database say."""
+
+        def columns(prefix: str) -> Floats:
+            names = [f"{prefix}{j}" for j in range(d)]
+            return _numbers(head, names) if names[0] in head.columns else np.zeros((head.height, d))
+
+        squares = _numbers(head, [f"q{j}_{j}" for j in range(d)])
+        return cls(
+            head.get_column(LABEL).to_numpy(),
+            _numbers(head, [ROWS])[:, 0].astype(np.intp),
+            _numbers(head, [SEEN])[:, 0].astype(np.intp),
+            _numbers(head, [WEIGHT])[:, 0],
+            int(head.get_column(ODD).sum()),
+            columns("c"),
+            columns("s"),
+            squares,
+            _raw_scatter(head, squares, storage, pooled),
+        )
+
+    @property
+    def offsets(self) -> Floats:
+        """Mean of z, δ = Σ w z / w, (K, d)."""
+        return ratio(self.sums, self.weights[:, None])
+
+
+def keeps_digits(answer: Answer) -> bool:
+    """Return whether no spread S = Σ w z² − w δ² has lost more digits than it may."""
+    w, delta = answer.weights[:, None], answer.offsets
+    with np.errstate(over="ignore", invalid="ignore"):  # told later, by column
+        lost, left = w * delta**2, answer.squares - w * delta**2
+    if answer.scatter.storage == "pooled":
+        lost, left = lost.sum(0), left.sum(0)
+    return bool(np.all(lost <= _WORST * left) or not np.isfinite(left).all())
+
+
+def assembled(answer: Answer, queries: Queries, label: str) -> Moments:
+    """Return the moments of the rows, after the checks that every source makes."""
+    weight = queries.roles.weight
+    if answer.odd:
+        msg = (
+            f"{label}: {answer.odd:,} values of the weight column {weight!r} are negative or not "
+            "finite: correct them, or leave those rows out"
+        )
+        raise InvalidInputError(msg)
+    if not answer.counts.sum():
+        return Moments.empty()
+    _refuse_infinite(answer, queries, label)
+    classes, codes = encode(answer.labels)
+    delta = answer.offsets
+    # μ = (pilot + c) + δ, each sum in two parts
+    high, low = two_sum(queries.pilots, answer.centres)
+    means, means_low = two_sum(high, low + delta)
+    seen = (answer.weights > 0)[:, None]
+    order = np.argsort(codes)
+    return Moments(
+        classes,
+        queries.roles.features,
+        answer.counts[order],
+        answer.weights[order],
+        np.where(seen, means, 0.0)[order],
+        np.where(seen, means_low, 0.0)[order],
+        # S = Σ w z zᵀ − w δ δᵀ
+        answer.scatter.shifted(-answer.weights, delta).taken(order),
+        None,
+    )
+
+
+def _refuse_infinite(answer: Answer, queries: Queries, label: str) -> None:
+    bad = np.flatnonzero(~np.isfinite(answer.squares).all(0))
+    if len(bad):
+        name = queries.roles.features[int(bad[0])]
+        msg = f"{label}: the squares of column {name!r} overflow: rescale it"
+        raise InvalidInputError(msg)
+
+
+def _raw_scatter(
+    head: pl.DataFrame, squares: Floats, storage: Storage, pooled: pl.DataFrame | None
+) -> Scatter:
+    if storage == "diagonal":
+        return DiagonalScatter(squares)
+    if pooled is None:
+        return PerClassScatter(_matrices(head, squares))
+    return PooledScatter(_matrices(pooled, squares.sum(0)[None])[0])
+
+
+def _matrices(frame: pl.DataFrame, squares: Floats) -> Floats:
+    """Return symmetric matrices of the pairs q_i_j and these diagonals, (K, d, d)."""
+    d = squares.shape[1]
+    i, j = np.triu_indices(d, 1)
+    pairs = _numbers(frame, [f"q{a}_{b}" for a, b in zip(i, j, strict=True)])
+    matrices = np.zeros((len(squares), d, d))
+    matrices[:, i, j] = matrices[:, j, i] = pairs
+    matrices[:, np.arange(d), np.arange(d)] = squares
+    return matrices
+
+
+def _numbers(frame: pl.DataFrame, names: list[str]) -> Floats:
+    if not names:
+        return np.zeros((frame.height, 0))
+    columns = [frame.get_column(name).cast(float).fill_null(0.0).to_numpy() for name in names]
+    return np.stack(columns, axis=1)
+
+
+Ask = Callable[[Any], pl.DataFrame]  # an expression to its rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSums:
+    """A table to be summed inside its database."""
+
+    queries: Queries
+    engine: Engine
+    ask: Ask
+    label: str
+
+    def summed(self, storage: str) -> Summed:
+        """Return the sums of every usable row, and what was left out."""
+        moments, n_usable = self._moments(storage)
+        n_rows = int(self.ask(self.queries.table.aggregate(n=self.queries.table.count()))["n"][0])
+        if n_rows == n_usable:
+            return Summed(moments, LeftOut(n_rows))
+        return Summed(moments, LeftOut(n_rows, n_rows - n_usable, self._gaps()))
+
+    def _moments(self, storage: str) -> tuple[Moments, int]:
+        # pilots come from the first rows; where they turn out to be far from the mean of some
+        # class, as seen from its spread, the sums are computed once more about its own middle
+        kept, queries = self._kept(storage), self.queries
+        answer = self._answer(kept, recentred=False)
+        if not keeps_digits(answer):
+            queries = replace(queries, pilots=np.zeros_like(queries.pilots))
+            answer = replace(self, queries=queries)._answer(kept, recentred=True)
+        return assembled(answer, queries, self.label), int(answer.rows.sum())
+
+    def _answer(self, kept: Storage, *, recentred: bool) -> Answer:
+        d, firsts, products = len(self.queries.pilots), self._firsts(), self._products()
+        if recentred:
+            firsts |= {f"c{j}": _same(f"c{j}") for j in range(d)}
+        grouped = {**firsts, **products} if kept == "per-class" else firsts
+        head = self._asked(grouped, by_class=True, recentred=recentred)
+        if kept != "pooled":
+            return Answer.of(head, d, kept)
+        pooled = self._asked(products, by_class=False, recentred=recentred)
+        self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
+        return Answer.of(head, d, kept, pooled)
+
+    def _kept(self, storage: str) -> Storage:
+        """Return what to sum: "auto" depends on the number of classes, which is asked for."""
+        n_classes = int(self.ask(self.queries.n_classes)["n"][0]) if storage == "auto" else 1
+        return plan(storage, n_classes, len(self.queries.pilots), fourth=False)[0]
+
+    def _firsts(self) -> dict[str, Any]:
+        """Return Σ w z and Σ w z² of each feature."""
+        d, output = len(self.queries.pilots), self.queries.output
+        firsts = {f"s{j}": output(f"z{j}") for j in range(d)}
+        return firsts | {f"q{j}_{j}": output(f"z{j}", f"z{j}") for j in range(d)}
+
+    def _products(self) -> dict[str, Any]:
+        """Return Σ w z z' of each pair of features."""
+        pairs = combinations(range(len(self.queries.pilots)), 2)
+        return {f"q{i}_{j}": self.queries.output(f"z{i}", f"z{j}") for i, j in pairs}
+
+    def _asked(
+        self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool
+    ) -> pl.DataFrame:
+        """Return the answer, from as few queries as the engine allows; all must count the same."""
+        answers: list[pl.DataFrame] = []
+        for part in _parts(outputs, self.engine.max_outputs - 5):
+            query = self.queries.sums(part, by_class=by_class, recentred=recentred)
+            answer = self.ask(query)
+            answer = answer.sort(LABEL) if by_class else answer
+            if answers:
+                self._check_same(_counted(answers[0]), _counted(answer))
+                answer = answer.select(pl.selectors.by_name(*part))
+            answers.append(answer)
+        return pl.concat(answers, how="horizontal")
+
+    def _check_same(self, first: Any, other: Any) -> None:
+        """Raise if rows came or went between two queries, so that nothing is counted twice."""
+        if first != other:
+            msg = f"{self.label} changed while it was summed: repeat it in a quiet moment"
+            raise DatabaseError(msg)
+
+    def _gaps(self) -> dict[str, int]:
+        """Return how many values each column lacks, where it lacks any."""
+        names = dict(enumerate(self.queries.gaps.items()))
+        outputs = {f"g{at}": condition for at, (_, condition) in names.items()}
+        counts: dict[str, int] = {}
+        for part in _parts(outputs, self.engine.max_outputs):
+            totals = {name: condition.cast("int32").sum() for name, condition in part.items()}
+            counts |= self.ask(self.queries.table.aggregate(**totals)).row(0, named=True)
+        return {names[int(at[1:])][0]: int(n) for at, n in counts.items() if n}
+
+
+def _counted(answer: pl.DataFrame) -> list[Any]:
+    """Return how many rows there are of each class, or in all."""
+    names = [name for name in (LABEL, ROWS) if name in answer.columns]
+    return answer.select(names).rows()
+
+
+def _same(name: str) -> Any:
+    return lambda rows: rows[name].min()
+
+
+def _parts(outputs: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
+    names = list(outputs)
+    for start in range(0, max(len(names), 1), size):
+        yield {name: outputs[name] for name in names[start : start + size]}

@@ -1,0 +1,167 @@
+"""A label written by a person, found among the classes."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from suffice.typing import Codes, Labels
+
+_WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
+_FEW = 4096  # below this, sorting is quicker than a dictionary
+
+
+def encode(y: Labels) -> tuple[Labels, Codes]:
+    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+    y = as_labels(y)
+    if y.dtype.kind in "iub":
+        return _encode_integers(y)
+    if y.dtype.kind == "f":
+        return _encode_floats(y)
+    return _encode_text(y)
+
+
+def as_labels(y: Any) -> Labels:
+    """Return ``y`` as a one-dimensional array of integers, booleans, floats or text."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        msg = f"y must have one dimension, found shape {labels.shape}: pass y.ravel()"
+        raise InvalidInputError(msg)
+    if labels.dtype.kind == "O":
+        labels = _unboxed(labels)
+    if labels.dtype.kind not in "iubfU":
+        msg = f"Unknown label type: {labels.dtype}; use integers, floats, booleans or text"
+        raise InvalidInputError(msg)
+    return labels
+
+
+def union(a: Labels, b: Labels) -> Labels:
+    """Return the sorted labels of either side; text and numbers do not mix."""
+    if len(a) and len(b) and (a.dtype.kind == "U") != (b.dtype.kind == "U"):
+        msg = (
+            f"labels are text on one side and numbers on the other "
+            f"({a[0]!r} and {b[0]!r}): convert one of them"
+        )
+        raise InvalidInputError(msg)
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    return np.union1d(a, b)
+
+
+def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
+    if y.dtype.kind == "b":
+        classes, codes = _encode_integers(y.view(np.uint8))
+        return classes.astype(bool), codes
+    low, high = (int(y.min()), int(y.max())) if len(y) else (0, 0)
+    if high - low >= min(_WIDEST_TABLE, max(1024, 4 * len(y))):
+        return _encode_by_sorting(y)
+    offset = (y - y.dtype.type(low)).astype(np.intp, copy=False)
+    present = np.bincount(offset, minlength=1) > 0
+    table = np.cumsum(present) - 1
+    classes = (np.flatnonzero(present) + low).astype(y.dtype)
+    if len(classes) == high - low + 1:
+        return classes, offset
+    return classes[: len(y)], table.take(offset)
+
+
+def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
+    finite = np.isfinite(y)
+    if not finite.all():
+        row = int(np.flatnonzero(~finite)[0])
+        msg = f"Input y contains NaN or infinity (row {row}): drop those rows or label them"
+        raise InvalidInputError(msg)
+    if np.any(y != np.rint(y)):
+        row = int(np.flatnonzero(y != np.rint(y))[0])
+        msg = (
+            f"Unknown label type: continuous (row {row} of y is {y[row]:g}); "
+            "a classifier needs discrete labels: bin the target first"
+        )
+        raise InvalidInputError(msg)
+    if not len(y) or np.abs(y).max() >= 2**53:
+        return _encode_by_sorting(y)
+    classes, codes = _encode_integers(y.astype(np.int64))
+    return classes.astype(y.dtype), codes
+
+
+def _encode_text(y: Labels) -> tuple[Labels, Codes]:
+    if len(y) < _FEW:
+        return _encode_by_sorting(y)
+    first_seen: dict[str, int] = {}
+    values = y.tolist()
+    arrival = np.fromiter(
+        (first_seen.setdefault(v, len(first_seen)) for v in values), np.intp, len(values)
+    )
+    classes, rank = np.unique(np.array(list(first_seen)), return_inverse=True)
+    return classes, rank.astype(np.intp)[arrival]
+
+
+def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.intp, copy=False)
+
+
+def _unboxed(y: Labels) -> Labels:
+    """Return an object array as text or numbers, if its values are all of one kind."""
+    values = y.tolist()
+    missing = [row for row, v in enumerate(values) if v is None or v != v]
+    if missing:
+        msg = f"Input y contains NaN: row {missing[0]} has no label; drop it or label it"
+        raise InvalidInputError(msg)
+    kinds = {str if isinstance(v, str) else type(v) for v in values}
+    unboxed = np.array(values) if kinds else np.zeros(0, np.int64)
+    if unboxed.ndim != 1 or (len(kinds & {str}) != len(kinds) and str in kinds):
+        names = sorted(kind.__name__ for kind in kinds)
+        msg = f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
+        raise InvalidInputError(msg)
+    return unboxed
+
+
+SHOWN = 12  # labels named in a message
+
+
+def positions(classes: Labels) -> dict[Any, int]:
+    """Return the code of each label."""
+    return {label: code for code, label in enumerate(classes.tolist())}
+
+
+def position(label: Any, known: dict[Any, int], *, where: str) -> int:
+    """Return the code of one label, or say which labels there are."""
+    plain = label.item() if hasattr(label, "item") else label
+    try:
+        return known[plain]
+    except (KeyError, TypeError):
+        msg = f"{where} names the label {plain!r}, which is no class{_hint(plain, known)}"
+        raise UnknownLabelError(msg) from None
+
+
+def in_order(values: Mapping[Any, float], classes: Labels, *, where: str) -> list[float]:
+    """Return the values of a mapping in the order of the classes, every one of them named."""
+    known = positions(classes)
+    found = {position(label, known, where=where): value for label, value in values.items()}
+    missing = [label for label, code in known.items() if code not in found]
+    if missing:
+        msg = f"{where} has no entry for {listed(missing)}: name every class, with 0 if need be"
+        raise InvalidParameterError(msg)
+    return [found[code] for code in range(len(classes))]
+
+
+def listed(labels: Any) -> str:
+    """Return labels for a message, the first few of many."""
+    shown = [repr(label) for label in labels]
+    more = f", … ({len(shown)} in all)" if len(shown) > SHOWN else ""
+    return ", ".join(shown[:SHOWN]) + more
+
+
+def _hint(label: Any, known: dict[Any, int]) -> str:
+    """Return the nearest label, if both are text, and all of them."""
+    texts = [name for name in known if isinstance(name, str)]
+    near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
+    guess = f": did you mean {near[0]!r}?" if near else "."
+    return f"{guess} The classes are {listed(known)}"

@@ -1,0 +1,1 @@
+"""Numbers, lists and tables in words."""

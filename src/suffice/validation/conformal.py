@@ -1,0 +1,85 @@
+"""Sets of classes that hold the true one as often as asked, calibrated on left-out rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from suffice.typing import Floats, Labels
+    from suffice.validation.leave_one_out import LeaveOneOut
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conformity:
+    """How strange each training row's own label looked to the model of all other rows.
+
+    References
+    ----------
+    Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*; Barber et al.
+    (2021), *Annals of Statistics* 49(1), 486–507 (leave-one-out calibration).
+    """
+
+    strangeness: Floats  # 1 − p(own label), ascending  (n,)
+    weights: Floats  # (n,)
+
+    @classmethod
+    def of(cls, left_out: LeaveOneOut) -> Conformity:
+        """Return the strangeness of every row's own label under the model of the others."""
+        rows = np.arange(len(left_out.truth))
+        strangeness = -np.expm1(left_out.log_posteriors[rows, left_out.truth])
+        order = np.argsort(strangeness)
+        weight = np.ones(len(rows)) if left_out.weight is None else left_out.weight
+        return cls(strangeness[order], weight[order])
+
+    def threshold(self, coverage: float) -> float:
+        """Return the strangeness that ``coverage`` of the rows, one more included, stay under."""
+        if not 0 < coverage < 1:
+            msg = f"coverage must lie between 0 and 1, got {coverage!r}"
+            raise InvalidParameterError(msg)
+        # the ⌈(n + 1) coverage⌉-th smallest of n + 1 values, the new row's own taken as largest
+        mean = self.weights.sum() / np.count_nonzero(self.weights)
+        reached = np.cumsum(self.weights) / (self.weights.sum() + mean)
+        at = np.searchsorted(reached, coverage * (1 - 1e-12))
+        return float(self.strangeness[at]) if at < len(reached) else np.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionSets:
+    """For each row, the classes that cannot be ruled out."""
+
+    classes: Labels  # (K,)
+    members: npt.NDArray[np.bool_]  # (n, K)
+    coverage: float
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, row: int) -> list[Any]:
+        """Return the labels in the set of one row."""
+        labels: list[Any] = self.classes[self.members[row]].tolist()
+        return labels
+
+    def __contains__(self, label: Any) -> bool:
+        """Whether any set holds a label."""
+        return bool(self.members[:, self.classes == label].any())
+
+    def to_list(self) -> list[list[Any]]:
+        """Return the labels of every set."""
+        return [self[row] for row in range(len(self))]
+
+    @property
+    def sizes(self) -> npt.NDArray[np.intp]:
+        """Number of classes in each set, shape (n,)."""
+        sizes: npt.NDArray[np.intp] = self.members.sum(1)
+        return sizes
+
+    def covers(self, y: Labels) -> npt.NDArray[np.bool_]:
+        """Return whether each set holds the label given, shape (n,)."""
+        return np.asarray((self.members & (np.asarray(y)[:, None] == self.classes)).any(1))

@@ -1,0 +1,228 @@
+"""Rows divided once: a part to learn from, a part to choose by, a part to judge the choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.table.labels import as_labels, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suffice.typing import Codes, Floats, Labels
+
+NAMES = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Part:
+    """Some of the rows; ``X, y = part`` unpacks it."""
+
+    X: Any  # rows, a frame if they came as one  (m, d)
+    y: Any  # labels  (m,)
+    rows: Codes  # where they stood in the data, ascending  (m,)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Part({len(self)} rows)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Split:
+    """Three parts of the rows that share none; ``train, validation, test = split`` unpacks it."""
+
+    train: Part
+    validation: Part
+    test: Part
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter((self.train, self.validation, self.test))
+
+    def __repr__(self) -> str:
+        sizes = (f"{name} {len(part)}" for name, part in zip(NAMES, self, strict=True))
+        return f"Split({', '.join(sizes)} rows)"
+
+
+def split(
+    X: Any,
+    y: Any,
+    validation: float = 0.2,
+    test: float = 0.2,
+    random_state: int = 0,
+    groups: Any = None,
+) -> Split:
+    """Return training, validation and test parts with the same share of every class.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), array or series (n,)
+        Frames stay frames.
+    validation, test : float in [0, 1), default=0.2
+        Shares of the rows; 0 leaves a part empty. Every class has a row in every other part, and
+        its share of them is right to within one row.
+    random_state : int, default=0
+        Seed of the draw.
+    groups : array (n,), optional
+        Rows of one group stay together; shares are then met as nearly as the groups allow.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import suffice as sf
+    >>> parts = sf.split(*load_iris(return_X_y=True))
+    >>> parts
+    Split(train 90, validation 30, test 30 rows)
+    >>> X_test, y_test = parts.test
+    >>> X_test.shape, parts.test.rows[:3].tolist()
+    ((30, 4), [1, 2, 5])
+    """
+    labels = checked_labels(X, y)
+    shares = _shares(validation, test)
+    rng = np.random.default_rng(random_state)
+    if groups is None:
+        place = _by_class(labels, shares, rng)
+    else:
+        place = _by_group(labels, checked_groups(groups, len(labels)), shares, rng)
+    rows = [np.flatnonzero(place == part) for part in range(len(NAMES))]
+    return Split(*(Part(taken(X, at), taken(y, at), at) for at in rows))
+
+
+def taken(table: Any, rows: Codes) -> Any:
+    """Return some rows of an array, frame, series, list or sparse matrix, as the same kind."""
+    import narwhals.stable.v2 as nw
+    from sklearn.utils import _safe_indexing
+
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    known = nw.from_native(table, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(known, (nw.DataFrame, nw.Series)):
+        return known[rows].to_native()
+    return _safe_indexing(table, rows)
+
+
+def checked_labels(X: Any, y: Any) -> Labels:
+    """Return the labels, one for each row, of two classes or more."""
+    from sklearn.utils.validation import _num_samples
+
+    labels = as_labels(y)
+    if _num_samples(X) != len(labels):
+        msg = f"X has {_num_samples(X)} rows but y has {len(labels)} labels"
+        raise InvalidInputError(msg)
+    if len(np.unique(labels)) < 2:
+        found = np.unique(labels).tolist()
+        msg = f"y has the classes {found}: at least two are needed to tell anything apart"
+        raise InvalidInputError(msg)
+    return labels
+
+
+def checked_groups(groups: Any, n_rows: int) -> Labels:
+    """Return the group of each row."""
+    known = np.asarray(groups)
+    if known.shape != (n_rows,):
+        msg = f"groups has shape {known.shape}, but there are {n_rows} rows"
+        raise InvalidInputError(msg)
+    return known
+
+
+def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
+    """Return a random place 0 … n_k − 1 of each row among the rows of its class, (n,)."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
+    ranks = np.empty(len(codes), np.intp)
+    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
+    return ranks
+
+
+def spread(counts: Codes, share: float) -> Codes:
+    """Return share · n_k rounded, each within one row, so that the total is rounded once too."""
+    totals = np.rint(share * np.cumsum(counts))
+    return np.asarray(np.diff(totals, prepend=0), np.intp)
+
+
+def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
+    """Return the part of each row, (n,), each class divided by itself."""
+    classes, codes = encode(labels)
+    counts = np.bincount(codes)
+    least = (shares > 0).astype(np.intp)
+    _check_counts(classes, counts, int(least.sum()))
+    n_test = np.clip(spread(counts, shares[2]), least[2], counts - least[0] - least[1])
+    n_validation = np.clip(spread(counts, shares[1]), least[1], counts - n_test - least[0])
+    rank = ranks_within(codes, rng)
+    first, second = n_test[codes], (n_test + n_validation)[codes]
+    place: Codes = np.where(rank < first, 2, np.where(rank < second, 1, 0))
+    return place
+
+
+def _by_group(labels: Labels, groups: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
+    """Return the part of each row, (n,), each group in one part."""
+    classes, codes = encode(labels)
+    names, group_of = np.unique(groups, return_inverse=True)
+    _check_groups(len(names), int((shares > 0).sum()))
+    table = np.zeros((len(names), len(classes)))  # rows of each group and class
+    np.add.at(table, (group_of, codes), 1)
+    counts = table.sum(0)
+    filled, goal = np.zeros((3, len(classes))), shares[:, None] * counts
+    part_of = np.empty(len(names), np.intp)
+    shuffled = rng.permutation(len(names))
+    for g in shuffled[np.argsort(-table[shuffled].sum(1), kind="stable")]:
+        # the part whose lack of these classes is greatest, each class counted as a share
+        lack = ((goal - filled) / counts) @ (table[g] / counts)
+        part_of[g] = np.argmax(np.where(shares > 0, lack, -np.inf))
+        filled[part_of[g]] += table[g]
+    _check_filled(filled, shares, classes)
+    return part_of[group_of]
+
+
+def _shares(validation: Any, test: Any) -> Floats:
+    for name, share in (("validation", validation), ("test", test)):
+        if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
+            msg = f"{name} must be a share of the rows in [0, 1), got {share!r}"
+            raise InvalidParameterError(msg)
+    if validation + test >= 1:
+        msg = f"validation={validation} and test={test} leave no rows to learn from"
+        raise InvalidParameterError(msg)
+    return np.array([1 - validation - test, validation, test])
+
+
+def _check_counts(classes: Labels, counts: Codes, parts: int) -> None:
+    k = int(counts.argmin())
+    if counts[k] < parts:
+        msg = (
+            f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
+            f"{parts} parts: drop it, join it with another, or set validation=0"
+        )
+        raise InvalidInputError(msg)
+
+
+def _check_groups(found: int, parts: int) -> None:
+    if found < parts:
+        msg = f"there are {found} groups for {parts} parts, and a group stays in one part"
+        raise InvalidInputError(msg)
+
+
+def _check_filled(filled: Floats, shares: Floats, classes: Labels) -> None:
+    for name, rows, share in zip(NAMES, filled, shares, strict=True):
+        if share > 0 and not rows.any():
+            msg = f"the groups are too large for a {name} part of {share:g}: ask for more, or none"
+            raise InvalidInputError(msg)
+    missing = np.flatnonzero(filled[0] == 0)
+    if len(missing):
+        msg = (
+            f"class {classes[missing[0]].item()!r} stands in too few groups to be in the training "
+            "part: drop it, or ask for smaller validation and test parts"
+        )
+        raise InvalidInputError(msg)

@@ -1,0 +1,384 @@
+"""A line-up judged on the same folds equals refitting each member on each of them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB as SklearnNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import suffice as sf
+from suffice.comparison.protocol import compared
+from suffice.comparison.outcome import corrected_t_test
+from suffice.comparison.task import Task
+from suffice.errors import InvalidInputError, InvalidParameterError
+
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+GAUSSIANS = {
+    "LDA": sf.LDA(),
+    "QDA": sf.QDA(),
+    "naive": sf.GaussianNB(),
+    "shrunk": sf.GaussianClassifier(shrinkage=0.2, pooling=0.5, divisor="unbiased"),
+    "least squares": sf.LeastSquaresClassifier(),
+}
+
+
+@pytest.fixture(scope="module")
+def wine(table):
+    X, y, _ = table("wine")
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def gaussians(wine):
+    return sf.compare(*wine, GAUSSIANS, cv=5)
+
+
+def held_out(y):
+    return [test for _, test in FOLDS.split(np.zeros(len(y)), y)]
+
+
+@pytest.mark.parametrize("name", GAUSSIANS)
+def test_errors_read_from_sums_equal_those_of_refitting_every_fold(name, wine, gaussians):
+    X, y = wine
+    predicted = cross_val_predict(GAUSSIANS[name], X, y, cv=FOLDS)
+    errors = [np.mean(predicted[test] != y[test]) for test in held_out(y)]
+    row = gaussians.to_frame().loc[name]
+    assert row["error"] == pytest.approx(np.mean(errors), abs=1e-14)
+    assert row["error_se"] == pytest.approx(stats.sem(errors), abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["LDA", "QDA", "naive", "shrunk"])
+def test_probabilistic_losses_equal_those_of_refitting_every_fold(name, wine, gaussians):
+    X, y = wine
+    p = cross_val_predict(GAUSSIANS[name], X, y, cv=FOLDS, method="predict_proba")
+    truth = np.eye(3)[np.unique(y, return_inverse=True)[1]]
+    tests = held_out(y)
+    row = gaussians.to_frame().loc[name]
+    wanted = {
+        "log_loss": np.mean([log_loss(y[t], p[t]) for t in tests]),
+        "brier": np.mean([((p[t] - truth[t]) ** 2).sum(1).mean() for t in tests]),
+        "auc": np.mean([roc_auc_score(y[t], p[t], multi_class="ovr") for t in tests]),
+    }
+    for metric, value in wanted.items():
+        assert row[metric] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
+
+
+def test_our_naive_bayes_from_sums_is_scikit_learns_fitted_on_rows(wine):
+    both = {"ours": sf.GaussianNB(), "theirs": SklearnNB(var_smoothing=0)}
+    frame = sf.compare(*wine, both, cv=5).to_frame()
+    ours, theirs = frame.loc["ours"], frame.loc["theirs"]
+    for metric in ("error", "log_loss", "brier", "auc", "calibration_error"):
+        assert ours[metric] == pytest.approx(theirs[metric], rel=1e-9)
+    outcomes = {o.name: o for o in sf.compare(*wine, both, cv=5).outcomes}
+    assert outcomes["ours"].from_sums
+    assert not outcomes["theirs"].from_sums
+
+
+def test_the_calibration_error_is_the_mean_gap_between_stated_and_observed(iris):
+    X, y = iris
+    row = sf.compare(X, y, {"LDA": sf.LDA()}, cv=5).to_frame().loc["LDA"]
+    p = cross_val_predict(sf.LDA(), X, y, cv=FOLDS, method="predict_proba")
+    right, stated = np.unique(y)[p.argmax(1)] == y, p.max(1)
+    bins = np.clip((stated * 15).astype(int), 0, 14)
+    gaps = [abs((right[bins == b] - stated[bins == b]).sum()) for b in range(15)]
+    assert row["calibration_error"] == pytest.approx(sum(gaps) / len(y), rel=1e-9)
+
+
+def test_the_paired_test_is_nadeau_and_bengios_formula(iris):
+    X, y = iris
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    result = sf.compare(X, y, {"LDA": sf.LDA(), "stump": tree}, cv=5)
+    errors = [
+        np.array([np.mean(cross_val_predict(e, X, y, cv=FOLDS)[t] != y[t]) for t in held_out(y)])
+        for e in (sf.LDA(), tree)
+    ]
+    d = errors[1] - errors[0]
+    t = d.mean() / np.sqrt((1 / 5 + 30 / 120) * d.var(ddof=1))
+    p = result.to_frame().loc["stump", "p_value"]
+    assert p == pytest.approx(2 * stats.t(4).sf(abs(t)), rel=1e-10)
+    assert np.isnan(result.to_frame().loc["LDA", "p_value"])
+
+
+def test_the_paired_test_of_equal_or_constant_differences():
+    assert corrected_t_test(np.zeros(5), 0.25) == 1
+    assert corrected_t_test(np.full(5, 0.125), 0.25) == 0
+    assert np.isnan(corrected_t_test(np.array([0.1]), 0.25))
+
+
+def test_the_interval_is_wilsons(gaussians):
+    row = gaussians.to_frame().loc["naive"]
+    p, n, z = row["error"], 178, stats.norm.ppf(0.975)
+    # the shares q with |p − q| = z √(q (1 − q) / n)
+    wanted = np.sort(np.roots([1 + z**2 / n, -(2 * p + z**2 / n), p**2]))
+    np.testing.assert_allclose([row["error_low"], row["error_high"]], wanted, rtol=1e-9)
+
+
+def test_members_come_sorted_by_error_and_the_frame_is_indexed_by_model(gaussians):
+    frame = gaussians.to_frame()
+    assert frame.index.name == "model"
+    assert frame["error"].is_monotonic_increasing
+    assert gaussians.best == frame.index[0]
+    wanted = {"error", "error_se", "log_loss", "brier", "auc", "fit_seconds", "predict_seconds"}
+    assert wanted <= set(frame.columns)
+
+
+def test_the_same_seed_gives_the_same_answer_and_another_seed_other_folds(iris):
+    runs = [sf.compare(*iris, ["LDA", "tree"], 5, random_state=s) for s in (0, 0, 1)]
+    one, same, other = (run.to_frame()[["error", "log_loss"]].to_numpy() for run in runs)
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_the_order_of_members_changes_nothing(iris):
+    a, b = (sf.compare(*iris, names, 5).to_frame() for names in (["LDA", "NB"], ["NB", "LDA"]))
+    columns = ["error", "log_loss", "brier", "auc", "p_value"]
+    pd.testing.assert_frame_equal(a[columns], b[columns])
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, np.ndarray.tolist])
+def test_frames_and_lists_give_the_answer_of_arrays(make, iris):
+    X, y = iris
+    line_up = {"LDA": sf.LDA(), "near": make_pipeline(StandardScaler(), KNeighborsClassifier())}
+    plain, other = (sf.compare(x, y, line_up, cv=3) for x in (X, make(X)))
+    assert other.notes == ()
+    columns = ["error", "log_loss", "brier"]
+    pd.testing.assert_frame_equal(plain.to_frame()[columns], other.to_frame()[columns])
+
+
+def test_a_row_of_weight_two_counts_in_losses_as_two(iris):
+    X, y = iris
+    w = np.ones(150)
+    w[::7] = 2
+    splits = [(train, test) for train, test in FOLDS.split(X, y)]
+    row = sf.compare(X, y, {"QDA": sf.QDA()}, splits, sample_weight=w).to_frame().loc["QDA"]
+    errors = []
+    for train, test in splits:
+        fitted = sf.QDA().fit(X[train], y[train], sample_weight=w[train])
+        errors.append(np.average(fitted.predict(X[test]) != y[test], weights=w[test]))
+    assert row["error"] == pytest.approx(np.mean(errors), abs=1e-14)
+
+
+def test_a_member_without_weights_says_so(iris):
+    X, y = iris
+    result = sf.compare(X, y, ["LDA", KNeighborsClassifier()], 3, sample_weight=np.ones(150))
+    assert result.notes == ("KNeighborsClassifier: learns without weights: its fit takes none",)
+
+
+def test_rows_of_weight_nothing_are_never_seen(iris):
+    X, y = iris
+    bad = np.vstack([X, 1e6 * np.ones((30, 4))])
+    labels, w = np.concatenate([y, y[::5]]), np.r_[np.ones(150), np.zeros(30)]
+    result = sf.compare(bad, labels, ["LDA", "NB"], 5, sample_weight=w)
+    assert result.n_rows == 150
+    assert result.to_frame()["error"].max() < 0.1
+
+
+def test_groups_stay_whole(iris):
+    X, y = iris
+    groups = np.arange(150) // 5
+    result = sf.compare(X, y, ["LDA"], 5, groups=groups)
+    assert "whole groups" in result.protocol
+    (outcome,) = result.outcomes
+    folds = pd.DataFrame({"group": groups[outcome.rows], "fold": outcome.folds})
+    assert folds.groupby("group")["fold"].nunique().eq(1).all()
+    own = sf.compare(X, y, ["LDA"], GroupKFold(5), groups=groups)
+    assert own.protocol == "5 folds, GroupKFold"
+
+
+def test_a_classifier_without_posteriors_is_ranked_by_its_scores(iris):
+    row = sf.compare(*iris, {"ridge": RidgeClassifier()}, 5).to_frame().loc["ridge"]
+    assert np.isnan(row[["log_loss", "brier", "calibration_error"]].astype(float)).all()
+    assert 0.8 < row["auc"] <= 1
+
+
+def test_two_classes_are_ranked_by_the_one_score_of_a_decision_function(wine):
+    X, y = wine
+    X, y = X[y != y[0]], y[y != y[0]]
+    row = sf.compare(X, y, {"svm": make_pipeline(StandardScaler(), SVC())}, 5).to_frame().iloc[0]
+    score = cross_val_predict(
+        make_pipeline(StandardScaler(), SVC()), X, y, cv=FOLDS, method="decision_function"
+    )
+    areas = [roc_auc_score(y[t] == np.unique(y)[1], score[t]) for t in held_out(y)]
+    assert row["auc"] == pytest.approx(np.mean(areas), rel=1e-12)
+
+
+def test_the_default_line_up_has_both_halves_and_their_friends(iris):
+    steps = []
+    result = sf.compare(*iris, cv=2, progress=lambda done, total: steps.append((done, total)))
+    assert result.to_frame().index.sort_values().tolist() == sorted(
+        [
+            "AutoGaussian",
+            "GaussianNB",
+            "LDA",
+            "QDA",
+            "RDA",
+            "decision tree",
+            "least squares",
+            "logistic regression",
+            "nearest neighbours",
+            "nearest neighbours (distance)",
+            "perceptron",
+            "random forest",
+        ]
+    )
+    assert not result.failures
+    assert steps[-1] == (24, 24)
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+
+
+def test_numbers_of_parameters_are_counted(iris):
+    X, y = iris
+    tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
+    line_up = {"LDA": sf.LDA(), "QDA": sf.QDA(), "NB": sf.GaussianNB(), "tree": tree,
+               "logistic": sf.LogisticRegression(), "near": KNeighborsClassifier()}  # fmt: skip
+    sizes = sf.compare(X, y, line_up, cv=3).to_frame()["n_parameters"]
+    # means, covariances, priors: 12 + 10 + 2, 12 + 30 + 2, 12 + 12 + 2
+    assert sizes[["LDA", "QDA", "NB"]].tolist() == [24, 44, 26]
+    assert sizes["logistic"] == 2 * 5
+    assert sizes["tree"] == 2 * 2 + 3 * 2
+    assert np.isnan(sizes["near"])
+
+
+def test_many_rows_let_slow_members_be_judged_on_a_sample(monkeypatch):
+    monkeypatch.setattr("suffice.comparison.protocol.MANY_ROWS", 1000)
+    monkeypatch.setattr("suffice.comparison.protocol.SAMPLE_ROWS", 300)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    X = rng.normal(size=(2000, 3)) + y[:, None]
+    result = sf.compare(X, y, ["LDA", "neighbours"], 4)
+    frame = result.to_frame()
+    assert frame["n_rows"].to_dict() == {"LDA": 2000, "nearest neighbours": 300}
+    assert any("sample of 300 of 2,000 rows" in note for note in result.notes)
+    assert 0 <= frame.loc["nearest neighbours", "p_value"] <= 1
+
+
+def test_a_member_that_fails_is_reported_and_the_others_are_judged(iris):
+    class Broken(DummyClassifier):
+        def fit(self, *_, **__):
+            msg = "out of luck"
+            raise RuntimeError(msg)
+
+    result = sf.compare(*iris, {"LDA": sf.LDA(), "broken": Broken()}, 3)
+    assert result.best == "LDA"
+    assert result.to_frame().loc["broken", "failure"] == "RuntimeError: out of luck"
+    assert "broken failed" in result.verdict
+    with pytest.raises(InvalidInputError, match=r"no member .* could be judged.*out of luck"):
+        sf.compare(*iris, {"broken": Broken()}, 3)
+
+
+def test_a_class_that_a_fold_never_learns_costs_its_rows_but_does_not_stop(iris):
+    X, y = iris
+    split = [(np.flatnonzero(y != "setosa"), np.flatnonzero(y == "setosa"))]
+    frame = sf.compare(X, y, {"LDA": sf.LDA(), "near": KNeighborsClassifier()}, split).to_frame()
+    assert frame["error"].tolist() == [1, 1]
+    assert np.isfinite(frame["log_loss"]).all()
+
+
+def test_warnings_of_members_become_notes(iris):
+    result = sf.compare(*iris, {"plain": sf.Perceptron(max_iter=2)}, 3)
+    assert len(result.notes) == 1
+    assert result.notes[0].startswith("plain: still making mistakes after 2 passes")
+
+
+def test_the_estimators_passed_are_left_unfitted(iris):
+    mine = sf.LDA()
+    sf.compare(*iris, {"mine": mine}, 3)
+    assert not hasattr(mine, "classes_")
+
+
+def test_one_judged_outcome_has_no_test(iris):
+    X, y = iris
+    task = Task.of(X, y, 3, None, None, 0)
+    from suffice.comparison.models import parse_line_up
+
+    result = compared(parse_line_up("LDA", 0), task, 0)
+    assert result.verdict == f"Least error: LDA, {100 * result.outcomes[0].error:.1f} %."
+
+
+@pytest.mark.parametrize(
+    ("line_up", "match"),
+    [
+        ([], "line_up is empty"),
+        (["LDAA"], "did you mean 'LDA'"),
+        ([sf.LDA], "pass an instance, LDA\\(\\)"),
+        ([StandardScaler()], "no classifier|expected a classifier"),
+        (3, "names, estimators or a mapping"),
+        ([("a", sf.LDA()), ("a", sf.QDA())], "'a' twice"),
+    ],
+)
+def test_a_line_up_that_makes_no_sense_is_refused(line_up, match, iris):
+    with pytest.raises(InvalidParameterError, match=match):
+        sf.compare(*iris, line_up)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"cv": 1}, "at least two folds"),
+        ({"cv": 60}, "has 50 rows, fewer than the 60 folds"),
+        ({"cv": "five"}, "cv must be"),
+        ({"progress": "yes"}, "progress must be"),
+        ({"groups": np.zeros(150), "cv": 3}, "1 groups, fewer"),
+    ],
+)
+def test_a_protocol_that_makes_no_sense_is_refused(change, match, iris):
+    with pytest.raises(InvalidParameterError, match=match):
+        sf.compare(*iris, ["LDA"], **change)
+
+
+def test_rows_and_labels_that_do_not_match_are_refused(iris):
+    X, y = iris
+    with pytest.raises(InvalidInputError, match="150 rows but y has 149"):
+        sf.compare(X, y[:-1], ["LDA"])
+    with pytest.raises(InvalidInputError, match="at least two"):
+        sf.compare(X, np.zeros(150), ["LDA"])
+    with pytest.raises(InvalidInputError, match="groups has shape"):
+        sf.compare(X, y, ["LDA"], groups=[1, 2])
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame])
+def test_rows_with_missing_values_are_left_out_for_all_and_said(make, iris):
+    X, y = iris
+    holes = X.copy()
+    holes[3, 1] = holes[77, 0] = np.nan
+    result = sf.compare(make(holes), y, ["LDA", "tree"], 5)
+    assert not result.failures
+    assert result.n_rows == 148
+    assert result.protocol.endswith("; 2 rows with missing values left out")
+    keep = ~np.isnan(holes).any(1)
+    splits = [(a[keep[a]], b[keep[b]]) for a, b in FOLDS.split(X, y)]
+    wrong = [
+        np.mean(sf.LDA().fit(X[a], y[a]).predict(X[b]) != y[b]) for a, b in splits
+    ]  # fmt: skip
+    assert result.to_frame().loc["LDA", "error"] == pytest.approx(np.mean(wrong))
+
+
+def test_missing_values_may_be_left_to_members_that_know_them(iris):
+    X, y = iris
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    result = sf.compare(holes, y, ["LDA", "tree"], 5, missing="keep")
+    assert [failure.name for failure in result.failures] == ["LDA"]
+    assert result.n_rows == 150
+    with pytest.raises(InvalidParameterError, match="'drop' or 'keep'"):
+        sf.compare(X, y, ["LDA"], missing="fill")
+    with pytest.raises(InvalidInputError, match="no rows to learn from"):
+        sf.compare(np.full_like(X, np.nan), y, ["LDA"])
+
+
+def test_a_null_of_a_frame_is_missing_too(iris):
+    X, y = iris
+    frame = pl.DataFrame(X).with_columns(
+        pl.when(pl.col("column_0") > 7.5).then(None).otherwise(pl.col("column_0")).alias("column_0")
+    )
+    assert sf.compare(frame, y, ["LDA"], 5).n_rows == (X[:, 0] <= 7.5).sum()

@@ -1,0 +1,115 @@
+"""A comparison in words, as a table for every kind of page, and as a figure."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from rich.console import Console
+from sklearn.dummy import DummyClassifier
+
+import suffice as sf
+from suffice.comparison.text import duration, verdict_of
+
+
+@pytest.fixture(scope="module")
+def result(iris):
+    line_up = {"LDA": sf.LDA(), "QDA": sf.QDA(), "least squares": sf.LeastSquaresClassifier()}
+    return sf.compare(*iris, line_up | {"<guess>": DummyClassifier()}, 5)
+
+
+def test_the_verdict_changes_with_the_p_value():
+    assert verdict_of("LDA", 0.1, {"QDA": 0.2}, []) == (
+        "Least error: LDA, 10.0 %. LDA and QDA cannot be told apart (p = 0.2)."
+    )
+    assert verdict_of("LDA", 0.1, {"QDA": 0.02}, []) == (
+        "Least error: LDA, 10.0 %. QDA is worse (p = 0.02)."
+    )
+
+
+def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    X = rng.normal(size=(300, 2)) + 2 * y[:, None]
+    twin = sf.compare(X, y, {"a": sf.LDA(), "b": sf.LDA(divisor="unbiased")})
+    assert "cannot be told apart (p = " in twin.verdict
+    worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
+    assert "b is worse (p < 0.0001)" in worse.verdict
+
+
+def test_many_names_are_counted_and_not_listed():
+    many = {f"m{i}": 0.5 for i in range(9)}
+    assert "None of the 9 others can be told apart from it (p ≥ 0.5)" in verdict_of(
+        "best", 0.1, many, []
+    )
+    some = verdict_of("best", 0.1, many | {"bad": 0.001}, [])
+    assert "best, m0, m1, m2 and 6 others cannot be told apart (p ≥ 0.5)" in some
+    assert "bad is worse (p = 0.001)" in some
+    bad = verdict_of("best", 0.1, {f"m{i}": 0.001 * (i + 1) for i in range(9)}, [])
+    assert "m0, m1, m2, m3 and 5 others are worse (p ≤ 0.009)" in bad
+
+
+def test_one_fold_can_tell_nobody_apart():
+    assert verdict_of("a", 0.1, {"b": np.nan}, ["c"]) == (
+        "Least error: a, 10.0 %. One fold cannot tell a and b apart; c failed."
+    )
+
+
+def test_all_p_values_are_adjusted_for_their_number(result):
+    frame = result.to_frame()
+    raw, adjusted = frame["p_value"].to_numpy()[1:], frame["p_adjusted"].to_numpy()[1:]
+    assert (adjusted >= raw).all()
+    assert adjusted.min() == pytest.approx(min(1, 3 * raw.min()))
+
+
+def test_the_plain_table_has_a_line_for_each_member_and_the_verdict(result):
+    lines = str(result).splitlines()
+    assert lines[0] == "150 rows of 3 classes; 5 stratified folds, shuffled with seed 0"
+    assert [line.split("  ")[0] for line in lines[3:7]] == list(result.to_frame().index)
+    assert result.verdict in lines
+
+
+@pytest.mark.parametrize("width", [50, 80, 100, 200])
+def test_a_terminal_shows_the_columns_it_has_room_for_and_cuts_none(width, result):
+    console = Console(width=width, record=True, file=None, quiet=True)
+    with console.capture() as caught:
+        console.quiet = False
+        console.print(result)
+    text = caught.get()
+    assert "…" not in text
+    assert "least squares" in text
+    assert max(map(len, text.splitlines())) <= width
+    assert ("calib." in text) == (width == 200)
+
+
+def test_the_html_table_is_escaped_and_whole(result):
+    page = result._repr_html_()
+    assert "&lt;guess&gt;" in page
+    assert page.count("<tr>") == 5
+    parser = HTMLParser()
+    parser.feed(page)
+    parser.close()
+
+
+def test_the_representation_names_the_best(result):
+    assert repr(result).startswith("Comparison(4 models × 5 folds; best: ")
+
+
+def test_a_comparison_is_frozen(result):
+    with pytest.raises(AttributeError):
+        result.n_rows = 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2e-5, "20 µs"), (0.0123, "12.3 ms"), (0.9999, "1 s"), (75.2, "75.2 s")]
+)
+def test_durations_are_short(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_bar_is_shown_only_after_a_second_and_only_if_wished(iris, monkeypatch, capsys):
+    monkeypatch.setattr("suffice.progress._PATIENCE", 0.0)
+    sf.compare(*iris, ["LDA"], 3, progress=False)
+    sf.compare(*iris, ["LDA"], 3)
+    assert capsys.readouterr().err == ""
+    sf.compare(*iris, ["LDA"], 3, progress=True)
+    assert "LDA" in capsys.readouterr().err

@@ -1,0 +1,161 @@
+"""Calibration errors and tests against their definitions, and where posteriors are true."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from suffice.curves.reliability import reliability
+from suffice.diagnostics import calibration
+from suffice.diagnostics.calibration import SpiegelhalterTest, hosmer_lemeshow
+from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+
+
+def drawn(rng, n=600, k=3, sharpness=2.0):
+    """Return posteriors and classes drawn from them."""
+    a = sharpness * rng.standard_normal((n, k))
+    p = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    y = (rng.uniform(size=(n, 1)) > np.cumsum(p, 1)).sum(1).clip(max=k - 1)
+    return p, y
+
+
+def sharpened(p, t):
+    q = p**t
+    return q / q.sum(1, keepdims=True)
+
+
+def test_two_classes_have_spiegelhalters_own_statistic():
+    rng = np.random.default_rng(0)
+    p, y = drawn(rng, k=2)
+    # z = Σ (y − p)(1 − 2p) / √Σ (1 − 2p)² p (1 − p)
+    q = p[:, 1]
+    z = ((y - q) * (1 - 2 * q)).sum() / np.sqrt(((1 - 2 * q) ** 2 * q * (1 - q)).sum())
+    found = SpiegelhalterTest.of(p, y)
+    np.testing.assert_allclose(found.z, z, rtol=1e-12)
+    np.testing.assert_allclose(found.brier, 2 * np.mean((y - q) ** 2), rtol=1e-12)
+    np.testing.assert_allclose(found.p_value, 2 * stats.norm.sf(abs(z)), rtol=1e-10)
+
+
+def test_many_classes_have_the_mean_and_variance_of_simulated_brier_scores():
+    rng = np.random.default_rng(1)
+    p, _ = drawn(rng, n=50, k=4)
+    codes = (rng.uniform(size=(4000, 50, 1)) > np.cumsum(p, 1)).sum(2).clip(max=3)
+    z = np.array([SpiegelhalterTest.of(p, y).z for y in codes])
+    assert abs(z.mean()) < 4 / np.sqrt(4000)
+    assert abs(z.var() - 1) < 0.1
+
+
+def test_hosmer_lemeshow_is_the_chi_square_of_its_table():
+    rng = np.random.default_rng(2)
+    p = np.sort(rng.uniform(0.1, 0.9, 1000))
+    y = rng.uniform(size=1000) < p
+    curve = reliability(y, p, bins=10, equal_counts=True)
+    groups = np.searchsorted(curve.high_edges[:-1], p)
+    n, observed, expected = (np.bincount(groups, w) for w in (np.ones(1000), y, p))
+    assert (np.abs(n - 100) <= 1).all()
+    gaps = np.square(observed - expected)
+    table = (gaps / expected + gaps / (n - expected)).sum()
+    found = hosmer_lemeshow(y, p)
+    np.testing.assert_allclose(found.statistic, table, rtol=1e-10)
+    assert found.df == 10
+    fitted = hosmer_lemeshow(y, p, fitted=True)
+    np.testing.assert_allclose(fitted.p_value, stats.chi2.sf(table, 8))
+
+
+def test_hosmer_lemeshow_merges_groups_that_expect_too_little():
+    rng = np.random.default_rng(3)
+    p = np.concatenate([np.full(500, 1e-4), rng.uniform(0.3, 0.7, 500), np.full(500, 1 - 1e-4)])
+    found = hosmer_lemeshow(rng.uniform(size=1500) < p, p)
+    assert 2 <= found.df < 10
+    assert found.p_value > 1e-3
+    few = hosmer_lemeshow(np.arange(6) > 2, np.full(6, 0.5))
+    assert np.isnan(few.statistic)
+    assert np.isnan(few.p_value)
+
+
+def test_p_values_are_uniform_where_posteriors_are_true():
+    rng = np.random.default_rng(4)
+    p = []
+    for seed in range(150):
+        q, y = drawn(rng)
+        found = calibration(y, q, simulations=99, random_state=seed)
+        p.append(
+            [
+                found.spiegelhalter.p_value,
+                found.top.error_p_value,
+                found.by_class[1].hosmer_lemeshow.p_value,
+                found.by_class[2].spiegelhalter.p_value,
+            ]
+        )
+    for column in np.array(p).T:
+        assert stats.kstest(column, "uniform").pvalue > 0.005
+
+
+def test_confident_posteriors_keep_the_level_too():
+    rng = np.random.default_rng(5)
+    p = []
+    for seed in range(150):
+        q, y = drawn(rng, n=200, sharpness=30.0)
+        p.append(calibration(y, q, simulations=99, random_state=seed).p_value)
+    assert np.mean(np.array(p) <= 0.05) <= 0.09
+
+
+@pytest.mark.parametrize(("t", "word"), [(2.0, "Overconfident"), (0.5, "Underconfident")])
+def test_false_confidence_is_found_and_called_by_name(t, word):
+    rng = np.random.default_rng(6)
+    p, y = drawn(rng, n=1500)
+    found = calibration(y, sharpened(p, t))
+    assert found.p_value < 0.01
+    assert str(found).startswith(f"{word}: states ")
+    assert found.top.calibration_error > 3 * found.top.expected_error
+    assert np.sign(found.spiegelhalter.z) == np.sign(t - 1)
+    assert str(calibration(y, p)).startswith("Calibrated: no evidence against it (")
+
+
+def test_the_calibration_error_is_its_definition_and_of_a_true_model_as_expected():
+    rng = np.random.default_rng(7)
+    p, y = drawn(rng, n=400)
+    top, right = p.max(1), p.argmax(1) == y
+    bins = np.ceil(top * 15).astype(int)
+    error = sum(abs(right[bins == b].sum() - top[bins == b].sum()) for b in np.unique(bins)) / 400
+    found = calibration(y, p)
+    np.testing.assert_allclose(found.top.calibration_error, error, rtol=1e-12)
+    errors = []
+    for seed in range(200):
+        codes = (np.random.default_rng(seed).uniform(size=(400, 1)) > np.cumsum(p, 1)).sum(1)
+        errors.append(
+            calibration(codes.clip(max=2), p, [0, 1, 2], simulations=39).top.calibration_error
+        )
+    np.testing.assert_allclose(np.mean(errors), found.top.expected_error, rtol=0.06)
+
+
+def test_two_classes_are_told_once_and_labels_of_any_kind_are_kept():
+    rng = np.random.default_rng(8)
+    p, y = drawn(rng, k=2)
+    found = calibration(np.array(["no", "yes"])[y], p)
+    assert [row["event"] for row in found.rows()] == ["top label", "yes"]
+    swapped = calibration(np.array(["no", "yes"])[y], p[:, ::-1], ["yes", "no"])
+    np.testing.assert_allclose(swapped.spiegelhalter.z, found.spiegelhalter.z)
+
+
+def test_posteriors_without_doubt_are_judged_by_their_errors():
+    p = np.tile([[1.0, 0.0]], (50, 1))
+    sure = calibration(np.zeros(50, int), p, [0, 1])
+    assert sure.top.calibration_error == 0
+    assert sure.p_value == 1
+    wrong = calibration(np.repeat([0, 1], [40, 10]), p, [0, 1])
+    assert wrong.p_value < 0.01
+    assert str(wrong).startswith("Overconfident: states 100.0% on average, is right 80.0%")
+
+
+def test_bad_input_is_refused_by_name():
+    p, y = drawn(np.random.default_rng(9), n=30)
+    with pytest.raises(InvalidInputError, match="posteriors of row 0 sum to 2"):
+        calibration(y, 2 * p)
+    with pytest.raises(InvalidInputError, match="shape"):
+        calibration(y, p[:, :2])
+    with pytest.raises(UnknownLabelError, match="label 2"):
+        calibration(y, p[:, :2], [0, 1])
+    with pytest.raises(InvalidParameterError, match="at least 39"):
+        calibration(y, p, simulations=3)
+    with pytest.raises(InvalidParameterError, match="bins=0"):
+        calibration(y, p, bins=0)

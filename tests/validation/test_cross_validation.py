@@ -1,0 +1,215 @@
+"""Cross-validation from sums equals refitting, whatever the setting."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
+
+import suffice as sf
+from suffice import LDA, QDA, GaussianClassifier, GaussianNB, PowerTransform
+from suffice.errors import InvalidParameterError
+from suffice.estimation.edda import FAMILIES
+from suffice.validation import held_out
+
+DIALS = st.sampled_from([0.0, 0.15, 0.5, 1.0])
+
+
+@st.composite
+def estimators(draw):
+    return GaussianClassifier(
+        covariance=draw(st.sampled_from(["full", "full", "diagonal", "spherical"])),
+        tied=draw(st.sampled_from([True, False, [[0, 1]], [[2, 0]]])),
+        divisor=draw(st.sampled_from(["mle", "unbiased"])),
+        target=draw(st.sampled_from(["diagonal", "sphere"])),
+        priors=draw(st.sampled_from([None, "uniform", [0.2, 0.3, 0.5]])),
+        temperature=draw(st.sampled_from([1.0, 0.6])),
+    )
+
+
+UNIT_BOUND = ("EVE", "VVE", "EEV", "VEV")
+POWERS = PowerTransform([0.5, 1.0, 1.4, 0.2], scale=[1.0, 10.0, 1e3, 0.1])
+
+
+@st.composite
+def the_rest_of_the_family(draw):
+    """Settings that take no dials: EDDA, Bayesian, closed-form shrinkage, transforms."""
+    return GaussianClassifier(
+        transform=draw(st.sampled_from([None, POWERS])),
+        **draw(
+            st.one_of(
+                st.fixed_dictionaries({"covariance": st.sampled_from(sorted(FAMILIES))}),
+                st.fixed_dictionaries(
+                    {
+                        "estimate": st.sampled_from(["map", "predictive", "debiased"]),
+                        "tied": st.sampled_from([True, False, [[0, 1]]]),
+                    }
+                ),
+                st.fixed_dictionaries(
+                    {
+                        "shrinkage": st.sampled_from(["oas", "ledoit-wolf"]),
+                        "priors": st.sampled_from([None, "uniform"]),
+                    }
+                ),
+                st.fixed_dictionaries({"dirichlet": st.sampled_from([0.5, 2.0])}),
+            )
+        ),
+    )
+
+
+def rows_in_fair_units(estimator, seed, n):
+    """Return rows whose axes are well determined, for the families that depend on units."""
+    X, y, w = rows(seed, n)
+    return (X / X.std(0) if estimator.covariance in UNIT_BOUND else X), y, w
+
+
+def rows(seed, n=72, d=4):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % 3)
+    mix = rng.normal(size=(3, d, d))
+    X = np.einsum("nd,nde->ne", rng.normal(size=(n, d)), mix[y]) + rng.normal(size=(3, d))[y]
+    return X * 10.0 ** rng.integers(-6, 6, d), y, rng.choice([0.0, 0.5, 1.0, 2.0], n)
+
+
+def by_refitting(estimator, params, X, y, w, splits):
+    """Return the losses (F, 3) of fitting one candidate on every training set."""
+    losses = []
+    for train, test in splits:
+        fitted = clone(estimator).set_params(**params).fit(X[train], y[train], w[train])
+        log_p = fitted.predict_log_proba(X[test])
+        truth = np.searchsorted(np.unique(y), y[test])
+        per_row = [
+            log_p.argmax(1) != truth,
+            -log_p[np.arange(len(test)), truth],
+            np.square(np.exp(log_p) - np.eye(3)[truth]).sum(1),
+        ]
+        losses.append(np.average(per_row, axis=1, weights=w[test]))
+    return np.array(losses)
+
+
+@settings(max_examples=40)
+@given(estimators(), DIALS, DIALS, st.integers(0, 10**6), st.booleans())
+def test_exact_folds_equal_brute_force_refits(estimator, pooling, shrinkage, seed, compiled):
+    X, y, w = rows(seed)
+    splits = list(StratifiedKFold(4).split(X, y))
+    grid = {"pooling": [0.0, pooling], "shrinkage": [shrinkage, 0.3]}
+    before = held_out._SMALL
+    held_out._SMALL = 0 if compiled else before
+    try:
+        result = sf.cross_validate(estimator, X, y, grid, cv=splits, sample_weight=w)
+    finally:
+        held_out._SMALL = before
+    for params, found in zip(result.params, result.fold_losses, strict=True):
+        expected = by_refitting(estimator, params, X, y, w, splits)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=40)
+@given(the_rest_of_the_family(), st.integers(0, 10**6))
+def test_bayesian_edda_and_transformed_models_equal_refits_too(estimator, seed):
+    X, y, w = rows_in_fair_units(estimator, seed, n=120)
+    splits = list(StratifiedKFold(4).split(X, y))
+    result = sf.cross_validate(estimator, X, y, cv=splits, sample_weight=w)
+    expected = by_refitting(estimator, {}, X, y, w, splits)
+    np.testing.assert_allclose(result.fold_losses[0], expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("cv", [GroupKFold(4), ShuffleSplit(3, random_state=0), 3])
+def test_any_splitter_and_groups_work(cv):
+    X, y, w = rows(0)
+    groups = np.arange(len(y)) // 6 if isinstance(cv, GroupKFold) else None
+    splitter = StratifiedKFold(cv) if isinstance(cv, int) else cv
+    splits = list(splitter.split(X, y, groups))
+    result = sf.cross_validate(QDA(shrinkage=0.1), X, y, cv=cv, groups=groups, sample_weight=w)
+    expected = by_refitting(QDA(shrinkage=0.1), {}, X, y, w, splits)
+    np.testing.assert_allclose(result.fold_losses[0], expected, rtol=1e-10)
+
+
+def test_accuracies_equal_grid_search_over_scikit_learn(iris):
+    X, y = iris
+    path = [0.0, 0.01, 0.1, 0.5, 1.0]
+    search = GridSearchCV(
+        LinearDiscriminantAnalysis(solver="lsqr"), {"shrinkage": path}, cv=10
+    ).fit((X - X.mean(0)) / X.std(0), y)
+    ours = sf.cross_validate(LDA(target="sphere"), X, y, {"shrinkage": [0.0]}, cv=10)
+    assert 1 - ours.means[0, 0] == pytest.approx(
+        search.cv_results_["mean_test_score"][0], abs=1e-12
+    )
+
+
+def test_priors_can_be_kept_fixed_over_folds():
+    X, y, w = rows(1)
+    y[:10] = 0
+    result = sf.cross_validate(LDA(), X, y, cv=3, sample_weight=w, refit_priors=False)
+    assert not result.refit_priors
+    given_priors = np.bincount(y, w) / w.sum()
+    splits = list(StratifiedKFold(3).split(X, y))
+    expected = by_refitting(LDA(priors=given_priors), {}, X, y, w, splits)
+    np.testing.assert_allclose(result.fold_losses[0], expected, rtol=1e-10)
+
+
+def test_a_class_absent_from_a_training_fold_is_said_so():
+    X, y, _ = rows(2)
+    train, test = np.flatnonzero(y != 2), np.flatnonzero(y == 2)
+    result = sf.cross_validate(LDA(), X, y, cv=[(train, test), (np.arange(72), test)])
+    assert "class 2 has no training row in fold 0" in result.absent[0]
+    assert result.fold_losses[0, 0, 0] == 1.0
+    assert result.fold_losses[0, 0, 1] == pytest.approx(36.04, abs=0.01)
+
+
+def test_the_best_estimator_is_fitted_on_all_rows(iris):
+    X, y = iris
+    result = sf.cross_validate(QDA(), X, y, {"shrinkage": [0.0, 0.1, 0.9]}, cv=5)
+    again = QDA(**result.best_params).fit(X, y)
+    np.testing.assert_array_equal(result.best_estimator.predict_proba(X), again.predict_proba(X))
+    frame = result.to_frame()
+    assert list(frame.columns[:5]) == [
+        "shrinkage",
+        "error",
+        "error_se",
+        "log_loss",
+        "log_loss_se",
+    ]
+    assert frame["log_loss"].idxmin() == result.best_index
+    assert result.one_se_params["shrinkage"] >= result.best_params["shrinkage"]
+
+
+def test_other_classifiers_are_fitted_again(iris):
+    X, y = iris
+    result = sf.cross_validate(LogisticRegression(max_iter=1000), X, y, {"C": [0.1, 1.0]}, cv=3)
+    assert result.means.shape == (2, 3)
+    assert result.means[:, 0].max() < 0.1
+
+
+def test_bad_requests_are_refused(iris):
+    X, y = iris
+    with pytest.raises(InvalidParameterError, match="criterion must be one of"):
+        sf.cross_validate(LDA(), X, y, criterion="accuracy")
+    with pytest.raises(InvalidParameterError, match=r"\[0, 1\]"):
+        sf.cross_validate(LDA(), X, y, {"shrinkage": [2.0]})
+    few = np.r_[0:60, 100:104]
+    with pytest.raises(InvalidParameterError, match="'virginica' has 4 rows, fewer than the 10"):
+        sf.cross_validate(LDA(), X[few], y[few])
+
+
+def test_naive_bayes_needs_no_full_scatter(iris):
+    X, y = iris
+    result = sf.cross_validate(GaussianNB(), X, y, {"tied": [True, False]}, cv=5)
+    assert result.best_estimator.moments_.storage == "diagonal"
+
+
+def test_the_picture_fits_the_grid(iris):
+    X, y = iris
+    dials = [0.0, 0.5, 1.0]
+    path = sf.cross_validate(LDA(), X, y, {"shrinkage": dials}, cv=3).plot()
+    assert path.get_xlabel() == "shrinkage γ"
+    both = {"pooling": dials, "shrinkage": dials}
+    grid = sf.cross_validate(GaussianClassifier(), X, y, both, cv=3).plot()
+    assert (grid.get_xlabel(), grid.get_ylabel()) == ("pooling λ", "shrinkage γ")
+    words = sf.cross_validate(LDA(), X, y, {"priors": [None, "uniform"]}, cv=3).plot()
+    assert len(words.get_yticklabels()) == 2
+    plt.close("all")
