@@ -158,7 +158,7 @@ def threads() -> list[dict]:
         frame = pl.DataFrame({f"f{j}": x[:, j] for j in range(d)} | {"label": y})
 
         def summed(n: int, frame=frame):
-            return sf.summarize(frame, "label", n_threads=n)
+            return sf.summarize(frame, "label", n_jobs=n)
 
         seconds = best_of({"1": lambda f=summed: f(1), "2": lambda f=summed: f(2)})
         gain = seconds["1"] / seconds["2"]
@@ -206,10 +206,10 @@ def costs() -> list[dict]:
         frame = pl.DataFrame({f"f{j}": x[:, j] for j in range(d)} | {"label": y})
         source = open_source(frame)
         roles = roles_for_learning(source, Wishes("label"))
-        part = sums_of(frames_of(source, roles), roles, fourth=False, n_threads=1)
+        part = sums_of(frames_of(source, roles), roles, fourth=False, n_jobs=1)
         seconds = best_of(
             {
-                "rows": lambda f=frame: sf.summarize(f, "label", n_threads=1),
+                "rows": lambda f=frame: sf.summarize(f, "label", n_jobs=1),
                 "merge": lambda p=part: p + p,
             }
         )

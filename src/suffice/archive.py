@@ -25,7 +25,8 @@ from suffice.errors import FileFormatError, InvalidParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_READABLE = (1, 2)
 _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
 _PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
@@ -101,10 +102,10 @@ def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
     ):
         msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
         raise FileFormatError(msg)
-    if header.get("format") != FORMAT_VERSION:
+    if header.get("format") not in _READABLE:
         msg = (
-            f"{path} has format {header.get('format')!r}; this version of suffice reads format "
-            f"{FORMAT_VERSION}: upgrade suffice"
+            f"{path} has format {header.get('format')!r}; this version of suffice reads formats "
+            f"{_READABLE[0]} to {FORMAT_VERSION}: upgrade suffice"
         )
         raise FileFormatError(msg)
     return header

@@ -23,7 +23,34 @@ def load(path: str | Path) -> Any:
     >>> sf.load(path)
     Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
     """
-    return _loaded(path, *archive.read(path))
+    return _loaded(path, *read(path))
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of a file, those of an older format in the words of this one."""
+    header, arrays = archive.read(path)
+    return (_upgraded(header) if header["format"] == 1 else header), arrays
+
+
+def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
+    """Return the header of a model of format 1, whose temperature was a factor of the scores."""
+    new = dict(header)
+    if isinstance(new.get("parameters"), dict):
+        new["parameters"] = _renamed(new["parameters"])
+    for name in ("chosen", "best"):
+        if isinstance(new.get(name), dict):
+            new[name] = _renamed(new[name])
+    if isinstance(new.get("choices"), list):
+        new["choices"] = [_renamed(c) if isinstance(c, dict) else c for c in new["choices"]]
+    return new
+
+
+def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    new = {"power" if name == "transform" else name: value for name, value in settings.items()}
+    for name in ("temperature", "temperature_"):
+        if isinstance(new.get(name), (int, float)) and new[name] != 0:
+            new[name] = 1 / new[name]
+    return new
 
 
 def load_answering(path: str | Path) -> Any:
@@ -33,7 +60,7 @@ def load_answering(path: str | Path) -> Any:
     """
     from suffice.estimators.answering import NAMES, answering_from
 
-    header, arrays = archive.read(path)
+    header, arrays = read(path)
     if header["suffice"] == "model" and header.get("estimator") in NAMES:
         return answering_from(header, arrays)
     return _loaded(path, header, arrays)

@@ -1,36 +1,79 @@
-"""Folds judged side by side, where they are large enough for threads to pay."""
+"""How many threads work on what, and in which order their results come: one rule for all."""
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from threadpoolctl import threadpool_limits
-
-from suffice.model.tiles import usable_cores
+from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
+Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
+_FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
 
 
-def blas_alone(n_numbers: int, few: int) -> AbstractContextManager[Any]:
-    """Return a limit to one thread of BLAS for tables that our own threads sum.
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
-    What is left to BLAS is small there, and its threads would wait for ours.
+
+_LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+
+
+@contextmanager
+def at_most(n_jobs: int | None) -> Iterator[None]:
+    """Let everything called inside use so many threads; None leaves things as they are."""
+    token = _LIMIT.set(_LIMIT.get() if n_jobs is None else n_threads_of(n_jobs))
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """Return the threads that ``n_jobs`` asks for: −1 is all cores, −2 all but one.
+
+    None asks for what ``at_most`` allows, all cores where nothing was said.
+
+    Examples
+    --------
+    >>> n_threads_of(3)
+    3
     """
-    if n_numbers <= few:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
+    if n_jobs is None:
+        return _LIMIT.get() or usable_cores()
+    if n_jobs == 0 or n_jobs != int(n_jobs):
+        msg = f"n_jobs must be None, a positive number of threads, or -1 for all, got {n_jobs!r}"
+        raise InvalidParameterError(msg)
+    return int(n_jobs) if n_jobs > 0 else max(usable_cores() + 1 + int(n_jobs), 1)
 
-    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
-    return limits
+
+def in_order(
+    work: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None = None
+) -> Iterator[Result]:
+    """Yield ``work`` of each task, in the order of the tasks, done by threads.
+
+    The threads live for this call only: nothing is shared between callers, and nothing is left
+    behind for a fork to break.
+    """
+    n_threads = min(n_threads_of(n_jobs), len(tasks))
+    if n_threads < 2:
+        yield from map(work, tasks)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(work, tasks)
 
 
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
@@ -40,25 +83,29 @@ def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
 
 
 def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Result]:
-    """Yield work(lo, hi) of each chunk, in the order of the rows."""
-    edges = chunk_edges(n_rows)
-    workers = min(os.cpu_count() or 1, len(edges))
-    if workers < 2:
-        yield from (work(lo, hi) for lo, hi in edges)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda edge: work(*edge), edges)
+    """Yield work(lo, hi) of each chunk of rows, in the order of the rows."""
+    return in_order(lambda edge: work(*edge), chunk_edges(n_rows))
 
 
-SMALL = 50_000  # numbers under which threads mostly wait for the interpreter
+def one_blas_thread(*, when: bool = True) -> AbstractContextManager[Any]:
+    """Return a limit to one thread of BLAS: more would wait for those of our own.
+
+    ``when`` is whether our own threads work at all; otherwise nothing is limited.
+    """
+    if not when:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
 
 
-@contextmanager
-def mapping(n_numbers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Give a ``map`` that uses all cores for rows of so many numbers, or none for few."""
-    if n_numbers < SMALL:
-        yield map
-        return
-    # one BLAS thread for each of ours: more would wait for each other
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(usable_cores()) as pool:
-        yield pool.map
+def side_by_side(
+    work: Callable[..., Result], *columns: Iterable[Any], n_numbers: int
+) -> list[Result]:
+    """Return ``work`` of each row of ``columns``, by threads if it looks at enough numbers."""
+    tasks = list(zip(*columns, strict=True))
+    if n_numbers < _FEW_NUMBERS:
+        return [work(*task) for task in tasks]
+    with one_blas_thread():
+        return list(in_order(lambda task: work(*task), tasks))

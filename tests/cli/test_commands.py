@@ -161,8 +161,8 @@ def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
         "m.suffice",
     )
     assert 0 <= sf.load("m.suffice").shrinkage_ <= 1
-    ok("fit", "iris", "-m", "qda", "--set", "transform=yeo-johnson", "-o", "t.suffice")
-    assert sf.load("t.suffice").moments_.transform is not None
+    ok("fit", "iris", "-m", "qda", "--set", "power=yeo-johnson", "-o", "t.suffice")
+    assert sf.load("t.suffice").moments_.power is not None
     ok("summarize", "iris", "-o", "i.moments")
     assert "'auto' needs rows" in refused("fit", "i.moments", "-m", "rda", "-o", "m.suffice")
     assert "learns from rows" in refused("fit", "i.moments", "-m", "logistic", "-o", "m.suffice")

@@ -17,8 +17,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
-from suffice.comparison.protocol import compared
 from suffice.comparison.outcome import corrected_t_test
+from suffice.comparison.protocol import compared
 from suffice.comparison.task import Task
 from suffice.errors import InvalidInputError, InvalidParameterError
 
@@ -148,8 +148,8 @@ def test_the_order_of_members_changes_nothing(iris):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, np.ndarray.tolist])
 def test_frames_and_lists_give_the_answer_of_arrays(make, iris):
     X, y = iris
-    line_up = {"LDA": sf.LDA(), "near": make_pipeline(StandardScaler(), KNeighborsClassifier())}
-    plain, other = (sf.compare(x, y, line_up, cv=3) for x in (X, make(X)))
+    models = {"LDA": sf.LDA(), "near": make_pipeline(StandardScaler(), KNeighborsClassifier())}
+    plain, other = (sf.compare(x, y, models, cv=3) for x in (X, make(X)))
     assert other.notes == ()
     columns = ["error", "log_loss", "brier"]
     pd.testing.assert_frame_equal(plain.to_frame()[columns], other.to_frame()[columns])
@@ -239,9 +239,9 @@ def test_the_default_line_up_has_both_halves_and_their_friends(iris):
 def test_numbers_of_parameters_are_counted(iris):
     X, y = iris
     tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
-    line_up = {"LDA": sf.LDA(), "QDA": sf.QDA(), "NB": sf.GaussianNB(), "tree": tree,
+    models = {"LDA": sf.LDA(), "QDA": sf.QDA(), "NB": sf.GaussianNB(), "tree": tree,
                "logistic": sf.LogisticRegression(), "near": KNeighborsClassifier()}  # fmt: skip
-    sizes = sf.compare(X, y, line_up, cv=3).to_frame()["n_parameters"]
+    sizes = sf.compare(X, y, models, cv=3).to_frame()["n_parameters"]
     # means, covariances, priors: 12 + 10 + 2, 12 + 30 + 2, 12 + 12 + 2
     assert sizes[["LDA", "QDA", "NB"]].tolist() == [24, 44, 26]
     assert sizes["logistic"] == 2 * 5
@@ -299,16 +299,16 @@ def test_the_estimators_passed_are_left_unfitted(iris):
 def test_one_judged_outcome_has_no_test(iris):
     X, y = iris
     task = Task.of(X, y, 3, None, None, 0)
-    from suffice.comparison.models import parse_line_up
+    from suffice.comparison.models import parse_models
 
-    result = compared(parse_line_up("LDA", 0), task, 0)
+    result = compared(parse_models("LDA", 0), task, 0)
     assert result.verdict == f"Least error: LDA, {100 * result.outcomes[0].error:.1f} %."
 
 
 @pytest.mark.parametrize(
-    ("line_up", "match"),
+    ("models", "match"),
     [
-        ([], "line_up is empty"),
+        ([], "models is empty"),
         (["LDAA"], "did you mean 'LDA'"),
         ([sf.LDA], "pass an instance, LDA\\(\\)"),
         ([StandardScaler()], "no classifier|expected a classifier"),
@@ -316,9 +316,9 @@ def test_one_judged_outcome_has_no_test(iris):
         ([("a", sf.LDA()), ("a", sf.QDA())], "'a' twice"),
     ],
 )
-def test_a_line_up_that_makes_no_sense_is_refused(line_up, match, iris):
+def test_a_line_up_that_makes_no_sense_is_refused(models, match, iris):
     with pytest.raises(InvalidParameterError, match=match):
-        sf.compare(*iris, line_up)
+        sf.compare(*iris, models)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from suffice.comparison.text import duration, verdict_of
 
 @pytest.fixture(scope="module")
 def result(iris):
-    line_up = {"LDA": sf.LDA(), "QDA": sf.QDA(), "least squares": sf.LeastSquaresClassifier()}
-    return sf.compare(*iris, line_up | {"<guess>": DummyClassifier()}, 5)
+    models = {"LDA": sf.LDA(), "QDA": sf.QDA(), "least squares": sf.LeastSquaresClassifier()}
+    return sf.compare(*iris, models | {"<guess>": DummyClassifier()}, 5)
 
 
 def test_the_verdict_changes_with_the_p_value():

@@ -57,9 +57,9 @@ def test_rows_of_the_test_part_cannot_change_the_choice(wine):
 
 def test_another_criterion_may_pick_another(wine):
     X, y = wine
-    line_up = {"right": sf.LDA(), "shy": sf.LDA(temperature=0.05)}
+    models = {"right": sf.LDA(), "shy": sf.LDA(temperature=20.0)}
     for criterion in ("error", "log_loss", "brier"):
-        assert sf.select(X, y, line_up, criterion=criterion).pick == "right"
+        assert sf.select(X, y, models, criterion=criterion).pick == "right"
     assert (
         sf.select(X, y, {"a": sf.LDA(), "b": DummyClassifier()}, criterion="log_loss").pick == "a"
     )
@@ -87,9 +87,9 @@ def test_a_selection_says_what_it_found(wine):
         ({"criterion": "auc"}, "criterion must be"),
         ({"test": 0}, "test=0"),
         ({"validation": 0}, "validation=0"),
-        ({"line_up": [RidgeClassifier()], "criterion": "log_loss"}, "no member has posteriors"),
+        ({"models": [RidgeClassifier()], "criterion": "log_loss"}, "no member has posteriors"),
     ],
 )
 def test_a_wish_that_cannot_be_met_is_refused(change, match, wine):
     with pytest.raises(InvalidParameterError, match=match):
-        sf.select(*wine, **({"line_up": ["LDA"]} | change))
+        sf.select(*wine, **({"models": ["LDA"]} | change))

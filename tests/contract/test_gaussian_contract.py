@@ -21,8 +21,8 @@ ESTIMATORS = [
     GaussianClassifier("VEI"),
     GaussianClassifier("VEV"),
     GaussianClassifier("auto"),
-    LDA(transform="yeo-johnson"),
-    QDA(estimate="predictive", transform="yeo-johnson"),
+    LDA(power="yeo-johnson"),
+    QDA(estimate="predictive", power="yeo-johnson"),
 ]
 
 

@@ -271,7 +271,7 @@ def test_the_temperature_that_sharpened_posteriors_is_found_again():
     y = np.array([rng.choice(3, p=row) for row in p])
     sharpened = softmax(3 * np.log(p), axis=1)
     curve = temperature_curve(Predictions.of(y, sharpened))
-    assert curve.best == pytest.approx(1 / 3, rel=0.1)
+    assert curve.best == pytest.approx(3.0, rel=0.1)
     assert curve.best_log_loss <= curve.log_losses.min()
 
 

@@ -85,8 +85,8 @@ def test_sums_do_not_depend_on_the_number_of_threads(
     objective = problem(x, codes).objective
     phi = np.random.default_rng(0).normal(size=objective.shape)
     results = []
-    for n_threads in (1, 2, 7):
-        monkeypatch.setattr("os.cpu_count", lambda n_threads=n_threads: n_threads)
+    for n_jobs in (1, 2, 7):
+        monkeypatch.setattr("os.cpu_count", lambda n_jobs=n_jobs: n_jobs)
         results.append(objective.curve(phi))
     for other in results[1:]:
         assert other.loss == results[0].loss

@@ -22,10 +22,10 @@ from suffice.errors import (
 )
 
 FAMILY = [
-    LDA(transform="yeo-johnson"),
-    QDA(transform="yeo-johnson", shrinkage="oas"),
-    QDA(transform="yeo-johnson", estimate="predictive"),
-    GaussianClassifier("VEI", transform="yeo-johnson"),
+    LDA(power="yeo-johnson"),
+    QDA(power="yeo-johnson", shrinkage="oas"),
+    QDA(power="yeo-johnson", estimate="predictive"),
+    GaussianClassifier("VEI", power="yeo-johnson"),
 ]
 
 
@@ -39,7 +39,7 @@ def skewed(n=300, d=2, seed=0):
 def test_posteriors_are_those_of_a_pipeline_of_scikit_learn_and_ours():
     X, y = skewed()
     pipeline = make_pipeline(StandardScaler(), PowerTransformer(standardize=False), LDA())
-    ours = LDA(transform="yeo-johnson").fit(X, y)
+    ours = LDA(power="yeo-johnson").fit(X, y)
     np.testing.assert_allclose(
         ours.predict_proba(X), pipeline.fit(X, y).predict_proba(X), atol=1e-4
     )
@@ -63,7 +63,7 @@ def test_the_density_of_one_feature_integrates_to_one(estimator):
 def test_the_density_of_two_features_integrates_to_one(estimator):
     X, y = skewed(n=80)
     est = estimator.fit(X, y)
-    t = est.moments_.transform
+    t = est.moments_.power
     # Gauss–Legendre in transformed coordinates, carried to the rows and weighted by 1 / slope
     means, spread = est.means_, np.sqrt(np.max(np.atleast_3d(est.covariance_)))
     nodes, weights = np.polynomial.legendre.leggauss(160)
@@ -84,8 +84,8 @@ def test_the_density_of_two_features_integrates_to_one(estimator):
 
 def test_class_densities_carry_the_jacobian():
     X, y = skewed()
-    est = QDA(transform="yeo-johnson").fit(X, y)
-    t = est.moments_.transform
+    est = QDA(power="yeo-johnson").fit(X, y)
+    t = est.moments_.power
     inner = QDA().fit(t.apply(X), y)
     expected = inner.class_log_density(t.apply(X)) + t.log_jacobian(X)[:, None]
     np.testing.assert_allclose(est.class_log_density(X), expected, rtol=1e-10)
@@ -100,9 +100,9 @@ def test_class_densities_carry_the_jacobian():
 
 def test_samples_look_like_the_rows():
     t = PowerTransform([-0.5, 0.0], 1.0, 0.5, high=6.0)
-    truth = QDA(transform=t).fit(*skewed(n=400))
+    truth = QDA(power=t).fit(*skewed(n=400))
     X, y = truth.sample(3000, random_state=0)
-    est = QDA(transform=t).fit(X, y)
+    est = QDA(power=t).fit(X, y)
     draws, labels = est.sample(3000, random_state=1)
     for label in "ab":
         for j in range(2):
@@ -126,7 +126,7 @@ def test_a_change_of_units_changes_nothing(estimator, powers, seed):
 
 def test_exponents_of_one_change_nothing(iris):
     X, y = iris
-    one = QDA(transform=PowerTransform(np.ones(4))).fit(X, y)
+    one = QDA(power=PowerTransform(np.ones(4))).fit(X, y)
     two = QDA().fit(X, y)
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     np.testing.assert_array_equal(one.log_density(X), two.log_density(X))
@@ -135,68 +135,68 @@ def test_exponents_of_one_change_nothing(iris):
 
 def test_the_first_chunk_fixes_the_transform():
     X, y = skewed(n=400)
-    est = LDA(transform="yeo-johnson")
+    est = LDA(power="yeo-johnson")
     for rows in np.array_split(np.arange(400), 4):
         est.partial_fit(X[rows], y[rows])
-    assert est.moments_.transform.equals(PowerTransform.of(X[:100]))
-    whole = LDA(transform=est.moments_.transform).fit(X, y)
+    assert est.moments_.power.equals(PowerTransform.of(X[:100]))
+    whole = LDA(power=est.moments_.power).fit(X, y)
     np.testing.assert_allclose(est.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
     est.forget(X[300:], y[300:])
-    part = LDA(transform=est.moments_.transform).fit(X[:300], y[:300])
+    part = LDA(power=est.moments_.power).fit(X[:300], y[:300])
     np.testing.assert_allclose(est.predict_proba(X), part.predict_proba(X), rtol=1e-7)
 
 
 def test_moments_of_transformed_rows_are_enough(iris):
     X, y = iris
-    moments = Moments.of(X, y, transform="yeo-johnson")
-    one = QDA(transform="yeo-johnson").fit(X, y)
-    for est in (QDA(transform="yeo-johnson"), QDA(), QDA(transform=moments.transform)):
+    moments = Moments.of(X, y, power="yeo-johnson")
+    one = QDA(power="yeo-johnson").fit(X, y)
+    for est in (QDA(power="yeo-johnson"), QDA(), QDA(power=moments.power)):
         fitted = est.fit_moments(moments)
         np.testing.assert_array_equal(fitted.predict_proba(X), one.predict_proba(X))
-    with pytest.raises(MissingStatisticsError, match="transform='yeo-johnson'"):
-        QDA(transform="yeo-johnson").fit_moments(Moments.of(X, y))
+    with pytest.raises(MissingStatisticsError, match="power='yeo-johnson'"):
+        QDA(power="yeo-johnson").fit_moments(Moments.of(X, y))
     with pytest.raises(FeatureMismatchError, match="another transform"):
-        QDA(transform=PowerTransform(np.ones(4))).fit_moments(moments)
+        QDA(power=PowerTransform(np.ones(4))).fit_moments(moments)
 
 
 def test_files_keep_the_transform(tmp_path):
     X, y = skewed()
     for setting in ("yeo-johnson", PowerTransform([0.2, -0.5], 1.0, 2.0, high=9.0)):
-        est = QDA(transform=setting).fit(X, y)
+        est = QDA(power=setting).fit(X, y)
         est.save(tmp_path / "m.suffice")
         back = sf.load(tmp_path / "m.suffice")
         np.testing.assert_array_equal(back.predict_proba(X), est.predict_proba(X))
         np.testing.assert_array_equal(back.log_density(X), est.log_density(X))
-        assert back.moments_.transform.equals(est.moments_.transform)
+        assert back.moments_.power.equals(est.moments_.power)
         found = back.get_params()["transform"]
         assert found == setting if isinstance(setting, str) else found.equals(setting)
 
 
 def test_the_setting_and_the_method_share_a_name():
     X, y = skewed()
-    est = LDA(transform="yeo-johnson")
+    est = LDA(power="yeo-johnson")
     assert est.get_params()["transform"] == "yeo-johnson"
-    assert "transform='yeo-johnson'" in repr(est)
+    assert "power='yeo-johnson'" in repr(est)
     assert clone(est).get_params() == est.get_params()
-    assert est.set_params(transform=None).get_params()["transform"] is None
-    est.set_params(transform="yeo-johnson").fit(X, y)
-    frame = est.set_output(transform="pandas").transform(X)
+    assert est.set_params(power=None).get_params()["transform"] is None
+    est.set_params(power="yeo-johnson").fit(X, y)
+    frame = est.set_output(power="pandas").transform(X)
     assert list(frame.columns) == ["lda0"]
-    inner = LDA().fit(est.moments_.transform.apply(X), y)
+    inner = LDA().fit(est.moments_.power.apply(X), y)
     np.testing.assert_allclose(
-        frame.to_numpy(), inner.transform(est.moments_.transform.apply(X)), rtol=1e-9, atol=1e-12
+        frame.to_numpy(), inner.transform(est.moments_.power.apply(X)), rtol=1e-9, atol=1e-12
     )
     assert est.fit_transform(X, y).shape == (300, 1)
 
 
 def test_boundaries_are_of_transformed_rows_and_say_so():
     X, y = skewed()
-    est = LDA(transform="yeo-johnson").fit(X, y)
+    est = LDA(power="yeo-johnson").fit(X, y)
     with pytest.raises(InvalidParameterError, match="coordinates='transformed'"):
         est.boundary("a", "b")
     boundary = est.boundary("a", "b", coordinates="transformed")
     assert isinstance(boundary, Hyperplane)
-    log_odds = boundary.evaluate(est.moments_.transform.apply(X))
+    log_odds = boundary.evaluate(est.moments_.power.apply(X))
     np.testing.assert_allclose(log_odds, -est.decision_function(X), rtol=1e-8, atol=1e-8)
     with pytest.raises(InvalidParameterError, match="coordinates must be"):
         est.boundary("a", "b", coordinates="polar")
@@ -204,8 +204,8 @@ def test_boundaries_are_of_transformed_rows_and_say_so():
 
 def test_bayes_error_is_that_of_the_transformed_rows():
     X, y = skewed()
-    est = LDA(transform="yeo-johnson").fit(X, y)
-    inner = LDA().fit(est.moments_.transform.apply(X), y)
+    est = LDA(power="yeo-johnson").fit(X, y)
+    inner = LDA().fit(est.moments_.power.apply(X), y)
     assert est.bayes_error().is_exact
     assert est.bayes_error() == pytest.approx(inner.bayes_error())
 
@@ -214,7 +214,7 @@ def test_many_rows_are_scored_block_by_block(monkeypatch):
     from suffice.model import transformed
 
     X, y = skewed()
-    est = QDA(transform="yeo-johnson").fit(X, y)
+    est = QDA(power="yeo-johnson").fit(X, y)
     whole = [est.predict_log_proba(X), est.predict(X), est.log_density(X)]
     monkeypatch.setattr(transformed, "BLOCK", 64)
     blocks = [est.predict_log_proba(X), est.predict(X), est.log_density(X)]
@@ -227,8 +227,8 @@ def test_many_rows_are_scored_block_by_block(monkeypatch):
 
 def test_priors_costs_and_temperature_pass_through():
     X, y = skewed()
-    est = QDA(transform="yeo-johnson", temperature=0.5).fit(X, y)
-    t = est.moments_.transform
+    est = QDA(power="yeo-johnson", temperature=0.5).fit(X, y)
+    t = est.moments_.power
     inner = QDA(temperature=0.5).fit(t.apply(X), y).with_priors([0.9, 0.1])
     changed = est.with_priors([0.9, 0.1])
     np.testing.assert_allclose(changed.predict_proba(X), inner.predict_proba(t.apply(X)))
@@ -237,4 +237,4 @@ def test_priors_costs_and_temperature_pass_through():
 @pytest.mark.parametrize("setting", ["box-cox", 3, ["yeo-johnson"]])
 def test_unknown_transforms_are_refused(iris, setting):
     with pytest.raises(InvalidParameterError, match="transform must be"):
-        LDA(transform=setting).fit(*iris)
+        LDA(power=setting).fit(*iris)

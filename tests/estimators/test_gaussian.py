@@ -328,9 +328,9 @@ def test_log_probabilities_do_not_floor_far_from_the_data(iris):
         assert fitted.predict_log_proba(far).min() < -1e5
 
 
-def test_a_high_temperature_makes_the_softmax_hard(iris):
+def test_a_high_temperature_softens_and_a_low_one_makes_the_softmax_hard(iris):
     X, y = iris
-    soft, hard = (LDA(temperature=t).fit(X, y).predict_proba(X) for t in (1e-9, 1e6))
+    soft, hard = (LDA(temperature=t).fit(X, y).predict_proba(X) for t in (1e9, 1e-6))
     np.testing.assert_allclose(soft, 1 / 3, atol=1e-6)
     assert set(np.unique(hard.round(6))) == {0.0, 1.0}
 
@@ -406,9 +406,7 @@ def test_grid_search_pipelines_and_pandas_output(iris):
         make_pipeline(StandardScaler(), LDA()), {"lda__shrinkage": [None, 0.1, 0.5]}, cv=3
     ).fit(X, y)
     assert search.best_score_ > 0.95
-    frame = (
-        LDA().set_output(transform="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
-    )
+    frame = LDA().set_output(power="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
     assert list(frame.columns) == ["lda0", "lda1"]
 
 

@@ -45,7 +45,7 @@ def test_every_branch_of_a_transform_is_written(exponents):
     X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
     X[:, 0] += y
     transform = sf.PowerTransform(exponents, [0.1, -0.2], [0.7, 1.3], [-1.0, -1.1], [1.2, 1.3])
-    model = sf.QDA(transform=transform).fit(X, y)
+    model = sf.QDA(power=transform).fit(X, y)
     far = 5 * X
     np.testing.assert_allclose(run(model.to_onnx(), far)[1], model.predict_proba(far), atol=1e-10)
 

@@ -140,11 +140,11 @@ def test_distances_equal_those_of_dense_precision_matrices(either, covariances):
 
 
 @pytest.mark.parametrize("readout", READOUTS, ids=repr)
-@pytest.mark.parametrize("n_threads", [2, 5])
-def test_threads_change_no_bit(compiled, readout, n_threads):
+@pytest.mark.parametrize("n_jobs", [2, 5])
+def test_threads_change_no_bit(compiled, readout, n_jobs):
     scorer, x = scorer_of(mixed, k=6, d=5), rows(1000, 5)
-    alone = scorer.score(x, readout, n_threads=1)
-    np.testing.assert_array_equal(scorer.score(x, readout, n_threads=n_threads), alone)
+    alone = scorer.score(x, readout, n_jobs=1)
+    np.testing.assert_array_equal(scorer.score(x, readout, n_jobs=n_jobs), alone)
 
 
 def test_the_size_of_blocks_changes_no_bit(compiled, monkeypatch):
@@ -303,13 +303,13 @@ def test_a_change_of_unit_by_a_power_of_two_changes_no_bit(either):
     np.testing.assert_array_equal(after, before)
 
 
-def test_temperature_multiplies_the_scores(either):
+def test_temperature_divides_the_scores(either):
     scorer, x = scorer_of(full), rows(70, 4)
     hot = Scorer.linear(np.zeros(3), 0.25 * np.eye(3), np.zeros(3))
     expected = hot.score(scorer.score(x, Joint()), Posterior())
-    np.testing.assert_allclose(scorer.score(x, Posterior(0.25)), expected, rtol=1e-12)
+    np.testing.assert_allclose(scorer.score(x, Posterior(4.0)), expected, rtol=1e-12)
     expected = np.log(expected)
-    np.testing.assert_allclose(scorer.score(x, LogPosterior(0.25)), expected, rtol=1e-10)
+    np.testing.assert_allclose(scorer.score(x, LogPosterior(4.0)), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("out", [0, 1, 2])

@@ -94,9 +94,7 @@ def test_read_only_rows_are_accepted():
 @pytest.mark.parametrize("storage", STORAGES)
 def test_the_number_of_threads_changes_no_bit(storage):
     x, y, w = rows(n=300_000, d=3)
-    one, *others = (
-        arrays_of(Moments.of(x, y, w, storage=storage, n_threads=n)) for n in (1, 2, 16)
-    )
+    one, *others = (arrays_of(Moments.of(x, y, w, storage=storage, n_jobs=n)) for n in (1, 2, 16))
     for other in others:
         for name, values in one.items():
             np.testing.assert_array_equal(values, other[name], err_msg=name)

@@ -19,16 +19,18 @@ T = PowerTransform.of(X)
 def assert_same(a, b, rtol=1e-10):
     for name in ("weights", "means", "scatters"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, atol=1e-10)
-    np.testing.assert_allclose(a.warp.log_slopes, b.warp.log_slopes, rtol=rtol, atol=1e-10)
+    np.testing.assert_allclose(
+        a.coordinates.log_slopes, b.coordinates.log_slopes, rtol=rtol, atol=1e-10
+    )
 
 
 def test_moments_are_those_of_the_transformed_rows():
-    found = Moments.of(X, Y, transform="yeo-johnson")
+    found = Moments.of(X, Y, power="yeo-johnson")
     plain = Moments.of(T.apply(X), Y)
     np.testing.assert_array_equal(found.means, plain.means)
     np.testing.assert_array_equal(found.scatters, plain.scatters)
     slopes = np.stack([T.log_slopes(X[k == Y]).sum(0) for k in "abc"])
-    np.testing.assert_allclose(found.warp.log_slopes, slopes, rtol=1e-12)
+    np.testing.assert_allclose(found.coordinates.log_slopes, slopes, rtol=1e-12)
     assert found.transform.equals(T)
     assert plain.transform is None
 
@@ -39,7 +41,7 @@ def test_parts_add_up_and_can_be_taken_out(cut, weighted):
 
     def part(rows):
         weight = None if w is None else w[rows]
-        return Moments.of(X[rows], Y[rows], weight, transform=T)
+        return Moments.of(X[rows], Y[rows], weight, power=T)
 
     first, second, whole = part(slice(0, cut)), part(slice(cut, None)), part(slice(None))
     assert_same(first + second, whole)
@@ -52,17 +54,17 @@ def test_compiled_blocks_agree_with_numpy():
     x, y = rng.lognormal(size=(80_000, 3)), rng.integers(0, 2, 80_000)
     t = PowerTransform.of(x)
     for order in ("C", "F"):
-        found = Moments.of(np.asarray(x, order=order), y, transform=t)
+        found = Moments.of(np.asarray(x, order=order), y, power=t)
         plain = Moments.of(t.apply(x), y)
         np.testing.assert_allclose(found.means, plain.means, rtol=1e-12)
         np.testing.assert_allclose(found.scatters, plain.scatters, rtol=1e-11)
         expected = np.stack([t.log_slopes(x[y == k]).sum(0) for k in (0, 1)])
-        np.testing.assert_allclose(found.warp.log_slopes, expected, rtol=1e-11)
+        np.testing.assert_allclose(found.coordinates.log_slopes, expected, rtol=1e-11)
 
 
 def test_other_coordinates_do_not_merge():
-    plain, warped = Moments.of(X, Y), Moments.of(X, Y, transform=T)
-    other = Moments.of(X, Y, transform=PowerTransform([0.5, 1.0, 1.0]))
+    plain, warped = Moments.of(X, Y), Moments.of(X, Y, power=T)
+    other = Moments.of(X, Y, power=PowerTransform([0.5, 1.0, 1.0]))
     with pytest.raises(FeatureMismatchError, match="plain ones"):
         plain + warped
     with pytest.raises(FeatureMismatchError, match="at feature 0"):
@@ -72,7 +74,7 @@ def test_other_coordinates_do_not_merge():
 
 
 def test_files_keep_the_transform(tmp_path):
-    moments = Moments.of(X, Y, transform=T)
+    moments = Moments.of(X, Y, power=T)
     moments.save(tmp_path / "m.moments")
     back = sf.load(tmp_path / "m.moments")
     assert back.transform.equals(T)
@@ -84,7 +86,7 @@ def test_a_file_with_a_broken_transform_is_refused(tmp_path):
     from suffice import archive
     from suffice.moments.file import arrays_of, header_of
 
-    moments = Moments.of(X, Y, transform=T)
+    moments = Moments.of(X, Y, power=T)
     arrays = {**arrays_of(moments), "transform_scale": np.zeros(3)}
     archive.write(tmp_path / "m", "moments", header_of(moments), arrays)
     with pytest.raises(FileFormatError, match="unusable"):
@@ -92,27 +94,27 @@ def test_a_file_with_a_broken_transform_is_refused(tmp_path):
 
 
 def test_features_classes_and_weights_take_the_transform_along():
-    moments = Moments.of(X, Y, transform=T)
+    moments = Moments.of(X, Y, power=T)
     part = moments.select([2, 0])
-    assert_same(part, Moments.of(X[:, [2, 0]], Y, transform=T.select(np.array([2, 0]))))
+    assert_same(part, Moments.of(X[:, [2, 0]], Y, power=T.select(np.array([2, 0]))))
     np.testing.assert_allclose(
-        moments.discounted(0.5).warp.log_slopes, 0.5 * moments.warp.log_slopes
+        moments.discounted(0.5).coordinates.log_slopes, 0.5 * moments.coordinates.log_slopes
     )
-    without_c = moments - Moments.of(X[Y == "c"], Y[Y == "c"], transform=T)
-    assert not without_c.warp.log_slopes[2].any()
+    without_c = moments - Moments.of(X[Y == "c"], Y[Y == "c"], power=T)
+    assert not without_c.coordinates.log_slopes[2].any()
 
 
 def test_rows_of_weight_zero_are_absent_even_if_unusable():
     x, w = X.copy(), np.ones(90)
     x[5], w[5] = np.nan, 0.0
     assert_same(
-        Moments.of(x, Y, w, transform=T),
-        Moments.of(np.delete(X, 5, 0), np.delete(Y, 5), transform=T),
+        Moments.of(x, Y, w, power=T),
+        Moments.of(np.delete(X, 5, 0), np.delete(Y, 5), power=T),
     )
 
 
 def test_unknown_transforms_are_refused():
     with pytest.raises(InvalidParameterError, match="'box-cox'"):
-        Moments.of(X, Y, transform="box-cox")
+        Moments.of(X, Y, power="box-cox")
     with pytest.raises(FeatureMismatchError, match="knows 2 features"):
-        Moments.of(X, Y, transform=PowerTransform([1.0, 1.0]))
+        Moments.of(X, Y, power=PowerTransform([1.0, 1.0]))

@@ -12,9 +12,9 @@ from suffice import plots
 @pytest.fixture(scope="module")
 def result(table):
     X, y, _ = table("iris")
-    line_up = {"LDA": sf.LDA(), "perceptron": sf.Perceptron(variant="averaged"),
+    models = {"LDA": sf.LDA(), "perceptron": sf.Perceptron(variant="averaged"),
                "a $ sign and _more": DummyClassifier()}  # fmt: skip
-    return sf.compare(X, y, line_up, 5)
+    return sf.compare(X, y, models, 5)
 
 
 def test_dots_lie_at_the_errors_and_bars_at_their_intervals(result):

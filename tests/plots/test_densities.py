@@ -89,8 +89,8 @@ SETTINGS = [
     {},
     {"estimate": "predictive"},
     {"estimate": "map"},
-    {"transform": "yeo-johnson"},
-    {"transform": "yeo-johnson", "estimate": "predictive"},
+    {"power": "yeo-johnson"},
+    {"power": "yeo-johnson", "estimate": "predictive"},
 ]
 
 
@@ -185,9 +185,11 @@ def test_sheets_of_posteriors_are_sorted_together(flowers, lda):
     assert ax.get_zlim() == (0, 1)
 
 
-def test_growing_temperatures_approach_the_hard_choice(flowers, lda):
+def test_falling_temperatures_approach_the_hard_choice(flowers, lda):
     X, _ = flowers
-    ax = effect_of_temperature(lda, X, label="versicolor", feature=3, temperatures=(1, 4, 64))
+    ax = effect_of_temperature(
+        lda, X, label="versicolor", feature=3, temperatures=(1, 1 / 4, 1 / 64)
+    )
     curves = drawn(ax, "temperature")
     hard = drawn(ax, "hard")[""].get_ydata()
     gaps = [np.abs(line.get_ydata() - hard).mean() for line in curves.values()]

@@ -253,10 +253,10 @@ def test_distances_are_those_of_mahalanobis(flowers, qda):
 
 def test_distances_of_transformed_rows_are_those_of_their_gaussian(flowers):
     X, y = flowers
-    est = sf.QDA(transform="yeo-johnson").fit(X, y)
-    plain = sf.QDA().fit(est.moments_.transform.apply(X), y)
+    est = sf.QDA(power="yeo-johnson").fit(X, y)
+    plain = sf.QDA().fit(est.moments_.power.apply(X), y)
     a = line(mahalanobis_qq(est, X, y), "_distances setosa").get_ydata()
-    b = line(mahalanobis_qq(plain, est.moments_.transform.apply(X), y), "_distances setosa")
+    b = line(mahalanobis_qq(plain, est.moments_.power.apply(X), y), "_distances setosa")
     np.testing.assert_allclose(a, b.get_ydata(), rtol=1e-6)
     with pytest.raises(InvalidInputError, match="which a StudentModel is not"):
         mahalanobis_qq(sf.QDA(estimate="predictive").fit(X, y), X, y)

@@ -7,7 +7,7 @@ from suffice import datasets
 
 mpl.use("Agg")
 
-LINE_UP = ["LDA", "QDA", "GaussianNB", "decision tree"]
+MODELS = ["LDA", "QDA", "GaussianNB", "decision tree"]
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def iris():
 
 @pytest.fixture(scope="session")
 def iris_report(iris):
-    return sf.report(*iris, line_up=LINE_UP, cv=5, name="iris", target="species")
+    return sf.report(*iris, models=MODELS, cv=5, name="iris", target="species")
 
 
 HOSTILE = "<script>alert('x')</script>"
@@ -32,4 +32,4 @@ def hostile_report(iris):
     labels = [f'"><img src=x onerror=alert(1)> {label} $x_' for label in y]
     X = X.rename(dict(zip(X.columns, names, strict=True)))
     ids = pl.Series([f"{HOSTILE}{i}" for i in range(len(labels))]).to_numpy()
-    return sf.report(X, labels, line_up=LINE_UP, cv=5, name=HOSTILE, target=HOSTILE, ids=ids)
+    return sf.report(X, labels, models=MODELS, cv=5, name=HOSTILE, target=HOSTILE, ids=ids)

@@ -12,7 +12,7 @@ from suffice.reporting.blocks import Checks, Code, Figure, Matrix, Table
 from suffice.reporting.render import escaped
 from suffice.text.numbers import cell
 
-from .conftest import HOSTILE, LINE_UP
+from .conftest import HOSTILE, MODELS
 
 SECTIONS = ["glance", "line-up", "model", "errors", "trust", "use"]
 
@@ -55,7 +55,7 @@ def test_the_chosen_model_is_fitted_to_all_rows_and_knows_its_columns(iris, iris
 
 def test_errors_are_those_of_compare_on_the_same_folds(iris, iris_report):
     X, y = iris
-    compared = sf.compare(X.to_numpy(), y, LINE_UP, cv=5)
+    compared = sf.compare(X.to_numpy(), y, MODELS, cv=5)
     outcome = next(o for o in compared.outcomes if o.name == type(iris_report.estimator).__name__)
     (matrix,) = blocks(iris_report, Matrix)
     counts = np.array(matrix.counts)
@@ -92,12 +92,12 @@ def test_the_rule_takes_the_simplest_model_that_is_about_as_good(iris_report):
 
 
 def test_a_model_is_simple_if_one_standard_error_is_all_it_costs(iris):
-    from suffice.comparison.models import parse_line_up
+    from suffice.comparison.models import parse_models
     from suffice.reporting.judging import simplest
 
     X, y = iris
-    compared = sf.compare(X.to_numpy(), y, LINE_UP, cv=10)
-    chosen = simplest(compared, parse_line_up(LINE_UP, 0))
+    compared = sf.compare(X.to_numpy(), y, MODELS, cv=10)
+    chosen = simplest(compared, parse_models(MODELS, 0))
     best = min((o for o in compared.outcomes if o.name in ("LDA", "QDA")), key=lambda o: o.log_loss)
     gap = chosen.fold_losses[:, 1] - best.fold_losses[:, 1]
     assert (chosen.name, best.name) == ("LDA", "QDA")
@@ -179,7 +179,7 @@ def test_the_policy_of_the_page_allows_its_own_script_only(iris_report):
 
 
 def test_the_report_is_the_same_twice(iris, iris_report):
-    again = sf.report(*iris, line_up=LINE_UP, cv=5, name="iris", target="species")
+    again = sf.report(*iris, models=MODELS, cv=5, name="iris", target="species")
     a, b = json.loads(again.write("json")), json.loads(iris_report.write("json"))
     timeless = [[s for s in d["sections"] if s["key"] != "line-up"] for d in (a, b)]
     assert timeless[0] == timeless[1]
@@ -188,7 +188,7 @@ def test_the_report_is_the_same_twice(iris, iris_report):
 
 
 def test_an_estimator_reports_about_itself(iris):
-    report = sf.QDA(shrinkage=0.1).report(*iris, line_up=["LDA"], cv=5)
+    report = sf.QDA(shrinkage=0.1).report(*iris, models=["LDA"], cv=5)
     assert repr(report.estimator) == "QDA(shrinkage=0.1)"
     assert report.verdict.startswith("About QDA")
 
@@ -197,14 +197,14 @@ def test_a_classifier_without_densities_is_reported_too(iris):
     from sklearn.tree import DecisionTreeClassifier
 
     report = sf.report(
-        *iris, estimator=DecisionTreeClassifier(random_state=0), line_up=["LDA"], cv=5
+        *iris, estimator=DecisionTreeClassifier(random_state=0), models=["LDA"], cv=5
     )
     assert "no class densities" in report.write("md")
     assert not [t for t in blocks(report, Table) if t.caption == "Least likely rows"]
 
 
 def test_a_classifier_without_posteriors_is_reported_too(iris):
-    report = sf.report(*iris, estimator=sf.LeastSquaresClassifier(), line_up=["LDA"], cv=5)
+    report = sf.report(*iris, estimator=sf.LeastSquaresClassifier(), models=["LDA"], cv=5)
     assert "states no probabilities" in report.write("md")
 
 
@@ -214,7 +214,7 @@ def test_gaps_and_text_columns_are_left_out_and_said():
     X["colour"] = "red"
     X.loc[103, "b"] = np.nan
     y = np.repeat(["no", "yes"], 30)
-    report = sf.report(X, y, line_up=["LDA", "tree"], cv=3)
+    report = sf.report(X, y, models=["LDA", "tree"], cv=3)
     text = report.write("md")
     assert "columns left out: 'colour'" in text
     assert "1 of 60 rows left out: no number in b (1)" in text
@@ -226,7 +226,7 @@ def test_one_feature_has_a_threshold_and_no_pairs():
     hours = np.linspace(0, 5, 40)[:, None]
     rng = np.random.default_rng(1)
     passed = hours[:, 0] + rng.normal(size=40) > 2.5
-    report = sf.report(hours, passed, line_up=["LDA"], cv=4)
+    report = sf.report(hours, passed, models=["LDA"], cv=4)
     keys = [f.key for f in blocks(report, Figure)]
     assert "regions" in keys
     assert "pairs" not in keys
@@ -237,7 +237,7 @@ def test_many_features_and_classes_are_summarised():
     rng = np.random.default_rng(2)
     y = np.arange(300) % 10
     X = rng.normal(size=(300, 40)) + 2 * rng.normal(size=(10, 40))[y]
-    report = sf.report(X, y, line_up=["LDA", "QDA"], cv=3)
+    report = sf.report(X, y, models=["LDA", "QDA"], cv=3)
     means = table(report, "Priors and class means")
     assert len(means.rows) == 16
     assert "15 of 40 features" in means.note
@@ -247,7 +247,7 @@ def test_a_class_of_one_row_is_no_obstacle():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(41, 2)), np.array([*["a"] * 20, *["b"] * 20, "c"])
     X[:20] += 3
-    report = sf.report(X, y, line_up=["LDA", "GaussianNB"], cv=5)
+    report = sf.report(X, y, models=["LDA", "GaussianNB"], cv=5)
     (matrix,) = blocks(report, Matrix)
     assert np.array(matrix.counts).sum(1).tolist() == [20, 20, 1]
 
@@ -255,7 +255,7 @@ def test_a_class_of_one_row_is_no_obstacle():
 def test_weights_count_in_the_confusion(iris):
     X, y = iris
     weight = np.where(y == "setosa", 2.0, 1.0)
-    report = sf.report(X, y, sample_weight=weight, line_up=["LDA", "QDA"], cv=5)
+    report = sf.report(X, y, sample_weight=weight, models=["LDA", "QDA"], cv=5)
     (matrix,) = blocks(report, Matrix)
     assert np.array(matrix.counts).sum(1).tolist() == [100, 50, 50]
 
@@ -267,7 +267,7 @@ def test_of_many_rows_a_sample_is_judged_and_all_are_learnt_from(monkeypatch):
     rng = np.random.default_rng(4)
     y = np.arange(3000) % 2
     X = rng.normal(size=(3000, 2)) + y[:, None]
-    report = sf.report(X, y, line_up=["LDA", "QDA"], cv=5)
+    report = sf.report(X, y, models=["LDA", "QDA"], cv=5)
     assert "stratified sample of 500 of 3,000 rows" in report.write("md")
     assert report.estimator.moments_.counts.sum() == 3000
     (matrix,) = blocks(report, Matrix)
@@ -311,7 +311,7 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
 
 def test_an_average_is_explained_by_its_best_single_model(iris, tmp_path):
     auto = sf.AutoGaussian(waves=False)
-    report = auto.report(*iris, line_up=["LDA"], cv=3)
+    report = auto.report(*iris, models=["LDA"], cv=3)
     text = report.write("md")
     assert "averages the posteriors of" in text
     assert "best single one of them" in text

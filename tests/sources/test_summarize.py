@@ -67,11 +67,11 @@ def test_the_cutting_of_a_file_changes_no_bit(frame, tmp_path, row_group_size):
     assert_equal(summarize(tmp_path / "cut.parquet", **ROLES), summarize(frame, **ROLES))
 
 
-@pytest.mark.parametrize("n_threads", [2, 3, 9, None])
-def test_the_number_of_threads_changes_no_bit(frame, monkeypatch, n_threads):
+@pytest.mark.parametrize("n_jobs", [2, 3, 9, None])
+def test_the_number_of_threads_changes_no_bit(frame, monkeypatch, n_jobs):
     monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 13)
-    threaded = summarize(frame, n_threads=n_threads, **ROLES)
-    assert_equal(threaded, summarize(frame, n_threads=1, **ROLES))
+    threaded = summarize(frame, n_jobs=n_jobs, **ROLES)
+    assert_equal(threaded, summarize(frame, n_jobs=1, **ROLES))
 
 
 def test_a_glob_sums_every_file_in_any_order(frame, write, tmp_path):

@@ -39,7 +39,7 @@ POWERS = PowerTransform([0.5, 1.0, 1.4, 0.2], scale=[1.0, 10.0, 1e3, 0.1])
 def the_rest_of_the_family(draw):
     """Settings that take no dials: EDDA, Bayesian, closed-form shrinkage, transforms."""
     return GaussianClassifier(
-        transform=draw(st.sampled_from([None, POWERS])),
+        power=draw(st.sampled_from([None, POWERS])),
         **draw(
             st.one_of(
                 st.fixed_dictionaries({"covariance": st.sampled_from(sorted(FAMILIES))}),

@@ -38,7 +38,7 @@ def table(n=400):
         (GaussianClassifier(), GRID),
         (LDA(priors="uniform"), {"shrinkage": [0.0, 0.3], "temperature": [0.5, 1.0]}),
         (GaussianClassifier(estimate="predictive"), {"tied": [True, False]}),
-        (QDA(transform=POWERS, shrinkage="oas"), None),
+        (QDA(power=POWERS, shrinkage="oas"), None),
     ],
 )
 def test_two_passes_equal_memory(tmp_path, suffix, estimator, grid):
@@ -89,7 +89,7 @@ def test_what_cannot_be_judged_from_sums_is_refused():
     with pytest.raises(InvalidParameterError, match="use cross_validate"):
         sf.cross_validate_stream(RDA(), frame, "kind")
     with pytest.raises(InvalidParameterError, match="a PowerTransform"):
-        sf.cross_validate_stream(LDA(transform="yeo-johnson"), frame, "kind")
+        sf.cross_validate_stream(LDA(power="yeo-johnson"), frame, "kind")
     with pytest.raises(InvalidInputError, match=r"no column 'dya'.*'day'"):
         sf.cross_validate_stream(LDA(), frame, "kind", fold="dya")
     with pytest.raises(InvalidInputError, match="at least 2 folds"):

@@ -71,7 +71,7 @@ def command(
     result = compare(
         rows.frame,
         rows.y,
-        line_up(models, added, seed),
+        chosen_models(models, added, seed),
         cv,
         sample_weight=rows.weight,
         random_state=seed,
@@ -84,13 +84,13 @@ def command(
     _tell(result, terminal)
 
 
-def line_up(models: tuple[str, ...], added: tuple[str, ...], seed: int) -> Any:
+def chosen_models(models: tuple[str, ...], added: tuple[str, ...], seed: int) -> Any:
     """Return the members by name, the default ones if none is named, and those added."""
     if not models and not added:
         return None
-    from suffice.comparison.models import parse_line_up
+    from suffice.comparison.models import parse_models
 
-    named = parse_line_up(list(models) or None, seed)
+    named = parse_models(list(models) or None, seed)
     return {member.name: member.estimator for member in named} | {
         path.rpartition(".")[2]: _imported(path) for path in added
     }

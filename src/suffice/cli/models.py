@@ -72,7 +72,7 @@ def _left_open(estimator: Any) -> list[str]:
     settings = estimator.get_params()
     dials = [name for name in ("pooling", "shrinkage", "temperature") if name in settings]
     open_dials = [name for name in dials if settings[name] == "auto"]
-    return open_dials + (["transform"] if isinstance(settings.get("transform"), str) else [])
+    return open_dials + (["power"] if isinstance(settings.get("power"), str) else [])
 
 
 def number_or_word(text: str) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suffice.comparison.protocol import compare
 from suffice.comparison.comparison import Comparison
+from suffice.comparison.protocol import compare
 from suffice.comparison.selection import Selection, select
 
 __all__ = ["Comparison", "Selection", "compare", "select"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.comparison.protocol import single_threaded
 from suffice.comparison.judging import judged
-from suffice.comparison.models import core, parse_line_up
+from suffice.comparison.models import core, parse_models
 from suffice.comparison.outcome import Outcome
+from suffice.comparison.protocol import single_threaded
 from suffice.comparison.task import Task, is_complete
 from suffice.errors import InvalidParameterError
 from suffice.progress import Steps
@@ -67,7 +67,7 @@ def _is_lower(a: Floats, b: Floats) -> bool:
     return bool(difference.mean() > difference.std(ddof=1) / np.sqrt(len(difference)))
 
 
-LINE_UP = ("GaussianNB", "LDA", "QDA", "logistic regression")
+MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 METRICS = ("error", "log_loss", "brier")
 _SIZES = 9
 _LEAST = 2  # rows of the smallest class
@@ -149,7 +149,7 @@ class LearningCurve(Tabled):
 def learning_curve(
     X: Any,
     y: Any,
-    line_up: Any = LINE_UP,
+    models: Any = MODELS,
     sizes: Any = None,
     *,
     test: float = 0.3,
@@ -167,7 +167,7 @@ def learning_curve(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-    line_up
+    models
         As in ``sf.compare``; by default naive Bayes, LDA and QDA against logistic regression.
     sizes : ints, optional
         Numbers of training rows; by default nine, evenly spaced on a log scale.
@@ -196,7 +196,7 @@ def learning_curve(
     True
     """
     _check(test, n_repeats)
-    members = parse_line_up(line_up, random_state)
+    members = parse_models(models, random_state)
     X, y = _complete(X, y)
     everything = Task.of(X, y, [(np.zeros(1, int), np.zeros(1, int))], None, None, random_state)
     orders = _orders(everything.codes, test, n_repeats, random_state)

@@ -147,18 +147,18 @@ def core(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def parse_line_up(line_up: Any, seed: int) -> tuple[Member, ...]:
+def parse_models(models: Any, seed: int) -> tuple[Member, ...]:
     """Return the members that users name; None is the default line-up."""
-    if line_up is None:
+    if models is None:
         return tuple(Member(kind.name, kind.make(seed)) for kind in KINDS)
-    if isinstance(line_up, str) or hasattr(line_up, "fit"):
-        line_up = [line_up]
-    if isinstance(line_up, Mapping):
-        line_up = list(line_up.items())
-    if not isinstance(line_up, Iterable):
-        msg = f"line_up must be names, estimators or a mapping of both, got {line_up!r}"
+    if isinstance(models, str) or hasattr(models, "fit"):
+        models = [models]
+    if isinstance(models, Mapping):
+        models = list(models.items())
+    if not isinstance(models, Iterable):
+        msg = f"models must be names, estimators or a mapping of both, got {models!r}"
         raise InvalidParameterError(msg)
-    members = _told_apart([_member(entry, seed) for entry in line_up])
+    members = _told_apart([_member(entry, seed) for entry in models])
     _check_names([member.name for member in members])
     return members
 
@@ -189,7 +189,7 @@ def _in_full(estimator: Any) -> str:
 
 
 def _check_estimator(name: Any, estimator: Any) -> None:
-    where = f"line_up[{name!r}]" if name else "a member of line_up"
+    where = f"models[{name!r}]" if name else "a member of models"
     if isinstance(estimator, type):
         msg = f"{where} is the class {estimator.__name__}: pass an instance, {estimator.__name__}()"
         raise InvalidParameterError(msg)
@@ -203,11 +203,11 @@ def _check_estimator(name: Any, estimator: Any) -> None:
 
 def _check_names(names: list[str]) -> None:
     if not names:
-        msg = "line_up is empty: name at least one classifier, or leave it out"
+        msg = "models is empty: name at least one classifier, or leave it out"
         raise InvalidParameterError(msg)
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        msg = f"line_up has {twice[0]!r} twice: give each its own name in a mapping"
+        msg = f"models has {twice[0]!r} twice: give each its own name in a mapping"
         raise InvalidParameterError(msg)
 
 

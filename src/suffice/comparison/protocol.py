@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from suffice.comparison.comparison import Comparison
 from suffice.comparison.judging import judged
-from suffice.comparison.models import parse_line_up
+from suffice.comparison.models import parse_models
 from suffice.comparison.outcome import Failure, Outcome
 from suffice.comparison.task import Task
 from suffice.errors import InvalidInputError
@@ -27,7 +27,7 @@ _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each 
 def compare(
     X: Any,
     y: Any,
-    line_up: Any = None,
+    models: Any = None,
     cv: Any = 10,
     *,
     sample_weight: Any = None,
@@ -44,7 +44,7 @@ def compare(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-    line_up : names, estimators, or a mapping of names to them, optional
+    models : names, estimators, or a mapping of names to them, optional
         Any classifiers of scikit-learn's kind, or names of the default line-up: LDA, QDA,
         GaussianNB, RDA, AutoGaussian, logistic regression, perceptron (averaged), least squares,
         five nearest neighbours in standard units (uniform and distance weights), decision tree
@@ -96,7 +96,7 @@ def compare(
     QDA         0.011  1.000
     GaussianNB  0.028  0.999
     """
-    members = parse_line_up(line_up, random_state)
+    members = parse_models(models, random_state)
     task = Task.of(X, y, cv, sample_weight, groups, random_state, missing)
     return compared(members, task, random_state, progress)
 

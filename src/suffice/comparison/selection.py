@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.comparison.answers import Answers
-from suffice.comparison.protocol import compared
 from suffice.comparison.judging import in_short, overheard
-from suffice.comparison.models import Member, n_parameters, parse_line_up
+from suffice.comparison.models import Member, n_parameters, parse_models
 from suffice.comparison.outcome import Outcome, outcome_of
+from suffice.comparison.protocol import compared
 from suffice.comparison.task import ByFitting, Task
 from suffice.errors import InvalidParameterError
 from suffice.validation.splitting import split, taken
@@ -69,7 +69,7 @@ class Selection:
 def select(
     X: Any,
     y: Any,
-    line_up: Any = None,
+    models: Any = None,
     *,
     validation: float = 0.2,
     test: float = 0.2,
@@ -87,7 +87,7 @@ def select(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-    line_up
+    models
         As in ``sf.compare``.
     validation, test : float in (0, 1), default=0.2
         Shares of the rows.
@@ -118,7 +118,7 @@ def select(
     [0, 0, 0]
     """
     _check(validation, test, cv, criterion)
-    members = parse_line_up(line_up, random_state)
+    members = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state, groups)
     learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
     folds = cv or [

@@ -325,7 +325,7 @@ def need_of(estimator: Any) -> Need | None:
         return None
     settings = estimator.get_params(deep=False)
     open_settings = [settings.get(name) for name in _CHOSEN_FROM_ROWS]
-    if settings.get("transform") is not None or any(_is_auto(s) for s in open_settings):
+    if settings.get("power") is not None or any(_is_auto(s) for s in open_settings):
         return None
     if not hasattr(estimator, "recipe"):
         return Need("auto", fourth=False)

@@ -18,7 +18,7 @@ WIDEST = (1e-3, 1e3)  # temperatures among which the best is looked for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemperatureCurve:
-    """Mean log loss of softmax(t · log p) by temperature t."""
+    """Mean log loss of softmax(log p / T) by temperature T."""
 
     temperatures: Floats  # (m,)
     log_losses: Floats  # (m,)
@@ -27,11 +27,11 @@ class TemperatureCurve:
 
 
 def tempered(log_posteriors: Floats, temperature: float) -> Floats:
-    """Return log softmax(t · log p), (n, K); t → ∞ is the hard choice of the greatest."""
+    """Return log softmax(log p / T), (n, K); T → 0 is the hard choice of the greatest."""
     from scipy.special import log_softmax
 
     with np.errstate(invalid="ignore"):
-        t: Floats = log_softmax(temperature * log_posteriors, axis=1)
+        t: Floats = log_softmax(log_posteriors / temperature, axis=1)
     return t
 
 
@@ -47,7 +47,7 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
     >>> from suffice.curves import Predictions
     >>> rows = Predictions.of([0, 0, 1, 0], [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])
     >>> round(temperature_curve(rows).best, 2)  # right in 3 of 4 rows: p = 0.75 is fair
-    0.5
+    2.0
     """
     from scipy.optimize import minimize_scalar
 

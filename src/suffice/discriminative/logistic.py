@@ -17,7 +17,7 @@ from suffice.discriminative.rows import SMALL, PlainRows
 from suffice.discriminative.separation import find_separation
 from suffice.discriminative.start import Lda
 from suffice.discriminative.summary import Inference
-from suffice.threads import blas_alone
+from suffice.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +97,7 @@ def fit_logistic(
         stopping = replace(way.default, **(limits or {}))
         return problem, way.solve(problem, first, stopping, record=record)
 
-    with blas_alone(x.size, SMALL):
+    with one_blas_thread(when=x.size > SMALL):
         problem, solution = fitted(l2)
         separation = find_separation(problem, solution) if l2 == 0 else None
         if separation is None:

@@ -157,7 +157,7 @@ class Recipe:
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
         inner = self.estimate(moments, quiet=quiet)
-        power = moments.transform
+        power = moments.power
         return inner if power is None else TransformedModel(inner, power)
 
     def bic(self, moments: Moments) -> float | None:

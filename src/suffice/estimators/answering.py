@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NAMES = frozenset({"GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB"})
 _DIALS = ("pooling", "shrinkage", "temperature")
 _OF_DECISIONS = ("costs", "reject_cost", "reject_label")
-_OF_NEITHER = {*_OF_DECISIONS, "transform", "temperature", "n_jobs"}
+_OF_NEITHER = {*_OF_DECISIONS, "power", "temperature", "n_jobs"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,7 +148,7 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
         return GaussianClassifier(
             pooling=best.pooling,
             shrinkage=best.shrinkage,
-            transform=transform,
+            power=transform,
             temperature=best.temperature,
         )
 

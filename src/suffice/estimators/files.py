@@ -385,7 +385,7 @@ def _best_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
 
     settings = {name: value for name, value in header.items() if name != "sums"}
     moments = moments_from(header["sums"], arrays)
-    return GaussianClassifier(**settings, transform=moments.transform).fit_moments(moments)
+    return GaussianClassifier(**settings, power=moments.power).fit_moments(moments)
 
 
 KIND = "model"

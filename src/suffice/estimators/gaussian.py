@@ -6,7 +6,6 @@ import copy
 import inspect
 from dataclasses import replace
 from itertools import combinations
-from types import MethodType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from suffice.estimation.priors import parse_priors
 from suffice.estimation.recipe import Recipe
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.moments import Moments
-from suffice.moments.coordinates import check_transform
+from suffice.moments.coordinates import check_power
 from suffice.power import PowerTransform
 from suffice.table.labels import as_labels
 from suffice.table.matrix import as_weights, refuse_unusable
@@ -47,18 +46,18 @@ if TYPE_CHECKING:
     from suffice.validation.conformal import PredictionSets
 
 
-def checked_transform(transform: Any, moments: Moments) -> None:
+def checked_power(power: Any, moments: Moments) -> None:
     """Refuse moments that were not taken in the coordinates that an estimator asks for."""
-    if transform is None or (isinstance(transform, str) and transform == "auto"):
+    if power is None or (isinstance(power, str) and power == "auto"):
         return
-    check_transform(transform)
-    if moments.transform is None:
+    check_power(power)
+    if moments.power is None:
         msg = (
-            f"transform={transform!r} needs moments of transformed rows, and these are of plain "
-            "ones: collect them with Moments.of(X, y, transform='yeo-johnson')"
+            f"power={power!r} needs moments of transformed rows, and these are of plain "
+            "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
         )
         raise MissingStatisticsError(msg)
-    if isinstance(transform, PowerTransform) and not transform.equals(moments.transform):
+    if isinstance(power, PowerTransform) and not power.equals(moments.power):
         msg = "the moments were taken with another transform than the estimator's: leave it out"
         raise FeatureMismatchError(msg)
 
@@ -229,11 +228,11 @@ class GaussianAttributes:
         if coordinates not in ("rows", "transformed"):
             msg = f"coordinates must be 'rows' or 'transformed', got {coordinates!r}"
             raise InvalidParameterError(msg)
-        if coordinates == "rows" and self.moments_.transform is not None:
+        if coordinates == "rows" and self.moments_.power is not None:
             msg = (
                 "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
                 "for boundary(a, b, coordinates='transformed') and evaluate it at "
-                "moments_.transform.apply(X)"
+                "moments_.power.apply(X)"
             )
             raise InvalidParameterError(msg)
 
@@ -346,55 +345,27 @@ def _generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-class SettingAndMethod:
-    """A data descriptor: ``est.name = value`` is kept for ``get_params``, ``est.name`` is bound."""
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self.method if instance is None else MethodType(self.method, instance)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.name] = value
-
-
-class Projecting(TransformerMixin):
-    """The method, wrapped by scikit-learn so that ``set_output`` works."""
-
-    def transform(self, X: Any) -> Floats:
-        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
-        x = checked_rows(self, X)
-        power = self.moments_.transform
-        with np.errstate(invalid="ignore", over="ignore"):
-            y = x if power is None else power.apply(x)
-            coordinates: Floats = self._space().project(y)
-        if not np.isfinite(coordinates).all():
-            refuse_unusable(x, self.moments_.feature_names)
-        return coordinates
-
-
 class Coordinates:
-    """Discriminant coordinates of a fitted model, and a setting of the same name."""
+    """Discriminant coordinates of a fitted model."""
 
     moments_: Moments
     divisor: str
-
-    transform = SettingAndMethod(Projecting.transform)
 
     @property
     def model_(self) -> ClassModel:
         """Densities, posterior and samples."""
         raise NotImplementedError
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
-        """Return every setting by name."""
-        params: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
-        return {**params, "transform": vars(self)["transform"]}
+    def transform(self, X: Any) -> Floats:
+        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
+        x = checked_rows(self, X)
+        power = self.moments_.power
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = x if power is None else power.apply(x)
+            coordinates: Floats = self._space().project(y)
+        if not np.isfinite(coordinates).all():
+            refuse_unusable(x, self.moments_.feature_names)
+        return coordinates
 
     def _space(self) -> DiscriminantSpace:
         model, centre = self.model_, self.moments_.grand_mean
@@ -465,13 +436,13 @@ class GaussianClassifier(
     reject_label : object, default=None
         What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
         among text labels.
-    transform : None, "yeo-johnson" or PowerTransform, default=None
+    power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Change each feature by a monotone power first, fitted to the rows without their labels,
         or given; densities, samples and posteriors stay those of the rows as they are, means_,
         covariance_ and coef_ are of transformed rows. ``partial_fit`` keeps the transform of
-        its first chunk. Read it by ``get_params()``: ``est.transform(X)`` is a method.
+        its first chunk.
     temperature : float, default=1.0
-        Posteriors are softmax(temperature · log joint): 1 is Bayes, larger is bolder.
+        T of the posteriors softmax(a / T), a the log joint density: 1 is Bayes, larger is softer.
     n_jobs : int, optional
         Threads; None uses every core. The answer is the same for any number.
 
@@ -517,7 +488,7 @@ class GaussianClassifier(
         costs: Any = None,
         reject_cost: Any = None,
         reject_label: Any = None,
-        transform: Any = None,
+        power: Any = None,
         temperature: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -534,7 +505,7 @@ class GaussianClassifier(
         self.costs = costs
         self.reject_cost = reject_cost
         self.reject_label = reject_label
-        self.transform = transform
+        self.power = power
         self.temperature = temperature
         self.n_jobs = n_jobs
 
@@ -548,7 +519,7 @@ class GaussianClassifier(
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
-        checked_transform(vars(self)["transform"], moments)
+        checked_power(self.power, moments)
         self.n_features_in_ = moments.n_features
         self.__dict__.pop("feature_names_in_", None)
         if moments.feature_names is not None:
@@ -559,7 +530,7 @@ class GaussianClassifier(
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
-        settled = (self.recipe(), self.moments_.transform) if not first else None
+        settled = (self.recipe(), self.moments_.power) if not first else None
         recipe, power = settled or self._settle(x, y, sample_weight)
         more = self._summarise(x, y, sample_weight, recipe, power, classes)
         return self._set_moments(more if first else self.moments_ + more)
@@ -568,7 +539,7 @@ class GaussianClassifier(
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)
         x, y = checked_table(self, X, y, reset=False)
-        power = self.moments_.transform
+        power = self.moments_.power
         less = self._summarise(x, y, sample_weight, self.recipe(), power)
         return self._set_moments(self.moments_ - less)
 
@@ -603,19 +574,19 @@ class GaussianClassifier(
         """Choose what was left open by cross-validation; return recipe and transform to use."""
         for name in ("pooling_", "shrinkage_", "temperature_"):
             self.__dict__.pop(name, None)
-        recipe, transform = self.recipe(), vars(self)["transform"]
+        recipe, power = self.recipe(), self.power
         if recipe.is_resolved and not any(
-            _is_word(word, "auto") for word in (self.temperature, transform)
+            _is_word(word, "auto") for word in (self.temperature, power)
         ):
-            return recipe, transform
+            return recipe, power
         from suffice.search.open_settings import settled
 
         labels, weight = as_labels(y), as_weights(sample_weight, len(x))
         temperature = self.temperature
-        found = settled(recipe, x, labels, weight, transform=transform, temperature=temperature)
+        found = settled(recipe, x, labels, weight, power=power, temperature=temperature)
         self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
         self.temperature_ = found.temperature
-        return self.recipe(), found.transform
+        return self.recipe(), found.power
 
     def _summarise(
         self,
@@ -623,7 +594,7 @@ class GaussianClassifier(
         y: Any,
         sample_weight: Any,
         recipe: Recipe,
-        transform: Any,
+        power: Any,
         classes: Any = None,
     ) -> Moments:
         moments = Moments.of(
@@ -633,8 +604,8 @@ class GaussianClassifier(
             storage="auto" if recipe.storage == "pooled" else recipe.storage,
             fourth=recipe.needs_fourth,
             classes=classes,
-            transform=transform,
-            n_threads=self.n_jobs,
+            power=power,
+            n_jobs=self.n_jobs,
         )
         names = getattr(self, "feature_names_in_", None)
         return moments if names is None else replace(moments, feature_names=tuple(names))

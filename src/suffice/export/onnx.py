@@ -210,11 +210,11 @@ def _distances(graph: Graph, part: Any, x: str) -> list[str]:
 
 
 def _posterior(graph: Graph, scores: str, temperature: float, *, output: str) -> str:
-    """Return softmax(t a), (n, K), the largest score taken off first."""
+    """Return softmax(a / T), (n, K), the largest score taken off first."""
     top = graph.node("ReduceMax", scores, axes=[1], keepdims=1)
     relative = graph.node("Sub", scores, top)
     if temperature != 1:
-        relative = graph.node("Mul", relative, np.array(temperature))
+        relative = graph.node("Div", relative, np.array(temperature))
     powers = graph.node("Exp", relative)
     return graph.node("Div", powers, graph.total(powers), output=output)
 

@@ -297,8 +297,8 @@ class Scoring:
 
     def _posterior_stages(self, scores: Sequence[str]) -> Iterator[Stage]:
         program, live = self.program, self.live
-        t = "" if program.temperature == 1 else f"{number(program.temperature)} * "
-        powers = {f"e{k}": self.dialect.exponential(f"({t}(a{k} - top))") for k in live}
+        t = "" if program.temperature == 1 else f" / {number(program.temperature)}"
+        powers = {f"e{k}": self.dialect.exponential(f"((a{k} - top){t})") for k in live}
         label = self._first(scores, "top", program.classes[live])
         yield {"label": label, **powers}
         yield {"label": "label", **_same(powers), "bottom": total(list(powers))}

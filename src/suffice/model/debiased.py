@@ -74,7 +74,7 @@ class DebiasedModel:
 
     @property
     def temperature(self) -> float:
-        """Factor t of the scores: softmax(t · a)."""
+        """T of the posterior, softmax(a / T)."""
         return self.plain.temperature
 
     def with_priors(self, priors: Floats) -> DebiasedModel:
@@ -82,7 +82,7 @@ class DebiasedModel:
         return replace(self, plain=self.plain.with_priors(priors))
 
     def with_temperature(self, temperature: float) -> DebiasedModel:
-        """Return the same scores under another temperature t: softmax(t · a)."""
+        """Return the same scores under another temperature T: softmax(a / T)."""
         return replace(self, plain=self.plain.with_temperature(temperature))
 
     def posterior(self, x: Any) -> Floats:

@@ -161,7 +161,7 @@ class GaussianModel:
             return replace(self, log_priors=np.log(priors))
 
     def with_temperature(self, temperature: float) -> GaussianModel:
-        """Return the same scores under another temperature t: softmax(t · a)."""
+        """Return the same scores under another temperature T: softmax(a / T)."""
         return replace(self, temperature=temperature)
 
     # Σ common to all classes:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k,  about the centre

@@ -54,7 +54,7 @@ class ClassModel(Protocol):
 
     @property
     def temperature(self) -> float:
-        """Factor t of the scores: softmax(t · a)."""
+        """T of the posterior, softmax(a / T)."""
         ...
 
     def posterior(self, x: Any) -> Floats:

@@ -35,7 +35,7 @@ class Readout(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """softmax(t a)."""
+    """softmax(a / T)."""
 
     temperature: float = 1.0
     dtype: ClassVar[type] = np.float64
@@ -51,12 +51,12 @@ class Posterior:
         """Write ``read`` of a tile."""
         from suffice.model.softmax_kernels import write_posterior
 
-        return bool(write_posterior(tile, n_classes, self.temperature, out))
+        return bool(write_posterior(tile, n_classes, 1 / self.temperature, out))
 
 
 @dataclass(frozen=True, slots=True)
 class LogPosterior:
-    """log softmax(t a)."""
+    """log softmax(a / T)."""
 
     temperature: float = 1.0
     dtype: ClassVar[type] = np.float64
@@ -71,7 +71,7 @@ class LogPosterior:
         """Write ``read`` of a tile."""
         from suffice.model.softmax_kernels import write_log_posterior
 
-        return bool(write_log_posterior(tile, n_classes, self.temperature, out))
+        return bool(write_log_posterior(tile, n_classes, 1 / self.temperature, out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +137,11 @@ def _finite(a: Floats) -> npt.NDArray[np.bool_]:
 
 
 def _relative(a: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:
-    """Return max a (n,), d = t (a − max a) (n, K), and Σ exp d over all but the winner (n,)."""
+    """Return max a (n,), d = (a − max a) / T (n, K), and Σ exp d over all but the winner (n,)."""
     winner = a.argmax(1)[:, None]
     top = np.take_along_axis(a, winner, 1)
     top = np.where(np.isfinite(top), top, np.nan)
-    d = temperature * (a - top)
+    d = (a - top) / temperature
     e = np.exp(d)
     np.put_along_axis(e, winner, 0.0, 1)
     return top[:, 0], d, e.sum(1)

@@ -89,16 +89,16 @@ class Scorer:
         return cls(origin, len(intercepts), (Linear(weights, intercepts),))
 
     def score(
-        self, x: npt.NDArray[Any], readout: Readout, *, n_threads: int | None = None
+        self, x: npt.NDArray[Any], readout: Readout, *, n_jobs: int | None = None
     ) -> npt.NDArray[Any]:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
-        values, unscored = self.try_score(x, readout, n_threads=n_threads)
+        values, unscored = self.try_score(x, readout, n_jobs=n_jobs)
         if len(unscored):
             raise InvalidInputError(_complaint(x, int(unscored[0])))
         return values
 
     def try_score(
-        self, x: npt.NDArray[Any], readout: Readout, *, n_threads: int | None = None
+        self, x: npt.NDArray[Any], readout: Readout, *, n_jobs: int | None = None
     ) -> tuple[npt.NDArray[Any], Codes]:
         """Return the values, and the numbers of the rows without any: NaN, or code −1."""
         x = np.asarray(x)
@@ -109,7 +109,7 @@ class Scorer:
         shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
         values = np.empty(shape, readout.dtype)
         stages, origin = list(self._stages()), np.array(self.origin, np.float64)
-        bad = Pass(x, origin, stages, self.n_classes, readout, values).run(n_threads)
+        bad = Pass(x, origin, stages, self.n_classes, readout, values).run(n_jobs)
         return values, _unscored(values[: len(x) if bad else 0])
 
     def joint(self, x: npt.NDArray[Any]) -> Floats:

@@ -19,15 +19,15 @@ _ROUND, _ROUND_BITS = 6755399441055744.0, 0x4338000000000000  # 1.5 · 2⁵²
 
 
 @compiled
-def write_posterior(scores: Floats, n_classes: int, temperature: float, out: Floats) -> bool:
-    """Write softmax(t·a) to the rows of ``out`` (n, K)."""
+def write_posterior(scores: Floats, n_classes: int, beta: float, out: Floats) -> bool:
+    """Write softmax(β a), β = 1 / T to the rows of ``out`` (n, K)."""
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e, bad = np.empty(scores.shape[1:]), False
     for c in range(scores.shape[0]):
         rows = out[c * LANES : (c + 1) * LANES]
         n = rows.shape[0]
         bad |= _winners(scores[c], n_classes, n, top, code)
-        _exponentials(scores[c], n_classes, temperature, top, code, e, rest)
+        _exponentials(scores[c], n_classes, beta, top, code, e, rest)
         # p_k = exp(t (a_k − max a)) / (1 + Σ over the losers)
         for b in range(LANES):
             rest[b] = 1.0 / (1.0 + rest[b])
@@ -38,20 +38,20 @@ def write_posterior(scores: Floats, n_classes: int, temperature: float, out: Flo
 
 
 @compiled
-def write_log_posterior(scores: Floats, n_classes: int, temperature: float, out: Floats) -> bool:
-    """Write log softmax(t·a) to the rows of ``out`` (n, K)."""
+def write_log_posterior(scores: Floats, n_classes: int, beta: float, out: Floats) -> bool:
+    """Write log softmax(β a), β = 1 / T to the rows of ``out`` (n, K)."""
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e, bad = np.empty(scores.shape[1:]), False
     for c in range(scores.shape[0]):
         a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
         n = rows.shape[0]
         bad |= _winners(a, n_classes, n, top, code)
-        _exponentials(a, n_classes, temperature, top, code, e, rest)
+        _exponentials(a, n_classes, beta, top, code, e, rest)
         # log p_k = t (a_k − max a) − log1p(Σ over the losers)
         for b in range(n):
             total = math.log1p(rest[b])
             for k in range(n_classes):
-                rows[b, k] = temperature * (a[k, b] - top[b]) - total
+                rows[b, k] = beta * (a[k, b] - top[b]) - total
     return bad
 
 
@@ -117,17 +117,17 @@ def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -
 def _exponentials(
     a: Floats,
     n_classes: int,
-    temperature: float,
+    beta: float,
     top: Floats,
     code: Codes,
     e: Floats,
     rest: Floats,
 ) -> None:
-    """Set e to exp(t (a − max a)) and ``rest`` to its sum over all classes but the winner."""
+    """Set e to exp(β (a − max a)) and ``rest`` to its sum over all classes but the winner."""
     rest[:] = 0.0
     for k in range(n_classes):
         for b in range(LANES):
-            e[k, b] = exp_negative(temperature * (a[k, b] - top[b]))
+            e[k, b] = exp_negative(beta * (a[k, b] - top[b]))
             rest[b] = rest[b] + (0.0 if code[b] == k else e[k, b])
 
 

@@ -130,7 +130,7 @@ class StudentModel:
             return replace(self, log_priors=np.log(priors))
 
     def with_temperature(self, temperature: float) -> StudentModel:
-        """Return the same scores under another temperature t: softmax(t · a)."""
+        """Return the same scores under another temperature T: softmax(a / T)."""
         return replace(self, temperature=temperature)
 
     def posterior(self, x: Any) -> Floats:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.model.parts import SIDE
+from suffice.threads import in_order, n_threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,22 +50,17 @@ class Pass:
         """Size of the work, n·d·K."""
         return self.x.size * self.n_classes
 
-    def run(self, n_threads: int | None = None) -> bool:
+    def run(self, n_jobs: int | None = None) -> bool:
         """Write all rows; return whether some row has no finite score.
 
         Threads take the next block until none is left. What a block yields depends on its rows
-        alone, so the number of threads changes no bit. They live for this call only: nothing is
-        shared between callers, and nothing is left behind for a fork to break.
+        alone, so the number of threads changes no bit.
         """
         starts = range(0, len(self.values), self.n_chunks * LANES)
         blocks = iter(starts)
-        wanted = (n_threads or usable_cores()) if self.n_products > PARALLEL else 1
-        helpers = min(wanted, len(starts)) - 1
-        if helpers < 1:
-            return self._work(blocks)
-        with ThreadPoolExecutor(helpers) as pool:
-            others = [pool.submit(self._work, blocks) for _ in range(helpers)]
-            return any([self._work(blocks), *(other.result() for other in others)])
+        wanted = n_threads_of(n_jobs) if self.n_products > PARALLEL else 1
+        shares = [blocks] * min(wanted, len(starts))  # one iterator: whoever is free takes the next
+        return any(list(in_order(self._work, shares, wanted)))
 
     def _work(self, blocks: Iterator[int]) -> bool:
         """Write the blocks that begin at these rows."""
@@ -88,19 +82,9 @@ def in_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> None:
     """Call ``run`` for blocks of rows whose tables of ``width`` columns stay in cache."""
     size = max(TABLE_NUMBERS // max(width, 1), 256)
     blocks = [slice(lo, lo + size) for lo in range(0, n_rows, size)]
-    if len(blocks) < 4:  # starting threads does not pay
-        for rows in blocks:
-            run(rows)
-        return
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        list(pool.map(run, blocks))
-
-
-def usable_cores() -> int:
-    """Return the number of cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    n_jobs = None if len(blocks) >= 4 else 1  # starting threads for fewer does not pay
+    for _ in in_order(run, blocks, n_jobs):
+        pass
 
 
 def _tile(n_chunks: int, width: int) -> Floats:

@@ -72,7 +72,7 @@ class TransformedModel:
 
     @property
     def temperature(self) -> float:
-        """Factor t of the scores: softmax(t · a)."""
+        """T of the posterior, softmax(a / T)."""
         return self.inner.temperature
 
     def with_priors(self, priors: Floats) -> TransformedModel:
@@ -128,7 +128,7 @@ class TransformedModel:
 
     def log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
-        slopes = 0.0 if moments.warp is None else float(moments.warp.log_slopes.sum())
+        slopes = 0.0 if moments.coordinates is None else float(moments.coordinates.log_slopes.sum())
         return self.inner.log_likelihood(moments) + slopes
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:

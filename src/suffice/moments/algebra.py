@@ -38,7 +38,9 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         means_low=means_low,
         scatter=scatter,
         fourth=_merged_fourth(a, b, sign, share[:, None] * delta, delta),
-        warp=a.warp.plus(b.warp, sign) if a.warp and b.warp else None,
+        coordinates=a.coordinates.plus(b.coordinates, sign)
+        if a.coordinates and b.coordinates
+        else None,
     )
 
 
@@ -60,7 +62,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if not b.n_classes and not b.n_features:
         b = _blank_like(a)
     _check_features(a, b)
-    check_coordinates(a.warp, b.warp)
+    check_coordinates(a.coordinates, b.coordinates)
     if a.classes is b.classes or np.array_equal(a.classes, b.classes):
         return a, b
     classes = union(a.classes, b.classes)
@@ -79,7 +81,7 @@ def _blank_like(other: Moments) -> Moments:
         means_low=other.means * 0.0,
         scatter=other.scatter.scaled(0.0),
         fourth=fourth,
-        warp=None if other.warp is None else other.warp.scaled(0.0),
+        coordinates=None if other.coordinates is None else other.coordinates.scaled(0.0),
     )
 
 
@@ -100,7 +102,7 @@ def _placed(m: Moments, classes: Labels) -> Moments:
         means_low=spread(m.means_low),
         scatter=m.scatter.placed(codes, len(classes)),
         fourth=None if m.fourth is None else m.fourth.placed(codes, len(classes)),
-        warp=None if m.warp is None else m.warp.placed(codes, len(classes)),
+        coordinates=None if m.coordinates is None else m.coordinates.placed(codes, len(classes)),
     )
 
 
@@ -158,5 +160,5 @@ def _taken(m: Moments, codes: Codes) -> Moments:
         means_low=m.means_low[codes],
         scatter=m.scatter.taken(codes),
         fourth=None if m.fourth is None else m.fourth.taken(codes),
-        warp=None if m.warp is None else m.warp.taken(codes),
+        coordinates=None if m.coordinates is None else m.coordinates.taken(codes),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.moments.coordinates import Warp
+from suffice.moments.coordinates import PowerCoordinates
 from suffice.moments.fourth import FourthMoments
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from suffice.power import PowerTransform
-    from suffice.table.matrix import Matrix
+    from suffice.table import Table
     from suffice.typing import Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal")
@@ -62,49 +61,33 @@ class Sums:
     means_low: Floats  # low part (K, d)
     scatter: Scatter
     fourth: FourthMoments | None
-    warp: Warp | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """A matrix, the code of each row's class, and optional weights."""
-
-    x: Matrix  # (n, d)
-    codes: Codes  # (n,)
-    weight: Floats | None  # (n,)
-    n_classes: int
-
-    def warped(self, transform: PowerTransform, lo: int, hi: int) -> tuple[Rows, Warp]:
-        """Return some rows in the coordinates of a transform, and what densities need of it."""
-        x, codes = self.x[lo:hi], self.codes[lo:hi]
-        w = None if self.weight is None else self.weight[lo:hi]
-        warp = Warp.of_rows(transform, x, codes, w, self.n_classes)
-        return Rows(transform.apply(x), codes, w, self.n_classes), warp
+    coordinates: PowerCoordinates | None = None
 
 
 def collect(
-    rows: Rows,
+    table: Table,
     storage: Storage,
     *,
     fourth: bool,
-    n_threads: int | None,
-    transform: PowerTransform | None = None,
+    power: PowerTransform | None = None,
 ) -> Iterator[Sums]:
     """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
-    few = rows.x.size <= _SMALL
+    few = table.x.size <= _SMALL
     summed = _plain if few else _chunk
 
     def chunk(lo: int, hi: int) -> Sums:
-        if transform is None:
-            return summed(rows, lo, hi, storage, fourth=fourth)
-        block, warp = rows.warped(transform, lo, hi)
-        return replace(summed(block, 0, hi - lo, storage, fourth=fourth), warp=warp)
+        if power is None:
+            return summed(table, lo, hi, storage, fourth=fourth)
+        rows = table.take(slice(lo, hi))
+        coordinates = PowerCoordinates.of_rows(power, rows)
+        sums = summed(rows.with_rows(power.apply(rows.x)), 0, hi - lo, storage, fourth=fourth)
+        return replace(sums, coordinates=coordinates)
 
-    n = len(rows.x)
-    yield from [chunk(0, n)] if few else _in_threads(chunk, n, rows.n_classes, n_threads)
+    n = table.n_rows
+    yield from [chunk(0, n)] if few else _in_threads(chunk, n, table.n_classes)
 
 
-def _plain(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
     """Sum by sorting rows by class: two passes, about the class mean."""
     order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
     codes = rows.codes[order]
@@ -174,9 +157,7 @@ def _centred_fourth(
     return FourthMoments(thirds, fourths)
 
 
-def _in_threads(
-    chunk: Callable[[int, int], Sums], n: int, n_classes: int, n_threads: int | None
-) -> Iterator[Sums]:
+def _in_threads(chunk: Callable[[int, int], Sums], n: int, n_classes: int) -> Iterator[Sums]:
     per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
     edges = np.linspace(0, n, n_chunks + 1).astype(np.intp)
@@ -184,15 +165,10 @@ def _in_threads(
     def one(i: int) -> Sums:
         return chunk(int(edges[i]), int(edges[i + 1]))
 
-    threads = min(n_threads or os.cpu_count() or 1, n_chunks)
-    if threads == 1:
-        yield from map(one, range(n_chunks))
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(one, range(n_chunks))
+    yield from in_order(one, range(n_chunks))
 
 
-def _chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
     from suffice.moments import kernels
 
     n_classes, d = rows.n_classes, rows.x.shape[1]
@@ -217,7 +193,7 @@ def _chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> S
     return _recentred(weights, shifts, sums, raw, None)
 
 
-def _class_chunk(rows: Rows, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
     from suffice.moments import kernels
 
     n_classes, d = rows.n_classes, rows.x.shape[1]

@@ -11,88 +11,82 @@ from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
-    from suffice.table.matrix import Matrix
+    from suffice.table import Table
     from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Warp:
+class PowerCoordinates:
     """A transform t of the rows, and the sums that bring densities back to their units."""
 
-    transform: PowerTransform
+    power: PowerTransform
     log_slopes: Floats  # Σ w log dt_j/dx_j  (K, d)
 
     @classmethod
-    def of_rows(
-        cls,
-        transform: PowerTransform,
-        x: Floats,
-        codes: Codes,
-        w: Floats | None,
-        n_classes: int,
-    ) -> Warp:
+    def of_rows(cls, power: PowerTransform, table: Table) -> PowerCoordinates:
         """Return the sums over some rows; rows of weight zero count as absent."""
-        terms = transform.log_slopes(x)
+        terms, w, k = power.log_slopes(table.x), table.weight, table.n_classes
         if w is not None:
             terms = np.where(w[:, None] > 0, terms, 0.0) * w[:, None]
-        sums = [np.bincount(codes, column, n_classes) for column in terms.T]
-        return cls(transform, np.stack(sums, axis=1) if sums else np.zeros((n_classes, 0)))
+        sums = [np.bincount(table.codes, column, k) for column in terms.T]
+        return cls(power, np.stack(sums, axis=1) if sums else np.zeros((k, 0)))
 
-    def plus(self, other: Warp, sign: float) -> Warp:
+    def plus(self, other: PowerCoordinates, sign: float) -> PowerCoordinates:
         """Return the sums of both, or of one without the other."""
-        return Warp(self.transform, self.log_slopes + sign * other.log_slopes)
+        return PowerCoordinates(self.power, self.log_slopes + sign * other.log_slopes)
 
-    def placed(self, codes: Codes, n_classes: int) -> Warp:
+    def placed(self, codes: Codes, n_classes: int) -> PowerCoordinates:
         """Return the same sums with class i moved to ``codes[i]`` of ``n_classes``."""
         sums = np.zeros((n_classes, self.log_slopes.shape[1]))
         sums[codes] = self.log_slopes
-        return Warp(self.transform, sums)
+        return PowerCoordinates(self.power, sums)
 
-    def taken(self, codes: Codes) -> Warp:
+    def taken(self, codes: Codes) -> PowerCoordinates:
         """Return the sums of some classes only."""
-        return Warp(self.transform, self.log_slopes[codes])
+        return PowerCoordinates(self.power, self.log_slopes[codes])
 
-    def select(self, columns: Codes) -> Warp:
+    def select(self, columns: Codes) -> PowerCoordinates:
         """Return the sums of some features only."""
-        return Warp(self.transform.select(columns), self.log_slopes[:, columns])
+        return PowerCoordinates(self.power.select(columns), self.log_slopes[:, columns])
 
-    def scaled(self, factor: float) -> Warp:
+    def scaled(self, factor: float) -> PowerCoordinates:
         """Return every sum times ``factor``."""
-        return Warp(self.transform, self.log_slopes * factor)
+        return PowerCoordinates(self.power, self.log_slopes * factor)
 
 
-def check_transform(transform: Any) -> None:
+def check_power(power: Any) -> None:
     """Refuse what names no transform."""
-    known = transform is None or isinstance(transform, PowerTransform)
-    if not known and not (isinstance(transform, str) and transform == "yeo-johnson"):
-        msg = f"transform must be None, 'yeo-johnson' or a PowerTransform, got {transform!r}"
+    known = power is None or isinstance(power, PowerTransform)
+    if not known and not (isinstance(power, str) and power == "yeo-johnson"):
+        msg = f"power must be None, 'yeo-johnson' or a PowerTransform, got {power!r}"
         raise InvalidParameterError(msg)
 
 
-def parse_transform(transform: Any, x: Matrix, w: Floats | None) -> PowerTransform | None:
+def parse_power(power: Any, table: Table) -> PowerTransform | None:
     """Return the transform that users name, fitted to the rows where it is not given."""
-    check_transform(transform)
-    if transform is None:
+    check_power(power)
+    if power is None:
         return None
-    power = transform if isinstance(transform, PowerTransform) else PowerTransform.of(x, w)
-    if power.n_features != x.shape[1]:
-        msg = f"the transform knows {power.n_features} features, X has {x.shape[1]}"
+    given = isinstance(power, PowerTransform)
+    known: PowerTransform = power if given else PowerTransform.of(table.x, table.weight)
+    if known.n_features != table.n_features:
+        msg = f"the transform knows {known.n_features} features, X has {table.n_features}"
         raise FeatureMismatchError(msg)
-    return power
+    return known
 
 
-def check_coordinates(a: Warp | None, b: Warp | None) -> None:
+def check_coordinates(a: PowerCoordinates | None, b: PowerCoordinates | None) -> None:
     """Refuse moments that were not taken in the same coordinates."""
     if a is None and b is None:
         return
     if a is None or b is None:
         msg = (
             "cannot merge moments of transformed rows with moments of plain ones: collect both "
-            "with the same transform (Moments.of(..., transform=other.transform))"
+            "with the same transform (Moments.of(..., power=other.power))"
         )
         raise FeatureMismatchError(msg)
-    if not a.transform.equals(b.transform):
-        differing = np.flatnonzero(a.transform.exponents != b.transform.exponents)
+    if not a.power.equals(b.power):
+        differing = np.flatnonzero(a.power.exponents != b.power.exponents)
         where = f"at feature {differing[0]} " if len(differing) else ""
         msg = (
             f"cannot merge moments of rows transformed differently ({where}the transforms "

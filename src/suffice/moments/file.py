@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice import archive
 from suffice.errors import FileFormatError
-from suffice.moments.coordinates import Warp
+from suffice.moments.coordinates import PowerCoordinates
 from suffice.moments.fourth import FourthMoments
 from suffice.moments.moments import Moments
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter
@@ -38,7 +38,7 @@ def header_of(m: Moments) -> dict[str, Any]:
         "n_rows": int(m.counts.sum()),
         "feature_names": m.feature_names,
         "fourth": m.fourth is not None,
-        "transform": None if m.transform is None else "yeo-johnson",
+        "transform": None if m.power is None else "yeo-johnson",
     }
 
 
@@ -59,10 +59,10 @@ def arrays_of(m: Moments) -> dict[str, Any]:
     }
     if m.fourth is not None:
         arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
-    if m.warp is not None:
-        named = m.warp.transform.arrays().items()
+    if m.coordinates is not None:
+        named = m.coordinates.power.arrays().items()
         arrays |= {f"transform_{name}": array for name, array in named}
-        arrays["log_slopes"] = m.warp.log_slopes
+        arrays["log_slopes"] = m.coordinates.log_slopes
     return arrays
 
 
@@ -96,13 +96,13 @@ def checked_classes(classes: Any) -> Any:
     return classes
 
 
-def _warp(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Warp | None:
+def _warp(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerCoordinates | None:
     """Return the coordinates; files older than transforms have none."""
     if header.get("transform") is None:
         return None
     fields = {name: arrays[f"transform_{name}"] for name in PowerTransform.__slots__}
     try:
-        return Warp(PowerTransform(**fields), arrays["log_slopes"])
+        return PowerCoordinates(PowerTransform(**fields), arrays["log_slopes"])
     except ValueError as error:
         msg = f"the transform in the file is unusable: {error}"
         raise FileFormatError(msg) from error

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
+from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.moments.algebra import aligned, check_contained, merged, without_gone
-from suffice.moments.collect import Rows, collect, plan
-from suffice.moments.coordinates import parse_transform
-from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import as_matrix, as_weights, refuse_unusable
+from suffice.moments.collect import collect, plan
+from suffice.moments.coordinates import parse_power
+from suffice.table import Table
+from suffice.table.labels import as_labels
+from suffice.table.matrix import refuse_unusable
 from suffice.text import tables as notebook
+from suffice.threads import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from suffice.moments.collect import Sums
-    from suffice.moments.coordinates import Warp
+    from suffice.moments.coordinates import PowerCoordinates
     from suffice.moments.fourth import FourthMoments
     from suffice.moments.scatter import Scatter
     from suffice.power import PowerTransform
@@ -63,7 +65,9 @@ class Moments:
     means_low: Floats  # μ, low part  (K, d)
     scatter: Scatter  # S, in one of three storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
-    warp: Warp | None = None  # the coordinates, where they are not those of the rows
+    coordinates: PowerCoordinates | None = (
+        None  # the coordinates, where they are not those of the rows
+    )
 
     @classmethod
     def of(
@@ -75,8 +79,8 @@ class Moments:
         storage: str = "auto",
         fourth: bool | None = None,
         classes: Any = None,
-        transform: Any = None,
-        n_threads: int | None = None,
+        power: Any = None,
+        n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
 
@@ -97,30 +101,36 @@ class Moments:
             a matrix per class is affordable.
         classes : array, optional
             Labels known beforehand; those without rows get weight zero.
-        transform : None, "yeo-johnson" or PowerTransform, optional
-            Sum the transformed rows: by a transform fitted to these rows, or by a given one.
+        power : None, "yeo-johnson" or PowerTransform, optional
+            Sum the rows after a power transform: one fitted to these rows, or a given one.
             Only moments of one and the same transform can be merged.
-        n_threads : int, optional
-            Threads; the result is the same, bit for bit, for any number.
+        n_jobs : int, optional
+            Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
-        x, names = as_matrix(X)
-        labels, codes = encode(as_labels(y))
-        if len(codes) != len(x):
-            msg = f"X has {len(x)} rows but y has {len(codes)} labels"
-            raise InvalidInputError(msg)
-        if classes is not None:
-            known = union(np.unique(as_labels(classes)), labels)
-            labels, codes = known, np.searchsorted(known, labels)[codes]
-        w = as_weights(sample_weight, len(x))
-        rows = Rows(x, codes, w, len(labels))
-        kept, with_fourth = plan(storage, len(labels), x.shape[1], fourth=fourth)
-        power = parse_transform(transform, x, w)
-        parts = collect(rows, kept, fourth=with_fourth, n_threads=n_threads, transform=power)
+        options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
+        with at_most(n_jobs):
+            return cls.of_table(Table.of(X, y, sample_weight, classes=classes), **options)
+
+    @classmethod
+    def of_table(
+        cls,
+        table: Table,
+        *,
+        storage: str = "auto",
+        fourth: bool | None = None,
+        power: Any = None,
+    ) -> Moments:
+        """Return the sums of a labelled table; see ``of``."""
+        kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
+        transform = parse_power(power, table)
+        parts = collect(table, kept, fourth=with_fourth, power=transform)
+        labels, names, w = table.classes, table.names, table.weight
         blank = np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):  # told below, by row and column
             total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
-        seen = total.weights if w is None else np.bincount(codes[w > 0], minlength=len(labels))
-        return _checked(replace(total, counts=seen.astype(np.intp)), x)
+        k = len(labels)
+        seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
+        return _checked(replace(total, counts=seen.astype(np.intp)), table.x)
 
     @classmethod
     def empty(
@@ -142,9 +152,9 @@ class Moments:
         return int(self.means.shape[1])
 
     @property
-    def transform(self) -> PowerTransform | None:
+    def power(self) -> PowerTransform | None:
         """The transform of the rows that was summed; None where rows were taken as they are."""
-        return None if self.warp is None else self.warp.transform
+        return None if self.coordinates is None else self.coordinates.power
 
     @property
     def storage(self) -> str:
@@ -215,7 +225,7 @@ class Moments:
             means_low=self.means_low[:, index],
             scatter=self.scatter.select(index),
             fourth=None if self.fourth is None else self.fourth.select(index),
-            warp=None if self.warp is None else self.warp.select(index),
+            coordinates=None if self.coordinates is None else self.coordinates.select(index),
         )
 
     def discounted(self, factor: float) -> Moments:
@@ -229,7 +239,7 @@ class Moments:
             weights=self.weights * factor,
             scatter=self.scatter.scaled(factor),
             fourth=fourth,
-            warp=None if self.warp is None else self.warp.scaled(factor),
+            coordinates=None if self.coordinates is None else self.coordinates.scaled(factor),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -280,7 +290,7 @@ def _wrapped(classes: Labels, names: tuple[str, ...] | None, counts: Codes, sums
         sums.means_low,
         sums.scatter,
         sums.fourth,
-        sums.warp,
+        sums.coordinates,
     )
 
 

@@ -32,7 +32,7 @@ def effect_of_temperature(
     y: Any = None,
     *,
     label: Any = None,
-    temperatures: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 8.0),
+    temperatures: Sequence[float] = (4.0, 2.0, 1.0, 0.5, 0.125),
     feature: Any = None,
     at: Any = None,
     legend: bool = True,
@@ -40,10 +40,10 @@ def effect_of_temperature(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the posterior of a class along a line, softmax(t · log p), by t.
+    """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
 
-    Small temperatures t are shy, t = 1 is Bayes, and with growing t the curves become the hard
-    choice of the most probable class, drawn dashed.
+    Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
+    become the hard choice of the most probable class, drawn dashed.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def effect_of_temperature(
     label : object, optional
         The class; by default the last.
     temperatures : sequence of float
-        Positive t.
+        Positive T; base b instead of e is T = 1 / ln b.
     legend, palette, theme, ax
         As in ``decision_regions``.
 
@@ -114,7 +114,8 @@ def temperature_loss(
 ) -> Axes:
     """Return axes with the log loss of posteriors by temperature, and where it is least.
 
-    A best temperature under 1 says that posteriors are too bold, over 1 that they are too shy.
+    A best temperature over 1 says that posteriors are too confident, under 1 that they are not
+    confident enough.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def temperature_loss(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> temperature_loss(sf.LDA().fit(X, y), X, y).get_xlabel()
-    'temperature t'
+    'temperature T'
     """
     curve = temperature_curve(predictions_of(source, X, y, sample_weight), temperatures)
     with drawing(ax, theme, (5.0, 3.6)) as canvas:
@@ -162,8 +163,8 @@ def temperature_loss(
         now = float(np.interp(1.0, curve.temperatures, curve.log_losses))
         top = best + 1.6 * max(now - best, 0.4 * best)
         canvas.ax.set(xlim=(low, high), ylim=(0, min(top, 1.05 * float(curve.log_losses.max()))))
-        canvas.ax.set_title(f"best t = {curve.best:.3g}", loc="right", color=style.ink)
-        canvas.name_axes("temperature t", "mean log loss")
+        canvas.ax.set_title(f"best T = {curve.best:.3g}", loc="right", color=style.ink)
+        canvas.name_axes("temperature T", "mean log loss")
     return canvas.axes
 
 
@@ -181,4 +182,4 @@ def _legend(canvas: Canvas, temperatures: Sequence[float], shades: Any) -> None:
         for t, shade in zip(temperatures, shades, strict=True)
     ]
     handles.append(Line2D([], [], color=canvas.style.soft, linestyle="--", linewidth=1.1))
-    canvas.legend(handles, [f"t = {t:g}" for t in temperatures] + ["t → ∞"])
+    canvas.legend(handles, [f"T = {t:g}" for t in temperatures] + ["T → 0"])

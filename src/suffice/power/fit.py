@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +9,7 @@ from scipy.optimize import brentq
 
 from suffice.errors import InvalidInputError
 from suffice.power.transform import PowerTransform
+from suffice.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,12 +33,8 @@ def fitted(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> PowerTransf
     sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
     _refuse_unusable(sample, rows)
     columns = np.ascontiguousarray(sample.T)
-    threads = min(os.cpu_count() or 1, len(columns)) if sample.size > PARALLEL else 1
-    if threads == 1:
-        found = [fitted_column(column, weight) for column in columns]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(lambda column: fitted_column(column, weight), columns))
+    n_jobs = None if sample.size > PARALLEL else 1
+    found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))
     return PowerTransform(*np.array(found).reshape(-1, 5).T)
 
 

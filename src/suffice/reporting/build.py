@@ -12,8 +12,7 @@ from suffice.reporting.errors import errors
 from suffice.reporting.figures import Drawings
 from suffice.reporting.glance import glance, summary
 from suffice.reporting.judging import Settings, judge
-from suffice.reporting.models import headline
-from suffice.reporting.models import line_up as line_up_section
+from suffice.reporting.models import headline, models_section
 from suffice.reporting.outliers import Outliers
 from suffice.reporting.report import Report
 from suffice.reporting.rows import Rows
@@ -32,7 +31,7 @@ def report(
     path: str | Path | None = None,
     *,
     estimator: Any = None,
-    line_up: Any = None,
+    models: Any = None,
     cv: Any = None,
     sample_weight: Any = None,
     ids: Any = None,
@@ -56,7 +55,7 @@ def report(
     estimator : classifier, optional
         The one to report about. By default the Gaussian classifier of fewest parameters whose
         held-out log-loss is within one standard error of the least among them.
-    line_up, cv, random_state, progress
+    models, cv, random_state, progress
         As in ``sf.compare``; by default ten folds, five from 2,000 rows on.
     sample_weight : array (n,), optional
         Weights of the rows.
@@ -80,13 +79,13 @@ def report(
     >>> import suffice as sf
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> page = sf.report(X, y, line_up=["LDA", "QDA", "tree"], cv=5, name="iris")
+    >>> page = sf.report(X, y, models=["LDA", "QDA", "tree"], cv=5, name="iris")
     >>> page.estimator
     LDA()
     >>> page.save("iris.html")  # doctest: +SKIP
     """
     rows = Rows.of(X, y, sample_weight=sample_weight, ids=ids, name=name, target=target)
-    settings = Settings(estimator, line_up, cv, random_state, progress)
+    settings = Settings(estimator, models, cv, random_state, progress)
     made = report_of(rows, settings)
     if path is not None:
         made.save(path)
@@ -108,7 +107,7 @@ def report_of(rows: Rows, settings: Settings, place: Place | None = None) -> Rep
         figures = Drawings(sample, sums, judgement)
         sections = (
             glance(rows, sums, outliers, figures.glance()),
-            line_up_section(rows, sample, judgement, figures.line_up()),
+            models_section(rows, sample, judgement, figures.models()),
             chosen(rows, judgement, figures.chosen()),
             errors(rows, sample, judgement, outliers, figures.errors()),
             trust(sample, sums, judgement, figures.trust()),

@@ -51,7 +51,7 @@ def in_words(judgement: Judgement) -> str:
         else "a covariance for each class"
     )
     bent = "straight" if gaussian.shared_covariance is not None else "quadratic"
-    of = "" if model.moments_.transform is None else " of transformed features"
+    of = "" if model.moments_.power is None else " of transformed features"
     return (
         f"{judgement.name}: one Gaussian for each class, {shape}; boundaries are {bent}{of}. "
         f"{plural(gaussian.n_parameters, 'free parameter')}{_dials(model)}."
@@ -75,7 +75,7 @@ def _averaged(judgement: Judgement) -> tuple[Text, ...]:
 
 def _dials(model: Any) -> str:
     said = []
-    for name, what in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "t")):
+    for name, what in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "T")):
         value = model.get_params()[name]
         if isinstance(value, (int, float)) and not (name == "temperature" and value == 1):
             said.append(f"{name} {what} = {number(value, 3)}")
@@ -96,10 +96,10 @@ def _facts(judgement: Judgement) -> Facts:
 
 def _score(model: Any) -> tuple[str, ...]:
     gaussian = model.model_
-    z = "x" if model.moments_.transform is None else "z"
+    z = "x" if model.moments_.power is None else "z"
     power = () if z == "x" else ("zⱼ = cⱼ + sⱼ ψ((xⱼ − cⱼ) / sⱼ; λⱼ),   ψ the Yeo–Johnson power",)
     t = gaussian.temperature
-    posterior = f"p(k | x) = softmaxₖ({'' if t == 1 else f'{number(t, 3)} · '}a(x))"
+    posterior = f"p(k | x) = softmaxₖ(a(x){'' if t == 1 else f' / {number(t, 3)}'})"
     if gaussian.shared_covariance is not None:
         return (
             *power,
@@ -121,7 +121,7 @@ def _boundaries(model: Any) -> tuple[Block, ...]:
     d = gaussian.n_features
     if len(classes) > MOST_PAIRS or d > (MOST_LINEAR if tied else MOST_QUADRATIC):
         return ()
-    coordinates = "rows" if model.moments_.transform is None else "transformed"
+    coordinates = "rows" if model.moments_.power is None else "transformed"
     found = model.boundaries(coordinates=coordinates)
     lines = tuple(f"{a} | {b}:   {edge.equation(digits=4)}" for (a, b), edge in found.items())
     if d == 1 and tied and len(classes) == 2 and coordinates == "rows":
@@ -143,7 +143,7 @@ def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
     weights, importance = _importance(model)
     order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
     means = [(f"mean of {rows.names[j]}", *model.means_[shown, j].tolist()) for j in order]
-    of = "" if model.moments_.transform is None else " (of transformed features)"
+    of = "" if model.moments_.power is None else " (of transformed features)"
     tables = [
         Table(
             f"Priors and class means{of}",
@@ -186,7 +186,7 @@ def _importance(model: Any) -> tuple[Floats | None, Floats]:
 
 
 def _transforms(rows: Rows, model: Any) -> tuple[Block, ...]:
-    power = model.moments_.transform
+    power = model.moments_.power
     if power is None:
         return ()
     order = np.argsort(-np.abs(power.exponents - 1), kind="stable")[:MOST_FEATURES]

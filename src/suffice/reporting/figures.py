@@ -60,7 +60,7 @@ class Drawings:
             wide=True,
         )
 
-    def line_up(self) -> tuple[Block, ...]:
+    def models(self) -> tuple[Block, ...]:
         """Return a figure of all members."""
         from suffice.plots.results import comparison
 

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.comparison.answers import Answers
-from suffice.comparison.protocol import compared
 from suffice.comparison.judging import overheard
-from suffice.comparison.models import Member, parse_line_up
+from suffice.comparison.models import Member, parse_models
+from suffice.comparison.protocol import compared
 from suffice.comparison.task import FromSums, Task, way_of
 from suffice.curves import Predictions
 from suffice.estimators.auto import AutoGaussian
@@ -89,19 +89,19 @@ class Settings:
     """How the line-up is judged."""
 
     estimator: Any = None  # chosen by a person
-    line_up: Any = None
+    models: Any = None
     cv: Any = None
     seed: int = 0
     progress: Any = None
 
     def members(self, rows: Rows) -> tuple[Member, ...]:
         """Return who is compared; an estimator that a person chose comes first."""
-        members = parse_line_up(self.line_up, self.seed)
-        if self.line_up is None:
+        members = parse_models(self.models, self.seed)
+        if self.models is None:
             members = (*_affordable(members, rows), *_dialled(rows))
         if self.estimator is None:
             return members
-        own = parse_line_up([clone(self.estimator)], self.seed)[0]
+        own = parse_models([clone(self.estimator)], self.seed)[0]
         others = [m for m in members if m.name != own.name]
         return (own, *others)
 
@@ -154,7 +154,7 @@ def explained_by(fitted: Any) -> Any:
         name for name, value in given.items() if isinstance(value, str) and value == "auto"
     ]
     found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
-    found["transform"] = best.moments_.transform
+    found["power"] = best.moments_.power
     return clone(best).set_params(**found).fit_moments(best.moments_)
 
 
@@ -169,7 +169,7 @@ def _dialled(rows: Rows) -> tuple[Member, ...]:
     """Return one Gaussian that chooses its dials by search, or two by closed form."""
     if _is_searchable(rows):
         dials: dict[str, Any] = dict.fromkeys(
-            ("pooling", "shrinkage", "transform", "temperature"), "auto"
+            ("pooling", "shrinkage", "power", "temperature"), "auto"
         )
         return (Member("GaussianClassifier (auto)", GaussianClassifier(**dials)),)
     closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}

@@ -44,7 +44,9 @@ def headline(judgement: Judgement) -> str:
     return f"{first} No classifier of the line-up is better beyond chance."
 
 
-def line_up(rows: Rows, sample: Rows, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
+def models_section(
+    rows: Rows, sample: Rows, judgement: Judgement, figures: tuple[Block, ...]
+) -> Section:
     """Return the section of the line-up."""
     comparison = judgement.comparison
     told = comparison.rows()

@@ -98,8 +98,8 @@ def least_likely_rows(outliers: Outliers, explained: Any, rows: Rows) -> Table:
 def standardised(explained: Any, rows: Rows, at: Codes) -> Floats:
     """Return how far rows lie from the mean of their class, feature by feature, (m, d)."""
     sums, x, codes = explained.moments_, rows.x[at], rows.codes[at]
-    if sums.transform is not None:
-        x = sums.transform.apply(x)
+    if sums.power is not None:
+        x = sums.power.apply(x)
     variances = sums.diagonals / np.maximum(sums.weights, 1e-300)[:, None]
     pooled = sums.diagonals.sum(0) / sums.total_weight
     scale = np.sqrt(np.where(variances[codes] > 0, variances[codes], pooled))

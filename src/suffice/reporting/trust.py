@@ -63,7 +63,7 @@ def _checks(sample: Rows, sums: Moments, judgement: Judgement) -> list[Check | N
         _asked(
             "Do all classes share one covariance?",
             lambda: box_m(sums),
-            matters=tied and model.moments_.transform is None,
+            matters=tied and model.moments_.power is None,
         ),
         _asked(
             "Is each class Gaussian?",
@@ -89,7 +89,7 @@ def _rows_of_a_class(sample: Rows) -> int:
 
 def _seen(sample: Rows, model: Any) -> tuple[Any, Any]:
     """Return the rows as the Gaussians see them."""
-    power = model.moments_.transform
+    power = model.moments_.power
     return (sample.x if power is None else power.apply(sample.x)), sample.labels
 
 

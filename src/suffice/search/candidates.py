@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.model.readout import LogPosterior
-from suffice.threads import mapping
+from suffice.threads import side_by_side
 from suffice.validation.folds import folds_of
 from suffice.validation.held_out import held_out_losses, held_out_scores
 from suffice.validation.losses import ABSENT_LOSS
@@ -42,7 +42,7 @@ def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-TEMPERATURES = np.array([0.15, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.2, 1.5])
+TEMPERATURES = 1 / np.array([1.5, 1.2, 1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15])
 
 _SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
 
@@ -153,8 +153,7 @@ def judged(
     ranked = sorted(_ranked(task, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
     judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
     choices, folds = zip(*ranked, strict=True)
-    with mapping(task.x.size) as each:
-        true_log = np.stack(list(each(judge_rows, choices, folds)))
+    true_log = np.stack(side_by_side(judge_rows, choices, folds, n_numbers=task.x.size))
     weight = np.ones(len(task.y)) if task.weight is None else task.weight
     return Judged(choices, true_log, weight)
 
@@ -167,14 +166,13 @@ def _ranked(
 ) -> list[tuple[Choice, list[Fold]]]:
     """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
     ranked: list[tuple[Choice, list[Fold]]] = []
-    with mapping(task.x.size) as each:
-        for view, recipes in views:
-            folds = task.folds(view)
-            judge = partial(held_out_losses, recipes, temperatures=temperatures)
-            losses = np.stack(list(each(judge, folds)))
-            found = _choices(view, recipes, losses, temperatures, len(task.y))
-            found.sort(key=lambda choice: choice.log_loss)
-            ranked += [(choice, folds) for choice in found[:n_kept]]
+    for view, recipes in views:
+        folds = task.folds(view)
+        judge = partial(held_out_losses, recipes, temperatures=temperatures)
+        losses = np.stack(side_by_side(judge, folds, n_numbers=task.x.size))
+        found = _choices(view, recipes, losses, temperatures, len(task.y))
+        found.sort(key=lambda choice: choice.log_loss)
+        ranked += [(choice, folds) for choice in found[:n_kept]]
     return ranked
 
 

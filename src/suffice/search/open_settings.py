@@ -26,7 +26,7 @@ class Settled:
     pooling: float
     shrinkage: Any
     temperature: float
-    transform: PowerTransform | None
+    power: PowerTransform | None
 
 
 def settled(
@@ -35,20 +35,20 @@ def settled(
     y: Labels,
     weight: Floats | None,
     *,
-    transform: Any,
+    power: Any,
     temperature: Any,
     seed: int = 0,
 ) -> Settled:
-    """Return numbers for every dial, transform and temperature, judged on at most 10,000 rows."""
+    """Return a value for every setting left open, judged on at most 10,000 rows."""
     codes = np.unique(y, return_inverse=True)[1]
     task = judging_task(x, y, weight, sampled(codes, MOST_ROWS, seed), seed)
-    views = [(view, _recipes(recipe)) for view in _views(transform, task.x, task.weight, seed)]
+    views = [(view, _recipes(recipe)) for view in _views(power, task.x, task.weight, seed)]
     fixed = TEMPERATURES if temperature == "auto" else np.array([float(temperature)])
     best = search(task, views, 1, fixed)[0]
-    power = best.view.transform if isinstance(best.view, Straightened) else None
+    found = best.view.transform if isinstance(best.view, Straightened) else None
     dials: Any = best.recipe.dials
     shrinkage = getattr(dials.shrinkage, "gamma", None)
-    return Settled(dials.pooling, shrinkage, best.temperature, power)
+    return Settled(dials.pooling, shrinkage, best.temperature, found)
 
 
 def _recipes(recipe: Recipe) -> list[Recipe]:
@@ -64,10 +64,10 @@ def _with(recipe: Recipe, pooling: float | None, shrinkage: float | None) -> Rec
     return recipe if shrinkage is None else recipe.with_dials(shrinkage=shrinkage)
 
 
-def _views(transform: Any, x: Any, weight: Floats | None, seed: int) -> list[View]:
-    if isinstance(transform, PowerTransform):
-        return [Straightened(transform)]
+def _views(power: Any, x: Any, weight: Floats | None, seed: int) -> list[View]:
+    if isinstance(power, PowerTransform):
+        return [Straightened(power)]
     straight: list[View] = []
-    if transform is not None:
+    if power is not None:
         straight = [Straightened(PowerTransform.of(x, weight, seed=seed))]
-    return [Plain(), *straight] if transform in (None, "auto") else straight
+    return [Plain(), *straight] if power in (None, "auto") else straight

@@ -83,7 +83,7 @@ def summing(roles: Roles, expected: pl.DataFrame, **options: Any) -> Callable[..
         columns = roles.columns(expected)
         named = (pl.DataFrame(batch.rename_columns(list(columns))) for batch in batches)
         frames = (frame.select(cast(columns)) for frame in named)
-        part = sums_of(frames, roles, **{**options, "n_threads": 1})
+        part = sums_of(frames, roles, **{**options, "n_jobs": 1})
         row = {"part": [context.partitionId()], "sums": [pickle.dumps(part)]}
         types = pa.schema([("part", pa.int32()), ("sums", pa.binary())])
         yield pa.RecordBatch.from_pydict(row, schema=types)

@@ -41,7 +41,7 @@ def summarize(
     checkpoint: str | Path | None = None,
     client: Any = None,
     method: str = "auto",
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Any:
     """Return the sums of every usable row of a source, read once in bounded memory.
 
@@ -70,7 +70,7 @@ def summarize(
         Separator of text files; by default found from the first lines.
     missing : list of str
         What stands for a missing value in text files.
-    storage, n_threads
+    storage, n_jobs
         As in ``Moments.of``.
     fourth : bool
         Whether to collect the fourth moments of ``shrinkage="ledoit-wolf"``; they double the
@@ -103,7 +103,7 @@ def summarize(
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
-    options: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
+    options: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
     if is_table(source):
@@ -120,7 +120,7 @@ def summarize(
     roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
     if groups is not None:
         _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
-        kept = {"storage": storage, "fourth": fourth, "n_threads": n_threads}
+        kept = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
         return sums_by_column(opened, roles, groups, progress, **kept)
     return summarize_source(opened, roles, **options)
 

@@ -45,33 +45,33 @@ def running_sums(
 ) -> Iterator[Summed]:
     """Yield the sums so far after every block of rows; blocks have one size whatever the frames."""
     n_rows, total = rows_per_block(len(roles.features)), start or Summed()
-    n_threads = min(options.pop("n_threads", None) or os.cpu_count() or 1, _MOST_THREADS)
-    n_blocks = n_threads + 1 if n_threads > 1 else 1
+    n_jobs = min(options.pop("n_jobs", None) or os.cpu_count() or 1, _MOST_THREADS)
+    n_blocks = n_jobs + 1 if n_jobs > 1 else 1
     loader = Loader(roles, n_rows, n_blocks)
     loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
-    for part in _in_order(loaded, n_threads, **options):
+    for part in _in_order(loaded, n_jobs, **options):
         total += part
         yield total
 
 
 def _in_order(
-    loaded: Iterable[tuple[Chunk, LeftOut]], n_threads: int, **options: Any
+    loaded: Iterable[tuple[Chunk, LeftOut]], n_jobs: int, **options: Any
 ) -> Iterator[Summed]:
     """Yield the sums of each chunk; threads sum some while the next is loaded."""
 
     def part(chunk: Chunk, left_out: LeftOut) -> Summed:
         usable = len(chunk.codes) > 0
-        sums = chunk.moments(n_threads=1, **options) if usable else Moments.empty()
+        sums = chunk.moments(n_jobs=1, **options) if usable else Moments.empty()
         return Summed(sums, left_out)
 
-    if n_threads == 1:
+    if n_jobs == 1:
         yield from (part(*chunk) for chunk in loaded)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
         waiting: deque[Future[Summed]] = deque()
         for chunk in loaded:
             waiting.append(pool.submit(part, *chunk))
-            if len(waiting) > n_threads:  # so its block is free before it is loaded again
+            if len(waiting) > n_jobs:  # so its block is free before it is loaded again
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

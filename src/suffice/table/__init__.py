@@ -1,1 +1,5 @@
-"""The labelled table."""
+"""The labelled table that carries rows through the library, and the look-up of labels."""
+
+from suffice.table.table import Table
+
+__all__ = ["Table"]

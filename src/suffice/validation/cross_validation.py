@@ -16,7 +16,7 @@ from suffice.power import PowerTransform
 from suffice.table.labels import as_labels
 from suffice.table.matrix import as_matrix, as_weights
 from suffice.text.tables import Tabled
-from suffice.threads import mapping
+from suffice.threads import side_by_side
 from suffice.validation.folds import folds_of, splits_of
 from suffice.validation.held_out import held_out_losses
 from suffice.validation.losses import RowLosses
@@ -201,7 +201,7 @@ def is_read_from_sums(candidate: Any) -> bool:
     """Whether an estimator is a function of sums, with no setting left open."""
     if not hasattr(candidate, "recipe"):
         return False
-    open_words = (candidate.temperature, candidate.get_params()["transform"])
+    open_words = (candidate.temperature, candidate.power)
     return candidate.recipe().is_resolved and not any(
         isinstance(word, str) and word == "auto" for word in open_words
     )
@@ -232,13 +232,13 @@ def _by_transform(candidates: Sequence[Any]) -> list[list[int]]:
     """Return the candidates in groups that look at the rows in the same way."""
     groups: dict[str, list[int]] = {}
     for i, candidate in enumerate(candidates):
-        groups.setdefault(repr(candidate.get_params()["transform"]), []).append(i)
+        groups.setdefault(repr(candidate.power), []).append(i)
     return list(groups.values())
 
 
 def _seen(candidate: Any, x: Matrix, weight: Floats | None) -> Matrix:
     """Return the rows after the candidate's transform: label-free, so fitted once on all rows."""
-    transform = candidate.get_params()["transform"]
+    transform = candidate.power
     if transform is None:
         return x
     power = PowerTransform.of(x, weight) if isinstance(transform, str) else transform
@@ -263,8 +263,8 @@ def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats
     def losses_of(fold: Fold) -> Floats:
         return held_out_losses(recipes, fold, temperatures, fixed)[np.arange(len(recipes)), at]
 
-    with mapping(sum(fold.x.size for fold in folds)) as each:
-        return np.stack(list(each(losses_of, folds)), axis=1)
+    size = sum(fold.x.size for fold in folds)
+    return np.stack(side_by_side(losses_of, folds, n_numbers=size), axis=1)
 
 
 def absences(trains: Iterable[Moments]) -> tuple[str, ...]:

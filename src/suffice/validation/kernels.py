@@ -29,7 +29,7 @@ def quadratic_losses(
     rotations: Floats,
     inverses: Floats,
     constants: Floats,
-    temperatures: Floats,
+    betas: Floats,
     losses: Floats,
 ) -> None:
     """Add the losses (Γ, T, 3) of scores cₖ(γ) − ½ Σᵢ zₖᵢ² / eₖᵢ(γ),  zₖ = Rₖ (x − μₖ)."""
@@ -50,7 +50,7 @@ def quadratic_losses(
                 for b in range(LANES):
                     scores[g, k, b] = constants[k, g] - 0.5 * d[at + b]
         for g in range(n_gammas):
-            _add_losses(scores[g], n_classes, c * LANES, truth, weight, temperatures, losses[g])
+            _add_losses(scores[g], n_classes, c * LANES, truth, weight, betas, losses[g])
 
 
 @compiled
@@ -60,7 +60,7 @@ def linear_losses(
     weight: Floats,
     weights: Floats,
     intercepts: Floats,
-    temperatures: Floats,
+    betas: Floats,
     losses: Floats,
 ) -> None:
     """Add the losses (Γ, T, 3) of scores wₖ(γ)ᵀ x + bₖ(γ) of tied classes."""
@@ -76,7 +76,7 @@ def linear_losses(
             for k in range(n_classes):
                 for b in range(LANES):
                     scores[k, b] += intercepts[g, k]
-            _add_losses(scores, n_classes, c * LANES, truth, weight, temperatures, losses[g])
+            _add_losses(scores, n_classes, c * LANES, truth, weight, betas, losses[g])
 
 
 @compiled
@@ -101,16 +101,16 @@ def _add_losses(
     first: int,
     truth: Codes,
     weight: Floats,
-    temperatures: Floats,
+    betas: Floats,
     losses: Floats,
 ) -> None:
-    """Add Σ w of error, log-loss and Brier score of up to LANES rows, for each temperature."""
+    """Add Σ w of error, log-loss and Brier score of up to LANES rows, for each beta."""
     n = min(LANES, len(truth) - first)
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e = np.empty(a.shape)
     _winners(a, n_classes, n, top, code)
-    for t in range(len(temperatures)):
-        _exponentials(a, n_classes, temperatures[t], top, code, e, rest)
+    for t in range(len(betas)):
+        _exponentials(a, n_classes, betas[t], top, code, e, rest)
         for b in range(n):
             k, w = truth[first + b], weight[first + b]
             p, total = e[k, b] / (1.0 + rest[b]), 1.0 / (1.0 + rest[b])
@@ -118,7 +118,7 @@ def _add_losses(
             for j in range(n_classes):
                 squares += e[j, b] * e[j, b]
             losses[t, 0] += w * (code[b] != k)
-            losses[t, 1] += w * (math.log1p(rest[b]) - temperatures[t] * (a[k, b] - top[b]))
+            losses[t, 1] += w * (math.log1p(rest[b]) - betas[t] * (a[k, b] - top[b]))
             # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
             losses[t, 2] += w * (squares * total * total - 2.0 * p + 1.0)
 

@@ -98,7 +98,7 @@ def leave_one_out(
     """
     x, _ = as_matrix(X)
     labels, weight = as_labels(y), as_weights(sample_weight, len(x))
-    transform = estimator.get_params()["transform"]
+    transform = estimator.power
     if transform is not None:  # label-free, so fitted once on all rows
         power = PowerTransform.of(x, weight) if isinstance(transform, str) else transform
         x = power.apply(x)

@@ -39,7 +39,7 @@ class RowLosses:
 
     @classmethod
     def of_scores(cls, scores: Floats, truth: Codes, temperature: float = 1.0) -> RowLosses:
-        """Return the losses of scores a_k(x) (n, K), softmax(t · a) their posterior."""
+        """Return the losses of scores a_k(x) (n, K), softmax(a / T) their posterior."""
         return cls.of(LogPosterior(temperature).read(scores), truth)
 
     def means(self, weight: Floats | None = None) -> Floats:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
-from threadpoolctl import threadpool_limits
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.recipe import collecting
@@ -17,6 +16,7 @@ from suffice.moments.algebra import aligned
 from suffice.sources.columns import Wishes, check_names, roles_for_learning
 from suffice.sources.grouped import by_key, chunks_of, keys_in, sums_by_key
 from suffice.sources.opening import open_source
+from suffice.threads import one_blas_thread
 from suffice.validation.cross_validation import (
     CrossValidation,
     absences,
@@ -99,14 +99,14 @@ def cross_validate_stream(
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
-        transform = candidate.get_params().get("transform")
-        if not is_read_from_sums(candidate) or isinstance(transform, str):
+        power = getattr(candidate, "power", None)
+        if not is_read_from_sums(candidate) or isinstance(power, str):
             msg = (
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
                 "'auto' and a PowerTransform for the transform, or use cross_validate"
             )
             raise InvalidParameterError(msg)
-    if len({repr(c.get_params()["transform"]) for c in candidates}) > 1:
+    if len({repr(c.power) for c in candidates}) > 1:
         msg = "all candidates of a stream must share one transform: judge them one by one"
         raise InvalidParameterError(msg)
 
@@ -146,9 +146,8 @@ class _Rows:
     def sums(self, candidates: Sequence[Any]) -> dict[Any, Moments]:
         """Return the sums of each fold that has rows, by its key, in the order of the keys."""
         options = collecting(c.recipe() for c in candidates)
-        transform = candidates[0].get_params()["transform"]
-        if transform is not None:
-            options["transform"] = transform
+        if candidates[0].power is not None:
+            options["power"] = candidates[0].power
         return sums_by_key(self._chunks(tell=True), self._keys, **options)
 
     def losses(
@@ -157,14 +156,14 @@ class _Rows:
         """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
         recipes = [c.recipe() for c in candidates]
         temperatures, at = np.unique([c.temperature for c in candidates], return_inverse=True)
-        transform = candidates[0].get_params()["transform"]
+        power = candidates[0].power
         total = np.zeros((len(trains), len(candidates), 3))
         weight = np.zeros(len(trains))
         places = {key: f for f, key in enumerate(trains)}
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             for chunk in self._chunks(tell=False):
                 for key, rows in by_key(chunk, self._keys(chunk)):
-                    held = _held_out(chunk.at(rows), trains[key], transform)
+                    held = _held_out(chunk.at(rows), trains[key], power)
                     mass = len(rows) if held.weight is None else held.weight.sum()
                     found = held_out_losses(recipes, held, temperatures, fixed)
                     total[places[key]] += mass * found[np.arange(len(recipes)), at]
@@ -190,7 +189,7 @@ def hashed(x: Floats, n_folds: int) -> Codes:
     return folds
 
 
-def _held_out(chunk: Chunk, train: Moments, transform: Any) -> Fold:
-    x = chunk.x if transform is None else transform.apply(chunk.x)
+def _held_out(chunk: Chunk, train: Moments, power: Any) -> Fold:
+    x = chunk.x if power is None else power.apply(chunk.x)
     truth = np.searchsorted(train.classes, chunk.classes)[chunk.codes]
     return Fold(train, x, truth, chunk.weight, np.arange(len(x)))

@@ -117,7 +117,7 @@ def path_losses(
         block = np.ascontiguousarray(x[rows], np.float64)
         used = tile[: -(-len(block) // LANES)]
         kernels.load_rows(block, 0, origin, used)
-        add(used, fold.truth[rows], weight[rows], *parameters, temperatures, losses)
+        add(used, fold.truth[rows], weight[rows], *parameters, 1 / temperatures, losses)
     means: Floats = losses / weight.sum()
     return means
 

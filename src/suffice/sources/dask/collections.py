@@ -46,7 +46,7 @@ class DaskSource:
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, merged on the cluster."""
-        question = roles, self.sample.clear(), {**options, "n_threads": 1}
+        question = roles, self.sample.clear(), {**options, "n_jobs": 1}
         with connected(self.client) as client:
             watch = Watch(client, progress, None)
             groups = (_applied(client, _summed, self.parts, question) for _ in range(1))

@@ -44,7 +44,7 @@ class Piece:
         """Return the sums of these rows."""
         scan = self.table.scan(self.path, columns)
         frames = frames_of_scan(scan, self.skip, self.n_rows)
-        return sums_of(frames, roles, **{**options, "n_threads": 1})
+        return sums_of(frames, roles, **{**options, "n_jobs": 1})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

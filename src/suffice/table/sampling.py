@@ -1,0 +1,43 @@
+"""Some of the rows: stratified samples and folds, seeded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from suffice.typing import Codes
+
+FEWEST = 10  # rows of a class that a sample keeps, where there are so many
+
+
+def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
+    """Return a random place 0 … n_k − 1 of each row among the rows of its class, (n,)."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
+    ranks = np.empty(len(codes), np.intp)
+    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
+    return ranks
+
+
+def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
+    """Return the numbers of all rows, or of about ``n_rows``, as many of each class as it has.
+
+    At least ten rows of every class are kept, where there are so many. Ascending.
+    """
+    if len(codes) <= n_rows:
+        return np.arange(len(codes))
+    counts = np.bincount(codes)
+    quota = np.maximum(np.rint(n_rows / len(codes) * counts), np.minimum(counts, FEWEST))
+    return np.flatnonzero(ranks_within(codes, np.random.default_rng(seed)) < quota[codes])
+
+
+def stratified_folds(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes, Codes]]:
+    """Return (train, test) row numbers of folds over which every class is spread evenly."""
+    order = np.random.default_rng(seed).permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(len(codes), np.intp)
+    fold[order] = np.arange(len(codes)) % n_folds
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
