@@ -1,13 +1,20 @@
-"""Code blocks of Markdown pages, and how they are run."""
+"""Code blocks of Markdown pages, and how they are run.
+
+``python tests/docs/pages.py`` runs all but those marked ``<!-- extra: NAME -->``: in an
+environment with nothing but the plain install, it shows that this is enough for every page.
+"""
 
 import doctest
 import glob
 import io
+import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import textwrap
+import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SKIP = "<!-- not run -->"
+_EXTRA = re.compile(r"<!-- extra: (\w+) -->\s*$")
 _FENCE = re.compile(
     r"^( *)```(\w*)[^\n]*\n(.*?)^\1```|^<!-- run first\n(.*?)-->", re.MULTILINE | re.DOTALL
 )
@@ -29,6 +37,7 @@ class Block:
     language: str
     text: str
     line: int
+    extra: str | None = None  # the optional dependencies it needs
 
 
 def blocks_of(page):
@@ -39,7 +48,23 @@ def blocks_of(page):
         if found[4] is not None:
             yield Block("python", found[4], line)
         elif not text[: found.start()].rstrip().endswith(SKIP):
-            yield Block(found[2], textwrap.dedent(found[3]), line)
+            extra = _EXTRA.search(text[: found.start()])
+            yield Block(found[2], textwrap.dedent(found[3]), line, extra and extra[1])
+
+
+def run_page(page, *, plain=False):
+    """Run the blocks of a page one after another; ``plain`` leaves out those that need an extra."""
+    names = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        if plain and block.extra:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if block.language == "python":
+                run_python(block, page, names)
+            elif block.language in ("console", "sh", "bash"):
+                for command, output in commands_of(block):
+                    run_command(command, output, f"{page.name}:{block.line}")
 
 
 def run_python(block, page, names):
@@ -112,3 +137,21 @@ def _called_here(words, *, globbed):
             code = leaving.code or 0
     out.flush()
     return code, out.buffer.getvalue().decode(), err.getvalue()
+
+
+def main():
+    """Run every page in an empty folder, with the plain install alone."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    os.environ["COLUMNS"] = "100"
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            run_page(page, plain=True)
+            os.chdir(ROOT)
+        print(f"{page.relative_to(ROOT)}: every example runs")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,6 @@
 """Every example of the README and of the documentation runs, and prints what the page says."""
 
 import importlib.util
-import warnings
 from pathlib import Path
 
 import matplotlib as mpl
@@ -26,16 +25,7 @@ def apart(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
 def test_every_example_of_a_page_runs(page):
-    names = {"__name__": "__main__"}
-    for block in pages.blocks_of(page):
-        where = f"{page.name}:{block.line}"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if block.language == "python":
-                pages.run_python(block, page, names)
-            elif block.language in ("console", "sh", "bash"):
-                for command, output in pages.commands_of(block):
-                    pages.run_command(command, output, where)
+    pages.run_page(page)
 
 
 def test_links_between_pages_lead_somewhere():
