@@ -36,10 +36,11 @@ def command(
 
     The left-hand side is positive where A is the more probable.
     """
-    from suffice.cli.data import able, label_named, load_model
+    from suffice.cli.data import able, load_model
+    from suffice.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
-    labels = [label_named(fitted.classes_, text) for text in (class_a, class_b)]
+    labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
     border = fitted.boundary(*labels)
     text = border.latex(digits) if latex else border.equation(digits)
     document = {"kind": type(border).__name__, "labels": labels, "equation": text}

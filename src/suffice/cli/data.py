@@ -50,21 +50,6 @@ def load_moments(path: Path) -> Moments:
     return moments_from(header, arrays)
 
 
-def label_named(classes: Any, text: str) -> Any:
-    """Return the class that a person wrote as text."""
-    import difflib
-
-    from suffice.errors import UnknownLabelError
-
-    known = {str(label): label for label in classes.tolist()}
-    if text in known:
-        return known[text]
-    near = difflib.get_close_matches(text, known, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(known)[:12])}"
-    msg = f"no class is called {text!r}: {hint}"
-    raise UnknownLabelError(msg)
-
-
 _ZIP = b"PK\x03\x04"
 
 

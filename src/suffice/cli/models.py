@@ -97,13 +97,13 @@ def setting(text: str) -> tuple[str, Any]:
 
 def priors(texts: tuple[str, ...], classes: Any) -> Any:
     """Return priors written as one word such as uniform, or as LABEL=P for every class."""
-    from suffice.cli.data import label_named
+    from suffice.table.labels import label_written
 
     if len(texts) == 1 and "=" not in texts[0]:
         return texts[0]
     pairs = [text.rpartition("=") for text in texts]
     try:
-        return {label_named(classes, name): float(value) for name, _, value in pairs}
+        return {label_written(name, classes): float(value) for name, _, value in pairs}
     except ValueError as error:
         if isinstance(error, suffice.errors.SufficeError):
             raise

@@ -10,11 +10,12 @@ import numpy as np
 from scipy.special import log_softmax
 
 from suffice.curves.ranking import roc_curve
+from suffice.table.labels import codes_of
 from suffice.validation.losses import RowLosses
 
 if TYPE_CHECKING:
     from suffice.comparison.task import Task
-    from suffice.typing import Codes, Floats, Labels
+    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,13 +36,13 @@ class Answers:
         started = time.perf_counter()
         said = fitted.predict(x)
         seconds = time.perf_counter() - started
-        known = coded(np.asarray(fitted.classes_), task.classes)
+        known = codes_of(fitted.classes_, task.classes, strict=False)
         shape = (len(rows), len(task.classes))
         log_posteriors = _placed(_log_posteriors(fitted, x), known, shape)
         scores = log_posteriors
         if np.isnan(scores).all():
             scores = _placed(_scores(fitted, x), known, shape)
-        predicted = coded(np.asarray(said), task.classes)
+        predicted = codes_of(said, task.classes, strict=False)
         truth, weight = task.codes[rows], task.weight_of(rows)
         return cls(rows, truth, predicted, log_posteriors, scores, weight, seconds)
 
@@ -72,16 +73,6 @@ class Answers:
         if positive.all() or not positive.any() or np.isnan(score).any():
             return np.nan
         return roc_curve(positive, score, self.weight).area
-
-
-def coded(labels: Labels, classes: Labels) -> Codes:
-    """Return the position of each label among sorted classes, −1 where it is none of them."""
-    if labels.dtype.kind == "O":
-        place = {label: k for k, label in enumerate(classes.tolist())}
-        return np.array([place.get(label, -1) for label in labels.tolist()], np.intp)
-    at = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-    codes: Codes = np.where(classes[at] == labels, at, -1)
-    return codes
 
 
 def _log_posteriors(fitted: Any, x: Any) -> Floats | None:

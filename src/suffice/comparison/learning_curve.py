@@ -11,12 +11,13 @@ from suffice.comparison.judging import judged
 from suffice.comparison.models import core, parse_models
 from suffice.comparison.outcome import Outcome
 from suffice.comparison.protocol import single_threaded
-from suffice.comparison.task import Task, is_complete
+from suffice.comparison.task import Task
 from suffice.errors import InvalidParameterError
 from suffice.progress import Steps
+from suffice.table.matrix import is_complete, taken
+from suffice.table.sampling import ranks_within
 from suffice.text.tables import Tabled
 from suffice.validation.significance import as_frame
-from suffice.validation.splitting import ranks_within, taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,8 @@ from suffice.comparison.outcome import Outcome, outcome_of
 from suffice.comparison.protocol import compared
 from suffice.comparison.task import ByFitting, Task
 from suffice.errors import InvalidParameterError
-from suffice.validation.splitting import split, taken
+from suffice.table.matrix import taken
+from suffice.validation.splitting import split
 
 if TYPE_CHECKING:
     from suffice.comparison.comparison import Comparison

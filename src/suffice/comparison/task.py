@@ -18,9 +18,10 @@ from suffice.comparison.models import core
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments.collect import affordable_storage
 from suffice.table.labels import encode
-from suffice.table.matrix import as_matrix, as_weights
+from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
+from suffice.table.sampling import ranks_within
 from suffice.validation.folds import folds_of, splits_of
-from suffice.validation.splitting import checked_groups, checked_labels, ranks_within, taken
+from suffice.validation.splitting import checked_groups, checked_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,37 +39,6 @@ def checked_wish(missing: Any) -> str:
         msg = f"missing must be 'drop' or 'keep', got {missing!r}"
         raise InvalidParameterError(msg)
     return str(missing)
-
-
-def is_complete(table: Any) -> Any:
-    """Return which rows of an array or frame have no missing value, (n,) bool.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_complete(np.array([[1.0, 2.0], [np.nan, 3.0]])).tolist()
-    [True, False]
-    """
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        columns = [_known(column) for column in frame.iter_columns()]
-        return np.logical_and.reduce(columns) if columns else np.ones(len(frame), bool)
-    if hasattr(table, "toarray"):
-        return np.ones(table.shape[0], bool)
-    values = np.asarray(table)
-    if values.dtype.kind != "f":
-        return np.ones(len(values), bool)
-    return ~np.isnan(values).reshape(len(values), -1).any(1)
-
-
-def _known(column: Any) -> Any:
-    """Return where a column of a frame has a value, (n,) bool."""
-    known = ~column.is_null().to_numpy()
-    if column.dtype.is_float():
-        known &= ~column.fill_null(0.0).is_nan().to_numpy()
-    return known
 
 
 FEWEST = 10  # rows of a class that a sample keeps, where there are so many

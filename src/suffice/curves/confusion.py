@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.curves.predictions import coded
 from suffice.errors import InvalidInputError
-from suffice.table.labels import as_labels
+from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def confusion(y: Any, predicted: Any, classes: Any = None, sample_weight: Any = 
         raise InvalidInputError(msg)
     actions, columns = _columns(guesses.tolist(), known)
     weights = as_weights(sample_weight, len(truth))
-    cell = coded(truth, known) * len(actions) + columns
+    cell = codes_of(truth, known) * len(actions) + columns
     counts = np.bincount(cell, weights, len(known) * len(actions)).astype(np.float64)
     return Confusion(known, actions, counts.reshape(len(known), len(actions)))
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, UnknownLabelError
-from suffice.table.labels import as_labels, position, positions
+from suffice.errors import InvalidInputError
+from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Predictions:
         _check(logs, len(labels), known)
         weights = as_weights(sample_weight, len(labels))
         weights = np.ones(len(labels)) if weights is None else weights
-        return cls(known, coded(labels, known), logs, weights)
+        return cls(known, codes_of(labels, known), logs, weights)
 
     @classmethod
     def by(cls, classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
@@ -94,24 +94,6 @@ class Predictions:
     def error(self) -> float:
         """Weighted share of rows whose most probable class is wrong."""
         return float(self.weights[~self.right].sum() / self.weights.sum())
-
-
-def coded(labels: Labels, classes: Labels) -> Codes:
-    """Return the position of each label among the classes, (n,)."""
-    known = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
-    distinct, which = np.unique(labels, return_inverse=True)
-    strange = [label for label in distinct.tolist() if label not in known]
-    if strange:
-        row = int(np.flatnonzero(labels == strange[0])[0])
-        msg = f"row {row} has label {strange[0]!r}, which is not one of {list(known)}"
-        raise UnknownLabelError(msg)
-    codes: Codes = np.array([known[label] for label in distinct.tolist()], np.intp)[which]
-    return codes
-
-
-def code_of(label: Any, classes: Any) -> int:
-    """Return the position of one label among the classes."""
-    return position(label, positions(np.asarray(classes)), where="the call")
 
 
 def _check(log_posteriors: Floats, n: int, classes: Labels) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.curves.predictions import code_of
 from suffice.errors import InvalidParameterError
+from suffice.table.labels import code_of
 
 if TYPE_CHECKING:
     from suffice.curves.predictions import Predictions

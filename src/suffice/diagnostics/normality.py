@@ -15,6 +15,7 @@ from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidPara
 from suffice.linalg import EPS, rank_tolerance
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix, refuse_unusable
+from suffice.table.table import require_as_many
 from suffice.text.tables import Tabled
 from suffice.validation.significance import LEVEL, Row, as_frame, axes, holm, listed, p_text, plain
 
@@ -142,9 +143,7 @@ def labelled_rows(X: Any, y: Any) -> tuple[Any, Labels, Codes, tuple[str, ...] |
     """Return rows (n, d), classes (K,), codes (n,) and feature names, checked."""
     x, names = as_matrix(X)
     classes, codes = encode(as_labels(y))
-    if len(codes) != len(x):
-        msg = f"X has {len(x)} rows but y has {len(codes)} labels"
-        raise InvalidInputError(msg)
+    require_as_many(len(x), len(codes))
     if not len(x):
         msg = "X has no rows"
         raise InvalidInputError(msg)

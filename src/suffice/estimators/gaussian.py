@@ -22,7 +22,6 @@ from suffice.errors import (
     FeatureMismatchError,
     InvalidParameterError,
     MissingStatisticsError,
-    UnknownLabelError,
 )
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.priors import parse_priors
@@ -31,7 +30,7 @@ from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.moments import Moments
 from suffice.moments.coordinates import check_power
 from suffice.power import PowerTransform
-from suffice.table.labels import as_labels
+from suffice.table.labels import as_labels, code_of
 from suffice.table.matrix import as_weights, refuse_unusable
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ class GaussianAttributes:
         """
         from suffice.model.geometry import boundary_between
 
-        a, b = self._code(label_a), self._code(label_b)
+        a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
         self._check_coordinates(coordinates)
         model = self.model_.as_gaussian()
         return boundary_between(
@@ -241,13 +240,6 @@ class GaussianAttributes:
             msg = f"{name} exists only where all classes share one covariance (tied=True)"
             raise AttributeError(msg)
         return self.model_.as_gaussian()
-
-    def _code(self, label: Any) -> int:
-        found = np.flatnonzero(self.classes_ == label)
-        if not len(found):
-            msg = f"label {label!r} is not one of the classes {self.classes_.tolist()}"
-            raise UnknownLabelError(msg)
-        return int(found[0])
 
 
 def _class_score(model: GaussianModel, k: int) -> GaussianScore:

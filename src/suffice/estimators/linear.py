@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.errors import InvalidParameterError, TooFewClassesError, UnknownLabelError
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.model.geometry import Hyperplane
-from suffice.table.labels import as_labels, encode
+from suffice.table.labels import as_labels, code_of, encode
 from suffice.table.matrix import as_matrix, as_weights, refuse_unusable
 
 if TYPE_CHECKING:
@@ -126,11 +126,7 @@ class LinearDecisions(Tells, Exports, ClassifierMixin):
         return tuple(f"{label}: {term}" for label in self.classes_ for term in self._terms())
 
     def _score_of(self, label: Any) -> tuple[Floats, float]:
-        found = np.flatnonzero(self.classes_ == label)
-        if not len(found):
-            msg = f"label {label!r} is not one of the classes {self.classes_.tolist()}"
-            raise UnknownLabelError(msg)
-        k = int(found[0])
+        k = code_of(label, self.classes_)
         if len(self.coef_) > 1:
             return self.coef_[k], float(self.intercept_[k])
         return k * self.coef_[0], k * float(self.intercept_[0])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.curves.predictions import coded
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.table.labels import as_labels
+from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_matrix
+from suffice.table.table import require_as_many
 from suffice.text.names import default_names
 
 if TYPE_CHECKING:
@@ -71,10 +71,8 @@ class Fitted:
     def codes(self, y: Any) -> Codes:
         """Return the class of each row, (n,)."""
         labels = as_labels(y)
-        if len(labels) != len(self.rows):
-            msg = f"X has {len(self.rows)} rows but y has {len(labels)} labels"
-            raise InvalidInputError(msg)
-        return coded(labels, self.classes)
+        require_as_many(len(self.rows), len(labels))
+        return codes_of(labels, self.classes)
 
     def predict(self, x: Floats) -> Codes:
         """Return the predicted class of rows (n, d), and −1 where the classifier refuses."""

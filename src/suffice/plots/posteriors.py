@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from suffice.curves.predictions import code_of
 from suffice.plots import marks
 from suffice.plots.canvas import drawing
 from suffice.plots.fitted import Fitted
@@ -16,6 +15,7 @@ from suffice.plots.plane import line_for, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import palette_for
 from suffice.plots.surfaces import coloured_surface, sheets
+from suffice.table.labels import code_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

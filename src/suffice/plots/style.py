@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import matplotlib as mpl
 import numpy as np
 
-from suffice.curves.predictions import code_of
 from suffice.errors import InvalidParameterError
+from suffice.table.labels import code_of
 from suffice.text.names import shortened
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from suffice.curves import temperature_curve
-from suffice.curves.predictions import code_of
 from suffice.curves.temperature import tempered
 from suffice.plots.canvas import drawing
 from suffice.plots.fitted import Fitted
 from suffice.plots.plane import line_for
 from suffice.plots.sources import predictions_of
 from suffice.plots.style import palette_for
+from suffice.table.labels import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

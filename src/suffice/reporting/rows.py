@@ -12,6 +12,7 @@ from suffice.errors import InvalidInputError
 from suffice.search.plan import sampled
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix, as_weights
+from suffice.table.table import require_as_many
 from suffice.text.numbers import listed, plural
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ class Rows:
         matrix, found = as_matrix(table)
         x = np.asarray(matrix, np.float64)
         labels, weight = as_labels(y), as_weights(sample_weight, len(x))
-        if len(labels) != len(x):
-            msg = f"X has {len(x)} rows but y has {len(labels)} labels"
-            raise InvalidInputError(msg)
+        require_as_many(len(x), len(labels))
         known = _ids(X, len(x)) if ids is None else np.asarray(ids)
         names = tuple(map(str, found)) if found else tuple(f"x{j + 1}" for j in range(x.shape[1]))
         word = target or str(getattr(y, "name", None) or "class")

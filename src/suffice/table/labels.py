@@ -1,4 +1,4 @@
-"""A label written by a person, found among the classes."""
+"""Labels: what may be one, their codes, and the one look-up of a label among the classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from suffice.typing import Codes, Labels
 
@@ -126,9 +126,48 @@ def _unboxed(y: Labels) -> Labels:
 SHOWN = 12  # labels named in a message
 
 
-def positions(classes: Labels) -> dict[Any, int]:
+def positions(classes: Any) -> dict[Any, int]:
     """Return the code of each label."""
-    return {label: code for code, label in enumerate(classes.tolist())}
+    return {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+
+
+def code_of(label: Any, classes: Any, *, where: str = "the call") -> int:
+    """Return the code of one label, or say which labels there are."""
+    return position(label, positions(classes), where=where)
+
+
+def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
+    """Return the code of each label, (n,); −1, or an error if ``strict``, where it is no class.
+
+    Examples
+    --------
+    >>> codes_of(["b", "a", "c"], ["a", "b"], strict=False).tolist()
+    [1, 0, -1]
+    """
+    found, known = np.asarray(labels), np.asarray(classes)
+    kinds = {"text" if a.dtype.kind == "U" else a.dtype.kind in "iubf" for a in (found, known)}
+    if len(kinds) > 1 or False in kinds or not len(known):
+        place = positions(known)
+        codes = np.array([place.get(label, -1) for label in found.tolist()], np.intp)
+    else:
+        order = np.argsort(known, kind="stable")
+        at = order[np.searchsorted(known, found, sorter=order).clip(max=len(known) - 1)]
+        codes = np.where(known[at] == found, at, -1)
+    if strict and (codes < 0).any():
+        row = int(np.argmin(codes))
+        label = found[row].item() if hasattr(found[row], "item") else found[row]
+        msg = f"row {row} has label {label!r}, which is not one of {listed(known.tolist())}"
+        raise UnknownLabelError(msg)
+    return codes
+
+
+def label_written(text: str, classes: Any) -> Any:
+    """Return the class that a person wrote as text, on a command line."""
+    known = {str(label): label for label in np.asarray(classes).tolist()}
+    if text in known:
+        return known[text]
+    msg = f"no class is called {text!r}{_hint(text, known)}"
+    raise UnknownLabelError(msg)
 
 
 def position(label: Any, known: dict[Any, int], *, where: str) -> int:
@@ -159,7 +198,7 @@ def listed(labels: Any) -> str:
     return ", ".join(shown[:SHOWN]) + more
 
 
-def _hint(label: Any, known: dict[Any, int]) -> str:
+def _hint(label: Any, known: Iterable[Any]) -> str:
     """Return the nearest label, if both are text, and all of them."""
     texts = [name for name in known if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []

@@ -1,4 +1,4 @@
-"""Arrays and frames as a numeric matrix with names, and the checks on rows and weights."""
+"""Arrays and frames: as a numeric matrix with names, some of their rows, and their checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from suffice.typing import Floats
+    from suffice.typing import Codes, Floats
 
 Matrix = Any  # (n, d) float64, float32 or integers, in any memory order
 
@@ -74,6 +74,47 @@ def refuse_unusable(x: Matrix, names: tuple[str, ...] | None) -> NoReturn:
         f"{np.abs(x[:, column]).max():.3g}; rescale it"
     )
     raise InvalidInputError(msg)
+
+
+def taken(table: Any, rows: Codes) -> Any:
+    """Return some rows of an array, frame, series, list or sparse matrix, as the same kind."""
+    if hasattr(table, "iloc"):  # pandas, and what follows it
+        return table.iloc[rows]
+    if type(table).__module__.startswith("pyarrow"):
+        return table.take(rows)
+    if hasattr(table, "tocsr"):  # sparse, of which some kinds know no rows
+        return table.tocsr()[rows]
+    return table[rows] if hasattr(table, "shape") else [table[row] for row in rows]
+
+
+def is_complete(table: Any) -> Any:
+    """Return which rows of an array or frame have no missing value, (n,) bool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_complete(np.array([[1.0, 2.0], [np.nan, 3.0]])).tolist()
+    [True, False]
+    """
+    if hasattr(table, "notna"):
+        return table.notna().to_numpy().reshape(len(table), -1).all(1)
+    if hasattr(table, "__arrow_c_stream__"):
+        import polars as pl
+
+        frame = pl.DataFrame(table)
+        return np.logical_and.reduce([np.ones(len(frame), bool), *map(_known, frame)])
+    if hasattr(table, "toarray"):
+        return np.ones(table.shape[0], bool)
+    values = np.asarray(table)
+    if values.dtype.kind != "f":
+        return np.ones(len(values), bool)
+    return ~np.isnan(values).reshape(len(values), -1).any(1)
+
+
+def _known(column: Any) -> Any:
+    """Return where a polars column has a value, (n,) bool."""
+    known = column.is_not_null()
+    return (known & column.is_not_nan() if column.dtype.is_float() else known).to_numpy()
 
 
 def column_name(names: tuple[str, ...] | None, column: int) -> str:

@@ -9,6 +9,9 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.labels import as_labels, encode
+from suffice.table.matrix import taken
+from suffice.table.sampling import ranks_within
+from suffice.table.table import require_as_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,27 +103,12 @@ def split(
     return Split(*(Part(taken(X, at), taken(y, at), at) for at in rows))
 
 
-def taken(table: Any, rows: Codes) -> Any:
-    """Return some rows of an array, frame, series, list or sparse matrix, as the same kind."""
-    import narwhals.stable.v2 as nw
-    from sklearn.utils import _safe_indexing
-
-    if hasattr(table, "iloc"):
-        return table.iloc[rows]
-    known = nw.from_native(table, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(known, (nw.DataFrame, nw.Series)):
-        return known[rows].to_native()
-    return _safe_indexing(table, rows)
-
-
 def checked_labels(X: Any, y: Any) -> Labels:
     """Return the labels, one for each row, of two classes or more."""
     from sklearn.utils.validation import _num_samples
 
     labels = as_labels(y)
-    if _num_samples(X) != len(labels):
-        msg = f"X has {_num_samples(X)} rows but y has {len(labels)} labels"
-        raise InvalidInputError(msg)
+    require_as_many(_num_samples(X), len(labels))
     if len(np.unique(labels)) < 2:
         found = np.unique(labels).tolist()
         msg = f"y has the classes {found}: at least two are needed to tell anything apart"
@@ -135,16 +123,6 @@ def checked_groups(groups: Any, n_rows: int) -> Labels:
         msg = f"groups has shape {known.shape}, but there are {n_rows} rows"
         raise InvalidInputError(msg)
     return known
-
-
-def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
-    """Return a random place 0 … n_k − 1 of each row among the rows of its class, (n,)."""
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
-    ranks = np.empty(len(codes), np.intp)
-    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
-    return ranks
 
 
 def spread(counts: Codes, share: float) -> Codes:
