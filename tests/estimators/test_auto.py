@@ -7,9 +7,9 @@ import pytest
 import suffice as sf
 from suffice import RDA, AutoGaussian, GaussianClassifier
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.model.views import Lifted, Plain
 from suffice.search.candidates import mixing_weights
 from suffice.search.plan import sampled, stratified_splits
-from suffice.search.views import Lifted, Plain
 
 
 def moons(n, seed):

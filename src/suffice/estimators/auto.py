@@ -12,9 +12,9 @@ from suffice.errors import TooFewClassesError
 from suffice.estimation.degenerate import total_variances
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.estimators.gaussian import GaussianClassifier
+from suffice.model.views import Lifted, Straightened
 from suffice.moments import Moments
 from suffice.search import Member, chosen
-from suffice.search.views import Lifted, Straightened
 from suffice.table.labels import as_labels
 from suffice.table.matrix import as_weights
 

@@ -17,19 +17,19 @@ from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.linear import feature_names
+from suffice.model.views import Lifted, Plain, Straightened
 from suffice.moments.file import arrays_of, checked_classes, header_of, moments_from
 from suffice.power import PowerTransform
 from suffice.search.candidates import Choice
 from suffice.search.members import Member
 from suffice.search.plan import recipe_of
-from suffice.search.views import Lifted, Plain, Straightened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from suffice.model.views import View
     from suffice.moments import Moments
-    from suffice.search.views import View
 
 VALUES: Mapping[str, type[Any]] = {
     cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)

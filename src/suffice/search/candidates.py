@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from suffice.estimation.recipe import Recipe
-    from suffice.search.views import View
+    from suffice.model.views import View
     from suffice.typing import Codes, Floats, Labels
     from suffice.validation.folds import Fold
 

@@ -13,8 +13,8 @@ from suffice.moments import Moments
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
     from suffice.model import ClassModel
+    from suffice.model.views import View
     from suffice.search.candidates import Choice
-    from suffice.search.views import View
     from suffice.typing import Floats, Labels
 
 _BLOCK = 16_384  # rows seen at a time

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.estimation.auto import Auto
+from suffice.model.views import Plain, Straightened
 from suffice.power import PowerTransform
 from suffice.search.candidates import TEMPERATURES, search
 from suffice.search.plan import MOST_ROWS, POOLINGS, SHRINKAGES, judging_task, sampled
-from suffice.search.views import Plain, Straightened
 
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
-    from suffice.search.views import View
+    from suffice.model.views import View
     from suffice.typing import Floats, Labels
 
 

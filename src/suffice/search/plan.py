@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.estimation.recipe import Recipe
+from suffice.model.views import Lifted, Plain, Straightened
 from suffice.power import PowerTransform
 from suffice.search.candidates import Choice, Task, judged, search
-from suffice.search.views import Lifted, Plain, Straightened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from suffice.search.views import View
+    from suffice.model.views import View
     from suffice.typing import Codes, Floats, Labels
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
