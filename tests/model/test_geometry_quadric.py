@@ -112,38 +112,108 @@ def test_without_a_quadratic_part_it_is_a_hyperplane():
     assert quadric.equation() == plane.equation()
 
 
-@pytest.mark.parametrize(
-    ("A", "b", "c", "kind"),
-    [
-        ([[1, 0], [0, 2]], [0, 0], -1, "ellipse"),
-        ([[-1, 0], [0, -2]], [0, 0], 1, "ellipse"),
-        ([[1, 0], [0, 2]], [0, 0], 1, "empty"),
-        ([[1, 0], [0, 2]], [0, 0], 0, "point"),
-        ([[0, 1], [1, 0]], [0, 0], -1, "hyperbola"),
-        ([[0, 1], [1, 0]], [0, 0], 0, "crossing lines"),
-        ([[1, 1], [1, 1]], [1, -1], 0, "parabola"),
-        ([[1, 1], [1, 1]], [0, 0], -1, "parallel lines"),
-        ([[1, 1], [1, 1]], [2, 2], 1, "double line"),
-        ([[1, 1], [1, 1]], [0, 0], 1, "empty"),
-        ([[0, 0], [0, 0]], [1, 0], 1, "line"),
-        ([[0, 0], [0, 0]], [0, 0], 1, "empty"),
-        ([[0, 0], [0, 0]], [0, 0], 0, "everything"),
-        (np.eye(3), np.zeros(3), -1, "ellipsoid"),
-        (np.diag([1, 1, -1]), np.zeros(3), -1, "hyperboloid"),
-        (np.diag([1, 1, -1]), np.zeros(3), 0, "cone"),
-        (np.diag([1, 1, 0]), [0, 0, 1], 0, "paraboloid"),
-        (np.diag([1, -1, 0]), [0, 0, 1], 0, "hyperbolic paraboloid"),
-        (np.diag([1, 1, 0]), np.zeros(3), -1, "elliptic cylinder"),
-        ([[1]], [0], -1, "two points"),
-        ([[1]], [0], 1, "empty"),
-        ([[0]], [2], 1, "point"),
-    ],
-)
+# (signs of A) -> names where the constant is of the other sign, zero, of the same sign, and where
+# a linear term is left over in a direction without curvature
+KINDS = {
+    (1,): ("two points", "point", "empty", None),
+    (0,): ("empty", "everything", "empty", "point"),
+    (1, 1): ("ellipse", "point", "empty", None),
+    (1, -1): ("hyperbola", "intersecting lines", "hyperbola", None),
+    (1, 0): ("parallel lines", "double line", "empty", "parabola"),
+    (0, 0): ("empty", "everything", "empty", "line"),
+    (1, 1, 1): ("ellipsoid", "point", "empty", None),
+    (1, 1, -1): ("hyperboloid of one sheet", "cone", "hyperboloid of two sheets", None),
+    (1, 1, 0): ("elliptic cylinder", "line", "empty", "elliptic paraboloid"),
+    (1, -1, 0): (
+        "hyperbolic cylinder",
+        "intersecting planes",
+        "hyperbolic cylinder",
+        "hyperbolic paraboloid",
+    ),
+    (1, 0, 0): ("parallel planes", "double plane", "empty", "parabolic cylinder"),
+    (0, 0, 0): ("empty", "everything", "empty", "plane"),
+    (1, 1, 1, 1): ("ellipsoid", "point", "empty", None),
+    (1, 1, 1, -1): ("hyperboloid", "cone", "hyperboloid", None),
+    (1, 1, -1, -1): ("hyperboloid", "cone", "hyperboloid", None),
+    (1, 1, 1, 0): ("elliptic cylinder", "affine subspace", "empty", "elliptic paraboloid"),
+    (1, 1, -1, 0): (
+        "hyperbolic cylinder",
+        "cone",
+        "hyperbolic cylinder",
+        "hyperbolic paraboloid",
+    ),
+    (1, 1, 0, 0): ("elliptic cylinder", "affine subspace", "empty", "parabolic cylinder"),
+    (1, -1, 0, 0): (
+        "hyperbolic cylinder",
+        "intersecting hyperplanes",
+        "hyperbolic cylinder",
+        "parabolic cylinder",
+    ),
+    (1, 0, 0, 0): ("parallel hyperplanes", "double hyperplane", "empty", "parabolic cylinder"),
+    (0, 0, 0, 0): ("empty", "everything", "empty", "hyperplane"),
+}
+CASES = [
+    (signs, case, name)
+    for signs, names in KINDS.items()
+    for case, name in enumerate(names)
+    if name is not None
+]
+
+
+def canonical(signs, case, rng):
+    """Return A, b, c of a quadric in its own axes."""
+    A = np.diag(rng.uniform(0.5, 2.0, len(signs)) * signs)
+    b = np.zeros(len(signs))
+    if case == 3:
+        b[signs.index(0)] = rng.uniform(0.5, 2.0)
+        return A, b, rng.normal()
+    return A, b, rng.uniform(0.5, 2.0) * (case - 1)
+
+
+@pytest.mark.parametrize(("signs", "case", "name"), CASES)
+def test_every_kind_is_called_by_its_name(signs, case, name):
+    rng = np.random.default_rng(len(signs) * 10 + case)
+    d = len(signs)
+    for factor in (1.0, -1.0, 1e-9, -1e9):
+        for shift in (0.0, 1.0, 10.0):
+            A, b, c = canonical(signs, case, rng)
+            V, m = np.linalg.qr(rng.normal(size=(d, d)))[0], shift * rng.normal(size=d)
+            A, b = V @ A @ V.T, V @ b
+            # in x = u + m: (x − m)ᵀA(x − m) + bᵀ(x − m) + c
+            moved = (A, b - 2 * A @ m, m @ A @ m - b @ m + c)
+            assert Quadric(*(factor * part for part in moved)).kind == name
+            assert Quadric(factor * A, factor * b, factor * c, anchor=m).kind == name
+
+
+@pytest.mark.parametrize(("signs", "case", "name"), CASES)
 @pytest.mark.parametrize("units", [1.0, 1e9, 1e-9])
-def test_every_kind_is_called_by_its_name_in_any_unit(A, b, c, kind, units):
-    s = np.ones(len(b))
+def test_kinds_do_not_depend_on_the_units_of_features(signs, case, name, units):
+    rng = np.random.default_rng(5)
+    A, b, c = canonical(signs, case, rng)
+    mix = np.eye(len(signs)) + np.triu(rng.integers(1, 3, A.shape), 1)  # linear, not orthogonal
+    s = np.ones(len(signs))
     s[0] = units
-    assert Quadric(s[:, None] * np.asarray(A, float) * s, s * b, c).kind == kind
+    for T in (np.diag(s), mix * s):
+        assert Quadric(T.T @ A @ T, T.T @ b, c).kind == name
+
+
+@pytest.mark.parametrize(("signs", "case", "name"), CASES)
+def test_names_agree_with_the_points_of_the_quadric(signs, case, name):
+    q = Quadric(*canonical(signs, case, np.random.default_rng(case)))
+    x = np.random.default_rng(1).normal(size=(400, len(signs))) * 5
+    x[:200] /= 20
+    y = q.evaluate(x)
+    if name == "empty":
+        assert np.all(y > 0) or np.all(y < 0)
+        assert np.all(np.isinf(q.signed_distance(x)))
+    elif name == "everything":
+        assert np.all(y == 0)
+    else:
+        assert np.all(np.isfinite(q.signed_distance(x)))
+    if case == 1 and -1 not in signs:  # a point, line or plane that y only touches
+        assert np.all(y >= 0)
+    elif name != "empty":
+        assert y.min() < 0 < y.max()
 
 
 def test_the_centre_is_where_the_gradient_vanishes():

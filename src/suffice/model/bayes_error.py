@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -10,9 +11,13 @@ from scipy.special import ndtr
 from suffice.model.covariance import FullCovariance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from suffice.model.gaussian import GaussianModel
     from suffice.model.protocol import ClassModel
     from suffice.typing import Floats
+
+BLOCK = 1 << 22  # posteriors held at a time
 
 
 class BayesError(float):
@@ -22,26 +27,32 @@ class BayesError(float):
     """
 
     standard_error: float  # 0 where exact
-    is_exact: bool
-    n_samples: int
-    pair_bounds: Floats  # Bhattacharyya's upper bound on each pair's share of the error  (K, K)
+    n_samples: int  # 0 where exact
+    _bounds: Callable[[], Floats]
 
     @classmethod
     def of(
         cls,
         value: float,
-        pair_bounds: Floats,
+        bounds: Callable[[], Floats],
         *,
         standard_error: float = 0.0,
         n_samples: int = 0,
     ) -> BayesError:
         """Return the error with its account; no samples means exact."""
         error = cls(value)
-        error.standard_error = standard_error
-        error.is_exact = n_samples == 0
-        error.n_samples = n_samples
-        error.pair_bounds = pair_bounds
+        error.standard_error, error.n_samples, error._bounds = standard_error, n_samples, bounds
         return error
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was simulated."""
+        return self.n_samples == 0
+
+    @cached_property
+    def pair_bounds(self) -> Floats:
+        """Bhattacharyya's upper bound on each pair's share of the error, (K, K)."""
+        return self._bounds()
 
     @property
     def upper_bound(self) -> float:
@@ -52,31 +63,54 @@ class BayesError(float):
         how = "exact" if self.is_exact else f"± {self.standard_error:.2g}, Monte Carlo"
         return f"{float(self):.6g} ({how})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = {"pair_bounds": self.pair_bounds, "standard_error": self.standard_error}
+        return BayesError, (float(self),), known | {"n_samples": self.n_samples}
+
 
 def gaussian_error(model: GaussianModel, n_samples: int, rng: np.random.Generator) -> BayesError:
     """Return E[1 − max_k p(k | x)]: exact for two tied classes, else by simulation."""
-    bounds = bhattacharyya_bounds(model)
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
-        return BayesError.of(_two_tied(model, int(present[0]), int(present[1])), bounds)
-    return simulated_error(model, n_samples, rng, bounds)
+        exact = _two_tied(model, int(present[0]), int(present[1]))
+        return BayesError.of(exact, lambda: bhattacharyya_bounds(model))
+    return simulated_error(model, n_samples, rng, lambda: bhattacharyya_bounds(model))
 
 
 def simulated_error(
-    model: ClassModel, n_samples: int, rng: np.random.Generator, bounds: Floats | None = None
+    model: ClassModel,
+    n_samples: int,
+    rng: np.random.Generator,
+    bounds: Callable[[], Floats] | None = None,
 ) -> BayesError:
     """Return E[1 − max_k p(k | x)] by simulation, and so the pairs' bounds if not given."""
     x, _ = model.sample(n_samples, rng)
-    p = model.with_temperature(1.0).posterior(x)
+    calm = model.with_temperature(1.0)
     # averaging 1 − max p, not 0 or 1, has less variance and the same mean
-    losses = 1 - p.max(1)
-    if bounds is None:
-        # ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x))
+    losses = np.concatenate([1 - p.max(1) for p in _posteriors(calm, x)])
+    return BayesError.of(
+        float(losses.mean()),
+        bounds or (lambda: _simulated_bounds(calm, x)),
+        standard_error=float(losses.std() / np.sqrt(n_samples)),
+        n_samples=n_samples,
+    )
+
+
+def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
+    """Return ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x)) of drawn rows, shape (K, K)."""
+    bounds = np.zeros((model.n_classes, model.n_classes))
+    for p in _posteriors(model, x):
         root = np.sqrt(p)
-        bounds = root.T @ root / n_samples
-        np.fill_diagonal(bounds, 0.0)
-    se = float(losses.std() / np.sqrt(n_samples))
-    return BayesError.of(float(losses.mean()), bounds, standard_error=se, n_samples=n_samples)
+        bounds += root.T @ root / len(x)
+    np.fill_diagonal(bounds, 0.0)
+    return bounds
+
+
+def _posteriors(model: ClassModel, x: Floats) -> Iterator[Floats]:
+    """Yield the posteriors of some rows at a time."""
+    step = max(BLOCK // model.n_classes, 1)
+    for start in range(0, len(x), step):
+        yield model.posterior(x[start : start + step])
 
 
 def _two_tied(model: GaussianModel, a: int, b: int) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.linalg import LOG_2PI
+from suffice.model.bayes_error import gaussian_error
 from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
 from suffice.model.scoring import Scorer
 
@@ -224,8 +225,6 @@ class GaussianModel:
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true."""
-        from suffice.model.bayes_error import gaussian_error
-
         return gaussian_error(self, n_samples, rng)
 
     @cached_property
