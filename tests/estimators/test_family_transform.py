@@ -168,19 +168,19 @@ def test_files_keep_the_transform(tmp_path):
         np.testing.assert_array_equal(back.predict_proba(X), est.predict_proba(X))
         np.testing.assert_array_equal(back.log_density(X), est.log_density(X))
         assert back.moments_.power.equals(est.moments_.power)
-        found = back.get_params()["transform"]
+        found = back.get_params()["power"]
         assert found == setting if isinstance(setting, str) else found.equals(setting)
 
 
-def test_the_setting_and_the_method_share_a_name():
+def test_the_setting_is_called_power_and_the_method_transform():
     X, y = skewed()
     est = LDA(power="yeo-johnson")
-    assert est.get_params()["transform"] == "yeo-johnson"
+    assert est.get_params()["power"] == "yeo-johnson"
     assert "power='yeo-johnson'" in repr(est)
     assert clone(est).get_params() == est.get_params()
-    assert est.set_params(power=None).get_params()["transform"] is None
+    assert est.set_params(power=None).get_params()["power"] is None
     est.set_params(power="yeo-johnson").fit(X, y)
-    frame = est.set_output(power="pandas").transform(X)
+    frame = est.set_output(transform="pandas").transform(X)
     assert list(frame.columns) == ["lda0"]
     inner = LDA().fit(est.moments_.power.apply(X), y)
     np.testing.assert_allclose(
@@ -236,5 +236,5 @@ def test_priors_costs_and_temperature_pass_through():
 
 @pytest.mark.parametrize("setting", ["box-cox", 3, ["yeo-johnson"]])
 def test_unknown_transforms_are_refused(iris, setting):
-    with pytest.raises(InvalidParameterError, match="transform must be"):
+    with pytest.raises(InvalidParameterError, match="power must be"):
         LDA(power=setting).fit(*iris)
