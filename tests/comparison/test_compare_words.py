@@ -8,7 +8,8 @@ from rich.console import Console
 from sklearn.dummy import DummyClassifier
 
 import suffice as sf
-from suffice.comparison.text import duration, verdict_of
+from suffice.comparison.text import verdict_of
+from suffice.text.numbers import seconds as in_words
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +43,10 @@ def test_many_names_are_counted_and_not_listed():
         "best", 0.1, many, []
     )
     some = verdict_of("best", 0.1, many | {"bad": 0.001}, [])
-    assert "best, m0, m1, m2 and 6 others cannot be told apart (p ≥ 0.5)" in some
+    assert "best, m0, m1, m2, m3 and 5 more cannot be told apart (p ≥ 0.5)" in some
     assert "bad is worse (p = 0.001)" in some
     bad = verdict_of("best", 0.1, {f"m{i}": 0.001 * (i + 1) for i in range(9)}, [])
-    assert "m0, m1, m2, m3 and 5 others are worse (p ≤ 0.009)" in bad
+    assert "m0, m1, m2, m3, m4 and 4 more are worse (p ≤ 0.009)" in bad
 
 
 def test_one_fold_can_tell_nobody_apart():
@@ -103,7 +104,7 @@ def test_a_comparison_is_frozen(result):
     ("seconds", "text"), [(2e-5, "20 µs"), (0.0123, "12.3 ms"), (0.9999, "1 s"), (75.2, "75.2 s")]
 )
 def test_durations_are_short(seconds, text):
-    assert duration(seconds) == text
+    assert in_words(seconds) == text
 
 
 def test_a_bar_is_shown_only_after_a_second_and_only_if_wished(iris, monkeypatch, capsys):

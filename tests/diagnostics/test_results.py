@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 
 import suffice as sf
 from suffice import diagnostics
-from suffice.validation.significance import holm, listed, p_text
+from suffice.text.lists import quoted
+from suffice.text.numbers import p_statement
+from suffice.validation.significance import holm
 
 MAKERS = {
     "BoxM": lambda X, y: diagnostics.box_m(sf.Moments.of(X, y), simulations=19),
@@ -73,28 +75,21 @@ def test_it_cannot_be_changed(result):
 
 def test_neither_pandas_nor_matplotlib_is_imported_before_it_is_needed():
     code = (
-        "import sys; from suffice.validation import diagnostics; "
+        "import sys; from suffice import diagnostics; "
         "assert not {'pandas', 'matplotlib', 'sklearn'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_without_pandas_the_frame_says_where_the_numbers_are(iris, monkeypatch):
-    found = MAKERS["FeatureTests"](*iris)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"use \.rows\(\)"):
-        found.to_frame()
-
-
 def test_p_values_and_labels_are_written_as_people_do():
-    assert [p_text(p) for p in (0.5, 0.0123, 1e-5, 0.0, np.nan)] == [
+    assert [p_statement(p) for p in (0.5, 0.0123, 1e-5, 0.0, np.nan)] == [
         "p = 0.5",
         "p = 0.012",
         "p < 0.0001",
         "p < 0.0001",
         "p unknown",
     ]
-    assert listed(np.arange(6)) == "0, 1, 2, 3 and 2 more"
+    assert quoted(np.arange(6)) == "0, 1, 2, 3 and 2 more"
 
 
 def test_holm_adjusts_in_steps():

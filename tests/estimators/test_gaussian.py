@@ -406,7 +406,9 @@ def test_grid_search_pipelines_and_pandas_output(iris):
         make_pipeline(StandardScaler(), LDA()), {"lda__shrinkage": [None, 0.1, 0.5]}, cv=3
     ).fit(X, y)
     assert search.best_score_ > 0.95
-    frame = LDA().set_output(transform="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
+    frame = (
+        LDA().set_output(transform="pandas").fit_transform(pd.DataFrame(X, columns=list("abcd")), y)
+    )
     assert list(frame.columns) == ["lda0", "lda1"]
 
 

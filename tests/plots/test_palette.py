@@ -9,7 +9,8 @@ from matplotlib.colors import to_rgb
 from suffice.errors import UnknownLabelError
 from suffice.plots import DARK, LIGHT, Palette
 from suffice.plots.style import COLOURS, palette_for
-from suffice.text.names import amount, default_names, percent, shortened
+from suffice.text.lists import default_names, shortened
+from suffice.text.numbers import amount, percent_label
 
 
 def luminance(colour):
@@ -77,7 +78,7 @@ def test_labels_that_differ_at_their_ends_are_cut_in_the_middle():
 
 
 def test_numbers_are_written_briefly():
-    assert [percent(p) for p in (1, 0.5, 0.034, 0.0, 0.123)] == [
+    assert [percent_label(p) for p in (1, 0.5, 0.034, 0.0, 0.123)] == [
         "100 %",
         "50 %",
         "3.4 %",

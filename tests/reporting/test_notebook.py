@@ -3,11 +3,11 @@ from sklearn import config_context
 
 import suffice as sf
 from suffice.diagnostics import box_m, normality
-from suffice.text.tables import table
+from suffice.text.tables import html_table
 
 
 def test_whatever_is_in_a_table_is_escaped():
-    assert "<b>" not in table(["<b>"], [["<b>", 1.0]])
+    assert "<b>" not in html_table(["<b>"], [["<b>", 1.0]])
 
 
 def test_moments_show_classes_counts_and_means(iris):

@@ -48,32 +48,11 @@ class Terminal:
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Print a table: text left, numbers right."""
-        from rich.box import SIMPLE_HEAD
         from rich.console import Console
-        from rich.table import Table
 
-        lines = [[_cell(value) for value in row] for row in rows]
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for j, name in enumerate(columns):
-            numeric = bool(lines) and all(_is_number(line[j]) for line in lines)
-            table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-        for line in lines:
-            table.add_row(*line)
-        Console(file=sys.stdout, highlight=False, markup=False).print(table)
+        from suffice.text.tables import rich_table
 
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", ""))
-    except ValueError:
-        return False
-    return True
+        Console(file=sys.stdout, highlight=False, markup=False).print(rich_table(columns, rows))
 
 
 def _plain(value: Any) -> Any:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.comparison.outcome import p_against
-from suffice.comparison.text import verdict_of
-from suffice.validation.significance import as_frame, holm
+from suffice.comparison.text import InTerminal, as_html, as_text, verdict_of
+from suffice.drawing import draw
+from suffice.text.tables import Tabled
+from suffice.validation.significance import holm
 
 if TYPE_CHECKING:
     from suffice.comparison.outcome import Failure, Outcome
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabled):
     """Error, probabilistic losses, size and speed of every member, on the same folds.
 
     ``rows()`` and ``to_frame()`` sort members by error. Losses are means over folds, as in
@@ -75,13 +77,11 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """Return ``rows()`` as a pandas frame, indexed by model."""
-        return as_frame(self.rows()).set_index("model")
+        return super().to_frame().set_index("model")
 
     def plot(self, axes: Any = None, *, theme: Any = "light") -> Any:
         """Draw errors with intervals, and log-losses beside them; return the two Axes."""
-        from suffice.plots.results import comparison
-
-        return comparison(self, theme=theme, axes=axes)
+        return draw("comparison", self, theme=theme, axes=axes)
 
     def __repr__(self) -> str:
         best = self.outcomes[0]
@@ -91,19 +91,13 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        from suffice.comparison.text import plain_table
-
-        return plain_table(self)
+        return as_text(self)
 
     def __rich__(self) -> Any:
-        from suffice.comparison.text import rich_table
-
-        return rich_table(self)
+        return InTerminal(self)
 
     def _repr_html_(self) -> str:
-        from suffice.comparison.text import html_table
-
-        return html_table(self)
+        return as_html(self)
 
 
 def _row(outcome: Outcome, p_value: float, adjusted: float) -> dict[str, Any]:

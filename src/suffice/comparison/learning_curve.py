@@ -12,12 +12,12 @@ from suffice.comparison.models import core, parse_models
 from suffice.comparison.outcome import Outcome
 from suffice.comparison.protocol import single_threaded
 from suffice.comparison.task import Task
+from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.progress import Steps
 from suffice.table.matrix import is_complete, taken
 from suffice.table.sampling import ranks_within
 from suffice.text.tables import Tabled
-from suffice.validation.significance import as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,15 +130,9 @@ class LearningCurve(Tabled):
             for at, size in enumerate(self.sizes)
         ]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, axes: Any = None, *, theme: Any = "light") -> Any:
         """Draw error and log-loss by the number of rows; return the two Axes."""
-        from suffice.plots.results import learning_curves
-
-        return learning_curves(self, theme=theme, axes=axes)
+        return draw("learning curve", self, theme=theme, axes=axes)
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.validation.significance import LEVEL, p_text
+from suffice.text.lists import listed
+from suffice.text.numbers import NOTHING, cell, p_statement, p_value
+from suffice.text.tables import Row, html_table, rich_table, text_lines
+from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,8 +40,8 @@ def verdict_of(
     parts = [
         *([_alike(best, alike, len(p_values))] if alike else []),
         *([_worse(worse)] if worse else []),
-        *([f"One fold cannot tell {listed([best, *untold])} apart"] if untold else []),
-        *([f"{listed(failed)} failed"] if failed else []),
+        *([f"One fold cannot tell {listed([best, *untold], FEW)} apart"] if untold else []),
+        *([f"{listed(failed, FEW)} failed"] if failed else []),
     ]
     return " ".join([f"Least error: {best}, {100 * error:.1f} %.", *_sentence(parts)])
 
@@ -47,88 +50,54 @@ def _sentence(parts: Sequence[str]) -> list[str]:
     return [f"{'; '.join(parts)}."] if parts else []
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as people list them, the first few of many."""
-    if len(names) > FEW:
-        return f"{', '.join(names[: FEW - 1])} and {len(names) - FEW + 1} others"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
     least = min(alike.values())
-    said = p_text(least) if len(alike) == 1 or least == 1 else p_text(least).replace("=", "≥")
+    said = p_statement(least, "=" if len(alike) == 1 or least == 1 else "≥")
     if len(alike) == n_others > FEW - 1:
         return f"None of the {n_others} others can be told apart from it ({said})"
-    return f"{listed([best, *alike])} cannot be told apart ({said})"
+    return f"{listed([best, *alike], FEW)} cannot be told apart ({said})"
 
 
 def _worse(worse: Mapping[str, float]) -> str:
     """Return who is worse: each with its p-value, or many with the greatest."""
     if len(worse) == 1:
-        return "".join(f"{name} is worse ({p_text(p)})" for name, p in worse.items())
+        return "".join(f"{name} is worse ({p_statement(p)})" for name, p in worse.items())
     if len(worse) > FEW:
-        most = p_text(max(worse.values())).replace("=", "≤")
-        return f"{listed(list(worse))} are worse ({most})"
-    return f"{listed([f'{name} ({p_text(p)})' for name, p in worse.items()])} are worse"
+        most = p_statement(max(worse.values()), "≤")
+        return f"{listed(list(worse), FEW)} are worse ({most})"
+    return f"{listed([f'{name} ({p_statement(p)})' for name, p in worse.items()])} are worse"
 
 
-Row = dict[str, Any]
-NOTHING = "–"
-
-
-def plain_table(comparison: Comparison) -> str:
+def as_text(comparison: Comparison) -> str:
     """Return the table as lines of text."""
-    rows = [[heading for heading, _ in COLUMNS], *_cells(comparison)]
-    wide = [max(len(row[j]) for row in rows) for j in range(len(COLUMNS))]
-    lines = [
-        "  ".join(
-            cell.ljust(w) if j == 0 else cell.rjust(w)
-            for j, (cell, w) in enumerate(zip(row, wide, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = text_lines(_HEADINGS, _cells(comparison))
     return "\n".join([_heading(comparison), "", *lines, "", *_below(comparison)])
 
 
-def rich_table(comparison: Comparison) -> Any:
-    """Return the table for a terminal; members not told apart from the best are in bold."""
-    return _RichTable(comparison)
-
-
-def html_table(comparison: Comparison) -> str:
+def as_html(comparison: Comparison) -> str:
     """Return the table as HTML."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading, _ in COLUMNS)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        for cells in _cells(comparison)
-    )
     below = "".join(f"<p>{escape(line)}</p>" for line in _below(comparison))
-    return (
-        f"<table><caption>{escape(_heading(comparison))}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-    )
+    return html_table(_HEADINGS, _cells(comparison), _heading(comparison)) + below
 
 
 @dataclass(frozen=True, slots=True)
-class _RichTable:
-    """The columns that a terminal has room for, and the verdict below them."""
+class InTerminal:
+    """The columns that a terminal has room for, and the verdict below; good ones in bold."""
 
     comparison: Comparison
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
         from rich.text import Text
 
         cells = _cells(self.comparison)
         shown = _fitting(cells, options.max_width)
         title = Text(_heading(self.comparison), style="italic")
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
-        for j in shown:
-            justify: Any = "left" if j == 0 else "right"
-            table.add_column(COLUMNS[j][0], justify=justify, no_wrap=True)
-        for row, line in zip(self.comparison.rows(), cells, strict=True):
-            table.add_row(*(Text(line[j]) for j in shown), style=_style(row))
+        table = rich_table(
+            [_HEADINGS[j] for j in shown],
+            [[line[j] for j in shown] for line in cells],
+            right=range(1, len(shown)),
+            styles=[_style(row) for row in self.comparison.rows()],
+        )
         verdict, *notes = _below(self.comparison)
         yield from (title, table, Text(verdict), *(Text(note, style="dim") for note in notes))
 
@@ -162,8 +131,8 @@ def _style(row: Row) -> str:
     return "" if row["p_adjusted"] <= LEVEL else "bold"
 
 
-def _number(name: str, pattern: str) -> Callable[[Row], str]:
-    return lambda row: NOTHING if np.isnan(row[name]) else pattern.format(row[name])
+def _styled(name: str, style: str) -> Callable[[Row], str]:
+    return lambda row: cell(row[name], style)
 
 
 def _error(row: Row) -> str:
@@ -176,23 +145,10 @@ def _interval(row: Row) -> str:
     return f"{100 * row['error_low']:.1f} – {100 * row['error_high']:.1f}"
 
 
-def _seconds(name: str) -> Callable[[Row], str]:
-    return lambda row: NOTHING if np.isnan(row[name]) else duration(row[name])
-
-
 def _p_value(row: Row) -> str:
     if row["failure"]:
         return NOTHING
-    if np.isnan(row["p_adjusted"]):
-        return ""
-    return "< 0.0001" if row["p_adjusted"] < 1e-4 else f"{row['p_adjusted']:.2g}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in a few letters."""
-    if seconds < 1e-3:
-        return f"{1e6 * seconds:.0f} µs"
-    return f"{1e3 * seconds:.3g} ms" if seconds < 0.9995 else f"{seconds:.3g} s"
+    return "" if np.isnan(row["p_adjusted"]) else p_value(row["p_adjusted"])
 
 
 # heading → how its cell is written from a row
@@ -200,13 +156,13 @@ COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("model", lambda row: str(row["model"])),
     ("error", _error),
     ("95 %", _interval),
-    ("log-loss", _number("log_loss", "{:.3f}")),
-    ("Brier", _number("brier", "{:.3f}")),
-    ("calib.", _number("calibration_error", "{:.3f}")),
-    ("AUC", _number("auc", "{:.3f}")),
-    ("params", _number("n_parameters", "{:,.0f}")),
-    ("fit", _seconds("fit_seconds")),
-    ("predict", _seconds("predict_seconds")),
+    ("log-loss", _styled("log_loss", "loss")),
+    ("Brier", _styled("brier", "loss")),
+    ("calib.", _styled("calibration_error", "loss")),
+    ("AUC", _styled("auc", "loss")),
+    ("params", _styled("n_parameters", "count")),
+    ("fit", _styled("fit_seconds", "seconds")),
+    ("predict", _styled("predict_seconds", "seconds")),
     ("p", _p_value),
 )
 _HEADINGS = tuple(heading for heading, _ in COLUMNS)

@@ -19,10 +19,13 @@ from suffice.diagnostics.columns import (
 )
 from suffice.diagnostics.nulls import ChiSquareTest, FTest, simulated_p
 from suffice.diagnostics.predictive import wishart_roots
+from suffice.drawing import axes
 from suffice.errors import DegenerateDataWarning, InvalidInputError
 from suffice.model.covariance import FullCovariance
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, p_text, plain
+from suffice.text.lists import plain
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -178,10 +181,6 @@ class BoxM(Tabled):
             for name, row in tests.items()
         ]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw how much more each class spreads than the pool, with two standard errors."""
         ax = axes(ax)
@@ -190,11 +189,11 @@ class BoxM(Tabled):
         ax.errorbar(self.log_det_excess, place, xerr=2 * self.log_det_errors, fmt="o", capsize=3)
         ax.set_yticks(place, [str(label) for label in self.classes])
         ax.set_xlabel("log |Σₖ| − log |Σ pooled|")
-        ax.set_title(f"Box's M, {p_text(self.p_value)}")
+        ax.set_title(f"Box's M, {p_statement(self.p_value)}")
         return ax
 
     def __repr__(self) -> str:
-        account = f"Box's M = {self.statistic:.4g}, {p_text(self.p_value)}"
+        account = f"Box's M = {self.statistic:.4g}, {p_statement(self.p_value)}"
         return f"{self._verdict()} ({account}){self._remarks()}"
 
     def _verdict(self) -> str:

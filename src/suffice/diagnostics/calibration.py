@@ -11,13 +11,16 @@ from scipy.special import ndtr
 from suffice.curves.predictions import Predictions
 from suffice.curves.reliability import Reliability, reliability
 from suffice.diagnostics.nulls import ChiSquareTest, simulated_p
+from suffice.drawing import axes
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, holm, p_text, plain
+from suffice.text.lists import plain
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
+    from suffice.text.tables import Row
     from suffice.typing import Codes, Floats, Labels
-    from suffice.validation.significance import Row
 
 ENOUGH = 5.0  # expected errors below which the normal approximation is not used
 
@@ -215,10 +218,6 @@ class Calibration(Tabled):
         """Return a row for the top label, then one for each class."""
         return [event.row() for event in (self.top, *self.by_class)]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw observed against stated probability of the most probable class."""
         ax = axes(ax)
@@ -235,7 +234,7 @@ class Calibration(Tabled):
         account = (
             f"calibration error {self.top.calibration_error:.3g}, a calibrated model would "
             f"show {self.top.expected_error:.3g}; "
-            f"Spiegelhalter z = {self.spiegelhalter.z:.2f}; {p_text(self.p_value)}"
+            f"Spiegelhalter z = {self.spiegelhalter.z:.2f}; {p_statement(self.p_value)}"
         )
         return f"{self._verdict()} ({account})"
 

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.errors import DegenerateDataWarning, InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import Gap, resolved, total_variances
 from suffice.linalg import scaled_cholesky
-from suffice.validation.significance import listed
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -70,7 +70,7 @@ def independent_columns(
         _refuse_separating(moments, within, lost, names)
     left_out = tuple(names[j] for j in lost)
     msg = (
-        f"columns {listed(left_out)} left out: constant within classes, or combinations of "
+        f"columns {quoted(left_out)} left out: constant within classes, or combinations of "
         "other columns"
     )
     if len(lost) == moments.n_features:
@@ -98,7 +98,7 @@ def varying_columns(moments: Moments) -> Codes:
 
 def columns_remark(left_out: tuple[str, ...]) -> str:
     """Return what a verdict adds of columns left out."""
-    return f"; columns left out: {listed(left_out)}" if left_out else ""
+    return f"; columns left out: {quoted(left_out)}" if left_out else ""
 
 
 def _lost(sigma: Floats, variances: Floats) -> Codes:
@@ -127,7 +127,7 @@ def _refuse_separating(
     total = within + moments.between_scatter / moments.total_weight
     lost_in_all = _lost(total, total_variances(moments))
     if len(lost_in_all) < len(lost):
-        found = listed(names[j] for j in np.setdiff1d(lost, lost_in_all))
+        found = quoted(names[j] for j in np.setdiff1d(lost, lost_in_all))
         msg = (
             f"columns {found} differ between classes but not within them, alone or with "
             "others: they tell classes apart without error; drop them (moments.select) to "

@@ -9,10 +9,12 @@ import numpy as np
 from scipy.special import fdtrc
 
 from suffice.diagnostics.columns import is_weighted, present_classes
+from suffice.drawing import axes
 from suffice.errors import InvalidInputError
 from suffice.estimation.degenerate import resolved, total_variances
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, holm, p_text
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -50,10 +52,6 @@ class FeatureTests(Tabled):
         degrees = {"df1": self.df1, "df2": self.df2}
         return [dict(zip(names, values, strict=True)) | degrees for values in columns]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the share of each feature's variance that lies between classes."""
         ax = axes(ax)
@@ -72,7 +70,7 @@ class FeatureTests(Tabled):
         return (
             f"{beyond} of {len(self.f)} features differ between classes on their own "
             f"(most: {self.feature_names[best]!r}, {self.explained[best]:.0%} of its variance, "
-            f"{p_text(float(self.p_values[best]))}){remark}"
+            f"{p_statement(float(self.p_values[best]))}){remark}"
         )
 
 

@@ -14,11 +14,14 @@ from suffice.diagnostics.columns import (
     present_classes,
 )
 from suffice.diagnostics.nulls import FTest
+from suffice.drawing import axes
 from suffice.errors import InvalidParameterError, UnknownLabelError
 from suffice.model.covariance import FullCovariance
 from suffice.moments.scatter import PerClassScatter
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, p_text, plain
+from suffice.text.lists import plain
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -50,10 +53,6 @@ class HotellingT2(Tabled):
         head = {"label_a": self.labels[0], "label_b": self.labels[1], "t2": self.statistic}
         return [head | {"f": test.pop("statistic")} | test | {"distance": self.distance}]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the difference of the means, in standard deviations of each feature."""
         ax = axes(ax)
@@ -72,7 +71,7 @@ class HotellingT2(Tabled):
         remark += "; weights taken as counts" if self.weighted else ""
         return (
             f"Means of {a!r} and {b!r}{' ' if differ else ': '}{verdict} "
-            f"(T² = {self.statistic:.4g}, {p_text(self.p_value)}, "
+            f"(T² = {self.statistic:.4g}, {p_statement(self.p_value)}, "
             f"{self.distance:.3g} standard deviations apart){remark}"
         )
 

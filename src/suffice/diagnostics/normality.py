@@ -11,13 +11,16 @@ from scipy.linalg import qr
 from scipy.special import chdtrc, ndtr
 
 from suffice.diagnostics.nulls import simulated_p
+from suffice.drawing import axes
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.linalg import EPS, rank_tolerance
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix, refuse_unusable
 from suffice.table.table import require_as_many
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, holm, listed, p_text, plain
+from suffice.text.lists import plain, quoted
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
@@ -212,10 +215,6 @@ class Normality(Tabled):
             for t, (test, value, statistic) in enumerate(_statistics(self.shapes[k]))
         ]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw −log₁₀ p of each class and test, with the 5 % level."""
         ax = axes(ax)
@@ -234,11 +233,11 @@ class Normality(Tabled):
         if against.any():
             k, t = np.unravel_index(np.argmin(self.p_values), self.p_values.shape)
             verdict = (
-                f"Not Gaussian: {listed(self.classes[against])} (clearest: {TESTS[t]} of "
-                f"{plain(self.classes[k])!r}, {p_text(self.p_value)})"
+                f"Not Gaussian: {quoted(self.classes[against])} (clearest: {TESTS[t]} of "
+                f"{plain(self.classes[k])!r}, {p_statement(self.p_value)})"
             )
         else:
-            verdict = f"Gaussian classes: no evidence against them ({p_text(self.p_value)})"
+            verdict = f"Gaussian classes: no evidence against them ({p_statement(self.p_value)})"
         return verdict + self._remarks()
 
     def _remarks(self) -> str:
@@ -249,9 +248,9 @@ class Normality(Tabled):
         if flat.any():
             least = min(shape.d for shape in self.shapes)
             remarks += f"; only {least} of {self.n_features} directions vary in "
-            remarks += listed(self.classes[flat])
+            remarks += quoted(self.classes[flat])
         if len(self.left_out):
-            remarks += f"; too few rows to test {listed(self.left_out)}"
+            remarks += f"; too few rows to test {quoted(self.left_out)}"
         return remarks
 
 
@@ -350,7 +349,7 @@ def _say_left_out(left_out: Labels, classes: Labels) -> None:
     if not len(left_out):
         return
     msg = (
-        f"no test of normality for classes {listed(left_out)}: rows that vary in r directions "
+        f"no test of normality for classes {quoted(left_out)}: rows that vary in r directions "
         "must be at least r + 2, and vary at all"
     )
     if len(left_out) == len(classes):

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 if TYPE_CHECKING:
+    from suffice.text.tables import Row
     from suffice.typing import Floats
-    from suffice.validation.significance import Row
 
 
 @dataclass(frozen=True, slots=True)

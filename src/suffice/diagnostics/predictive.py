@@ -12,6 +12,7 @@ from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
 from suffice.diagnostics.columns import columns_remark, varying_columns
 from suffice.diagnostics.normality import labelled_rows, sample_of_class
 from suffice.diagnostics.nulls import simulated_p
+from suffice.drawing import axes
 from suffice.errors import (
     DegenerateDataWarning,
     FeatureMismatchError,
@@ -22,8 +23,10 @@ from suffice.errors import (
 )
 from suffice.moments import Moments
 from suffice.moments.scatter import PerClassScatter
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, holm, listed, p_text, plain
+from suffice.text.lists import plain, quoted
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -265,10 +268,6 @@ class PredictiveCheck(Tabled):
             for j, name in enumerate(self.feature_names)
         ]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw quantiles of distances against χ², with the range of the replicates."""
         ax = axes(ax)
@@ -285,7 +284,7 @@ class PredictiveCheck(Tabled):
 
     def __repr__(self) -> str:
         account = (
-            f"{p_text(self.p_values[0])} for distances, {p_text(self.p_values[1])} for "
+            f"{p_statement(self.p_values[0])} for distances, {p_statement(self.p_values[1])} for "
             f"marginals, {self.simulations} simulations"
         )
         sampled = bool(np.any(self.n_used < self.n_rows))
@@ -410,7 +409,7 @@ def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]
     if len(kept) == moments.n_features:
         return estimator, x, ()
     if not len(kept):
-        msg = f"none of the columns {listed(names)} varies within classes: nothing to compare"
+        msg = f"none of the columns {quoted(names)} varies within classes: nothing to compare"
         raise InvalidInputError(msg)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
@@ -457,7 +456,7 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Any, Cod
     x, labels, codes, _ = labelled_rows(X, y)
     unknown = labels[~np.isin(labels, estimator.classes_)]
     if len(unknown):
-        msg = f"labels {listed(unknown)} are not among those of the fit: drop their rows"
+        msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
         raise UnknownLabelError(msg)
     if x.shape[1] != estimator.model_.n_features:
         msg = f"X has {x.shape[1]} features, the fit had {estimator.model_.n_features}"

@@ -14,14 +14,16 @@ from suffice.diagnostics.columns import (
     present_classes,
 )
 from suffice.diagnostics.nulls import ChiSquareTest, FTest
+from suffice.drawing import axes
 from suffice.model.covariance import FullCovariance
-from suffice.text.tables import Tabled
-from suffice.validation.significance import LEVEL, Row, as_frame, axes, p_text
+from suffice.text.numbers import p_statement
+from suffice.text.tables import Row, Tabled
+from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
+    from suffice.text.tables import Row
     from suffice.typing import Floats
-    from suffice.validation.significance import Row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,10 +193,6 @@ class CanonicalCorrelations(Tabled):
             for j, (f, chi) in enumerate(zip(self.f, self.chi_square, strict=True))
         ]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the correlations, those beyond chance filled."""
         ax = axes(ax)
@@ -241,10 +239,6 @@ class ClassSeparation(Tabled):
         four = (self.wilks, self.pillai, self.hotelling_lawley, self.roy)
         return [criterion.row() for criterion in four]
 
-    def to_frame(self) -> Any:
-        """Return ``rows()`` as a pandas frame."""
-        return as_frame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the share of each discriminant direction in the separation."""
         ax = axes(ax)
@@ -253,7 +247,7 @@ class ClassSeparation(Tabled):
         ax.set_xticks(place)
         ax.set_xlabel("discriminant direction")
         ax.set_ylabel("share of the separation")
-        ax.set_title(f"Wilks' Λ = {self.wilks.value:.3g}, {p_text(self.p_value)}")
+        ax.set_title(f"Wilks' Λ = {self.wilks.value:.3g}, {p_statement(self.p_value)}")
         return ax
 
     def __repr__(self) -> str:
@@ -265,7 +259,7 @@ class ClassSeparation(Tabled):
         remark += "; weights taken as counts" if self.weighted else ""
         return (
             f"{verdict}{where} (Wilks' lambda = {self.wilks.value:.4g}, "
-            f"{p_text(self.p_value)} by Rao's F){remark}"
+            f"{p_statement(self.p_value)} by Rao's F){remark}"
         )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -88,17 +89,13 @@ class Path:
             The two parameters to draw; the others stay at their last values. By default the
             first two.
         """
-        from suffice.plots.paths import draw
-
-        return draw(self, self.pair(parameters))
+        return cast("Figure", draw("path", self, self.pair(parameters)))
 
     def animate(
         self, parameters: tuple[int | str, int | str] | None = None, n_frames: int = 60
     ) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss."""
-        from suffice.plots.paths import animate
-
-        return animate(self, self.pair(parameters), n_frames)
+        return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
 
     def save_animation(
         self,
@@ -107,9 +104,7 @@ class Path:
         n_frames: int = 60,
     ) -> None:
         """Write the animation to a ``.gif`` or a self-contained ``.html`` file."""
-        from suffice.plots.paths import save
-
-        save(self, self.pair(parameters), n_frames, path)
+        draw("path in a file", self, self.pair(parameters), n_frames, path)
 
     def pair(self, parameters: tuple[int | str, int | str] | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""

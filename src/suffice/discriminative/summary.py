@@ -11,6 +11,8 @@ from scipy.special import ndtr, ndtri
 from suffice.discriminative.contrasts import gram
 from suffice.discriminative.problem import Problem
 from suffice.discriminative.solve import positive_factor, solve_factored
+from suffice.text.numbers import p_value
+from suffice.text.tables import text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,30 +30,27 @@ def summary_text(summary: LogisticSummary) -> str:
 
 
 def _lines(s: LogisticSummary) -> Iterator[str]:
-    wide = max(map(len, s.terms))
-    reach = f"{s.level:.0%} interval"
-    head = f"{'':{wide}} {'coefficient':>12} {'std. error':>11} {'z':>8} {'p':>8} "
+    head = ("", "coefficient", "std. error", "z", "p", "odds ratio", f"{s.level:.0%} interval")
     yield "Logistic regression"
     for k, label in enumerate(s.classes[1:]):
         yield ""
         yield f"log odds of {label!s} against {s.classes[0]!s}"
-        yield f"{head} {'odds ratio':>11}  {reach:>23}"
-        yield from (_line(s, k, j, wide) for j in range(len(s.terms)))
+        yield from text_lines(head, [_cells(s, k, j) for j in range(len(s.terms))])
     yield ""
     yield from _totals(s)
 
 
-def _line(s: LogisticSummary, k: int, j: int, wide: int) -> str:
+def _cells(s: LogisticSummary, k: int, j: int) -> list[str]:
     lower, upper = (end[k, j] for end in s.odds_intervals)
-    return (
-        f"{s.terms[j]:{wide}} {s.coefficients[k, j]:12.5g} {s.standard_errors[k, j]:11.4g} "
-        f"{s.z[k, j]:8.3f} {_p_value(s.p_values[k, j]):>8}  "
-        f"{s.odds_ratios[k, j]:11.4g}  {f'{lower:.4g} to {upper:.4g}':>23}"
-    )
-
-
-def _p_value(p: float) -> str:
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+    return [
+        s.terms[j],
+        f"{s.coefficients[k, j]:.5g}",
+        f"{s.standard_errors[k, j]:.4g}",
+        f"{s.z[k, j]:.3f}",
+        p_value(s.p_values[k, j]),
+        f"{s.odds_ratios[k, j]:.4g}",
+        f"{lower:.4g} to {upper:.4g}",
+    ]
 
 
 def _totals(s: LogisticSummary) -> Iterator[str]:
@@ -154,7 +153,6 @@ class LogisticSummary:
         return pd.DataFrame({name: a.ravel() for name, a in columns.items()}, index=index)
 
     def __str__(self) -> str:
-
         return summary_text(self)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.errors import DegenerateDataWarning
 from suffice.linalg import EPS, dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
+from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -101,15 +102,16 @@ class Gap:
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""
         members = moments.classes[group_of == self.group]
-        who = f"class {members[0].item()!r}" if len(members) == 1 else _listed("classes", members)
+        who = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         rank = self.n_features - len(self.constant) - len(self.dependent)
         names: Any = moments.feature_names or range(self.n_features)
         reasons = []
         if len(self.constant):
-            reasons.append(_listed("constant:", [names[j] for j in self.constant]))
+            columns = [names[j] for j in self.constant]
+            reasons.append(f"constant: {quoted(columns, _MOST_NAMED)}")
         if len(self.dependent):
             columns = [names[j] for j in self.dependent]
-            reasons.append(_listed("combinations of other columns:", columns))
+            reasons.append(f"combinations of other columns: {quoted(columns, _MOST_NAMED)}")
         weight = float(moments.weights[group_of == self.group].sum())
         return (
             f"{who}: covariance rank {rank} < {self.n_features} at weight {weight:g} "
@@ -129,9 +131,3 @@ def warn_of_gaps(gaps: list[Gap], moments: Moments, group_of: Codes) -> None:
         "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own"
     )
     warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-
-
-def _listed(before: str, items: object) -> str:
-    names = [repr(item.item() if isinstance(item, np.generic) else item) for item in items]  # type: ignore[attr-defined]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{before} {', '.join(names[:_MOST_NAMED])}{more}"

@@ -13,6 +13,7 @@ from suffice.estimation.groups import parse_tied
 from suffice.estimation.priors import parse_priors
 from suffice.estimation.structures import FullStructure
 from suffice.model.gaussian import GaussianModel
+from suffice.text.lists import noun, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,8 @@ class Evidence:
         if present.sum() < 2:
             found = moments.classes[present].tolist()
             msg = (
-                f"a classifier needs at least 2 classes with rows, found {len(found)} class"
-                f"{'' if len(found) == 1 else 'es'} {found}: check the labels"
+                "a classifier needs at least 2 classes with rows, found "
+                f"{plural(len(found), 'class')} {found}: check the labels"
             )
             raise TooFewClassesError(msg)
         pi = parse_priors(priors, moments.classes, moments.weights)
@@ -64,9 +65,7 @@ class Evidence:
 
     def named(self, classes: Codes) -> str:
         """Return how messages call some classes."""
-        labels = [repr(label) for label in self.moments.classes[classes].tolist()[:4]]
-        more = f" and {len(classes) - 4} more" if len(classes) > 4 else ""
-        return f"class{'es' if len(classes) > 1 else ''} {', '.join(labels)}{more}"
+        return f"{noun(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
 class Learning(Protocol):

@@ -65,10 +65,10 @@ class Tells:
         classes = notebook.shown(vars(self)["classes_"].tolist())
         moments = getattr(self, "moments_", None)
         if moments is None:
-            return notebook.table(["class"], [[label] for label in classes])
+            return notebook.html_table(["class"], [[label] for label in classes])
         priors = getattr(self, "priors_", moments.weights / moments.total_weight).tolist()
         rows = zip(classes, moments.counts.tolist(), priors, strict=False)
-        return notebook.table(["class", "rows", "prior"], rows)
+        return notebook.html_table(["class", "rows", "prior"], rows)
 
 
 class Exports:

@@ -270,7 +270,7 @@ class Moments:
         head = ["class", "rows", "weight", *(f"mean of {name}" for name in names)]
         columns = zip(classes, self.counts.tolist(), self.weights.tolist(), strict=False)
         rows = [[*row, *self.means[k, : len(names)].tolist()] for k, row in enumerate(columns)]
-        return notebook.titled(repr(self), notebook.table(head, rows))
+        return notebook.titled(repr(self), notebook.html_table(head, rows))
 
     def __repr__(self) -> str:
         return (

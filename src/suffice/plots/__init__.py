@@ -4,7 +4,11 @@ Every class has one colour and marker in all figures, told apart with any colour
 grey print. Backgrounds are transparent; ``theme="dark"`` writes in light ink.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from suffice.curves import Predictions
+from suffice.plots import paths, results
 from suffice.plots.confusions import confusion_matrix
 from suffice.plots.contours import density_contours, density_surface
 from suffice.plots.densities import class_densities
@@ -19,6 +23,16 @@ from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
 from suffice.plots.synthetic import mahalanobis_qq, real_against_synthetic
 from suffice.plots.temperatures import effect_of_temperature, temperature_loss
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold
+
+# what results ask for when they draw themselves, through ``suffice.drawing``
+DRAWERS: Mapping[str, Callable[..., Any]] = {
+    "animated path": paths.animate,
+    "comparison": results.comparison,
+    "cross-validation": results.cross_validation,
+    "learning curve": results.learning_curves,
+    "path": paths.draw,
+    "path in a file": paths.save,
+}
 
 __all__ = [
     "DARK",

@@ -13,7 +13,7 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
 from suffice.plots.style import Style, Theme, style_of
-from suffice.text.names import shortened
+from suffice.text.lists import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,8 @@ from matplotlib.colors import to_rgb
 from suffice.curves import Confusion, Predictions, confusion
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import drawing
-from suffice.text.names import amount, percent, shortened
+from suffice.text.lists import shortened
+from suffice.text.numbers import amount, percent_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +122,7 @@ def _write(canvas: Canvas, table: Confusion, cells: Any) -> None:
     roomy = len(table.actions) <= 8
     for (row, column), count in np.ndenumerate(table.counts):
         share = float(table.shares[row, column])
-        text = amount(count) + (f"\n{percent(share)}" if roomy and count else "")
+        text = amount(count) + (f"\n{percent_label(share)}" if roomy and count else "")
         dark = cells[row, column] @ (0.299, 0.587, 0.114) < 0.55
         colour = "#ffffff" if dark else "#1b1f24"
         canvas.ax.text(

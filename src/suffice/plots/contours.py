@@ -15,7 +15,7 @@ from suffice.plots.marginals import Marginals
 from suffice.plots.plane import feature_index
 from suffice.plots.style import palette_for
 from suffice.plots.surfaces import winners_surface
-from suffice.text.names import percent
+from suffice.text.numbers import percent_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,4 +175,6 @@ def _frame(canvas: Canvas, xs: Floats, ys: Floats, inside: Any, rows: Floats) ->
 
 def _coverage_entry(canvas: Canvas, coverage: Sequence[float]) -> tuple[Any, str]:
     ring = Line2D([], [], color=canvas.style.soft, linewidth=1.1)
-    return ring, "hold " + ", ".join(percent(c).removesuffix(" %") for c in sorted(coverage)) + " %"
+    return ring, "hold " + ", ".join(
+        percent_label(c).removesuffix(" %") for c in sorted(coverage)
+    ) + " %"

@@ -12,7 +12,7 @@ from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_matrix
 from suffice.table.table import require_as_many
-from suffice.text.names import default_names
+from suffice.text.lists import default_names
 
 if TYPE_CHECKING:
     from suffice.model import GaussianModel

@@ -11,7 +11,7 @@ from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, class_patch, drawing
 from suffice.plots.fitted import Fitted
 from suffice.plots.style import palette_for
-from suffice.text.names import shortened
+from suffice.text.lists import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

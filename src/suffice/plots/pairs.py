@@ -13,7 +13,7 @@ from suffice.plots.panels import chosen_features, panels
 from suffice.plots.style import palette_for
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix
-from suffice.text.names import default_names
+from suffice.text.lists import default_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from suffice.moments import Moments
 from suffice.plots.canvas import Canvas, plain
 from suffice.plots.plane import feature_index
 from suffice.plots.style import Style, Theme, style_of
-from suffice.text.names import shortened
+from suffice.text.lists import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

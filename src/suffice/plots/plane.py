@@ -15,7 +15,7 @@ from suffice.errors import (
     InvalidParameterError,
 )
 from suffice.model.geometry import Hyperplane, Quadric
-from suffice.text.names import percent
+from suffice.text.numbers import percent_label
 
 if TYPE_CHECKING:
     from suffice.model.geometry import Boundary
@@ -57,7 +57,9 @@ class Plane:
         # E[x − x̄ | z], least squares of the rows on their coordinates
         steps = np.linalg.lstsq(centred @ reader, centred, rcond=None)[0]
         shares = space.explained_variance_ratio_[: reader.shape[1]]
-        names = tuple(f"discriminant {j} ({percent(share)})" for j, share in enumerate(shares, 1))
+        names = tuple(
+            f"discriminant {j} ({percent_label(share)})" for j, share in enumerate(shares, 1)
+        )
         place = np.zeros(reader.shape[1])
         return cls(names, space.xbar_, place, steps, reader, isometric=True)
 

@@ -10,7 +10,7 @@ from suffice.curves import reliability as reliability_of
 from suffice.plots.canvas import drawing
 from suffice.plots.sources import event_of, predictions_of
 from suffice.plots.style import palette_for
-from suffice.text.names import amount
+from suffice.text.numbers import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from suffice.plots.style import COLOURS, MARKERS, style_of
-from suffice.text.names import shortened
+from suffice.text.lists import shortened
 from suffice.validation.cross_validation import CRITERIA
 from suffice.validation.significance import LEVEL
 
@@ -124,7 +124,7 @@ INK, BEST, ONE_SE = "#2b5c8a", "#c8553d", "#3f7f5f"
 MOST_BARS = 30
 
 
-def plot(result: CrossValidation, ax: Any = None) -> Any:
+def cross_validation(result: CrossValidation, ax: Any = None) -> Any:
     """Draw the criterion over the grid, mark the choices, and return the axes."""
     if ax is None:
         from matplotlib import pyplot

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.table.labels import code_of
-from suffice.text.names import shortened
+from suffice.text.lists import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,8 @@ import numpy as np
 
 from suffice.curves import standardised_coefficients
 from suffice.reporting.blocks import Block, Equation, Fact, Facts, Section, Style, Table, Text
-from suffice.text.numbers import number, percent, plural
+from suffice.text.lists import plural
+from suffice.text.numbers import number, percent
 
 if TYPE_CHECKING:
     from suffice.reporting.judging import Judgement

@@ -9,7 +9,8 @@ import numpy as np
 from suffice.curves import confusion
 from suffice.reporting.blocks import Block, Matrix, Section, Table, Text
 from suffice.reporting.outliers import least_likely_rows
-from suffice.text.numbers import count, plural
+from suffice.text.lists import plural
+from suffice.text.numbers import count
 
 if TYPE_CHECKING:
     from suffice.curves import Predictions

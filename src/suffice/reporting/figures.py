@@ -12,7 +12,8 @@ from suffice.curves import separation
 from suffice.errors import SufficeError
 from suffice.reporting.blocks import Block, Figure, Text
 from suffice.reporting.svg import drawn
-from suffice.text.numbers import listed, percent
+from suffice.text.lists import listed
+from suffice.text.numbers import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

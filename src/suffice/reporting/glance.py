@@ -9,7 +9,8 @@ import numpy as np
 from suffice.curves import separation
 from suffice.diagnostics.columns import varying_columns
 from suffice.reporting.blocks import Block, Fact, Facts, Section, Table, Text
-from suffice.text.numbers import listed, percent, plural
+from suffice.text.lists import listed, plural
+from suffice.text.numbers import percent
 
 if TYPE_CHECKING:
     from suffice.moments import Moments

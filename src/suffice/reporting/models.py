@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.reporting.blocks import Block, Notes, Section, Style, Table, Text
-from suffice.text.numbers import listed, number, p_value, percent, shortened
+from suffice.text.lists import listed, truncated
+from suffice.text.numbers import number, p_statement, percent
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def headline(judgement: Judgement) -> str:
     )
     better = _clearly_better(judgement)
     if better:
-        named = listed([f"{name} ({percent(error)}, p {_p(p)})" for name, error, p in better])
+        named = listed(
+            [f"{name} ({percent(error)}, {p_statement(p)})" for name, error, p in better]
+        )
         return f"{first} Fewer errors are made by {named}, but without densities to explain them."
     return f"{first} No classifier of the line-up is better beyond chance."
 
@@ -113,11 +116,6 @@ def _remarks(rows: Rows, sample: Rows, judgement: Judgement) -> list[Block]:
     notes = judgement.comparison.notes
     if notes:
         remarks.append(
-            Notes(f"What single members said ({len(notes)})", tuple(map(shortened, notes)))
+            Notes(f"What single members said ({len(notes)})", tuple(map(truncated, notes)))
         )
     return remarks
-
-
-def _p(p: float) -> str:
-    text = p_value(p)
-    return text if text.startswith("<") else f"= {text}"

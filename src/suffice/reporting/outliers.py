@@ -9,7 +9,8 @@ import numpy as np
 
 from suffice.reporting.blocks import Table
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
-from suffice.text.numbers import number, percent, plural
+from suffice.text.lists import plural
+from suffice.text.numbers import number, percent
 
 if TYPE_CHECKING:
     from suffice.reporting.rows import Rows

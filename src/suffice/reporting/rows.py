@@ -13,7 +13,7 @@ from suffice.search.plan import sampled
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix, as_weights
 from suffice.table.table import require_as_many
-from suffice.text.numbers import listed, plural
+from suffice.text.lists import listed, plural
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels

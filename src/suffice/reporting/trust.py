@@ -10,7 +10,8 @@ import numpy as np
 from suffice.diagnostics import box_m, calibration, class_separation, normality, predictive_check
 from suffice.errors import SufficeError
 from suffice.reporting.blocks import Block, Check, Checks, Section, Text
-from suffice.text.numbers import percent, shortened
+from suffice.text.lists import truncated
+from suffice.text.numbers import percent
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _asked(
             warnings.simplefilter("ignore")
             found = ask()
     except (SufficeError, np.linalg.LinAlgError) as error:
-        return Check(question, "not tested", shortened(str(error)), "note")
+        return Check(question, "not tested", truncated(str(error)), "note")
     rejected = found.p_value <= LEVEL
     good = rejected == wanted
     verdict = "yes" if rejected == wanted else "no"

@@ -12,6 +12,7 @@ import polars as pl
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.left_out import say_columns, tell
 from suffice.sources.source import values_of
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -102,7 +103,7 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
         return text[0], "the only text column"
     if columns and not named and _is_categorical(values_of(sample, columns[-1])):
         return columns[-1], "the last column, which holds few distinct values"
-    msg = f"{label}: which column holds the labels? name the target, one of {_listed(columns)}"
+    msg = f"{label}: which column holds the labels? name the target, one of {quoted(columns, 12)}"
     raise InvalidInputError(msg)
 
 
@@ -144,10 +145,6 @@ def _is_categorical(column: pl.Series) -> bool:
 
 def _cut(name: str) -> str:
     return f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high']))"
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import SufficeWarning
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +63,9 @@ def usable_rows(x: Floats) -> Any:
 
 def say_columns(left_out: Mapping[str, Sequence[str]]) -> None:
     """Warn of columns that are not used: reason → names."""
-    reasons = [f"{_listed(names)} ({reason})" for reason, names in left_out.items() if names]
+    reasons = [
+        f"{quoted(names, _MOST_NAMED)} ({reason})" for reason, names in left_out.items() if names
+    ]
     if reasons:
         tell(f"columns left out: {'; '.join(reasons)}")
 
@@ -78,9 +81,3 @@ def _depth_of_caller() -> int:
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
         frame, depth = frame.f_back, depth + 1
     return depth
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_MOST_NAMED]))
-    more = len(names) - _MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown

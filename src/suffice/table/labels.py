@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -186,16 +187,10 @@ def in_order(values: Mapping[Any, float], classes: Labels, *, where: str) -> lis
     found = {position(label, known, where=where): value for label, value in values.items()}
     missing = [label for label, code in known.items() if code not in found]
     if missing:
-        msg = f"{where} has no entry for {listed(missing)}: name every class, with 0 if need be"
+        named = quoted(missing, SHOWN)
+        msg = f"{where} has no entry for {named}: name every class, with 0 if need be"
         raise InvalidParameterError(msg)
     return [found[code] for code in range(len(classes))]
-
-
-def listed(labels: Any) -> str:
-    """Return labels for a message, the first few of many."""
-    shown = [repr(label) for label in labels]
-    more = f", … ({len(shown)} in all)" if len(shown) > SHOWN else ""
-    return ", ".join(shown[:SHOWN]) + more
 
 
 def _hint(label: Any, known: Iterable[Any]) -> str:
@@ -203,4 +198,4 @@ def _hint(label: Any, known: Iterable[Any]) -> str:
     texts = [name for name in known if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     guess = f": did you mean {near[0]!r}?" if near else "."
-    return f"{guess} The classes are {listed(known)}"
+    return f"{guess} The classes are {quoted(known, SHOWN)}"

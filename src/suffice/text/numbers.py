@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 NOTHING = "–"
 
@@ -48,15 +48,46 @@ def percent(share: Any, digits: int = 1) -> str:
     return f"{text}\N{NO-BREAK SPACE}%"
 
 
+def percent_label(share: float) -> str:
+    """Return a share in percent for a figure, with a decimal only where it matters.
+
+    Examples
+    --------
+    >>> percent_label(0.5), percent_label(0.025)
+    ('50 %', '2.5 %')
+    """
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 or value == round(value) else f"{value:.1f} %"
+
+
 def p_value(p: Any) -> str:
-    """Return a p-value."""
+    """Return a p-value alone, for a table."""
     if p is None or not np.isfinite(p):
         return NOTHING
     return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
+def p_statement(p: float, relation: str = "=") -> str:
+    """Return a p-value as a sentence has it.
+
+    Examples
+    --------
+    >>> p_statement(0.0213), p_statement(1e-9), p_statement(0.3, "≥")
+    ('p = 0.021', 'p < 0.0001', 'p ≥ 0.3')
+    """
+    if not np.isfinite(p):
+        return "p unknown"
+    return "p < 0.0001" if p < 1e-4 else f"p {relation} {p:.2g}"
+
+
 def seconds(value: Any) -> str:
-    """Return a duration."""
+    """Return a duration.
+
+    Examples
+    --------
+    >>> seconds(2e-5), seconds(0.0123), seconds(0.9999), seconds(75.2)
+    ('20 µs', '12.3 ms', '1 s', '75.2 s')
+    """
     if not np.isfinite(value):
         return NOTHING
     if value < 1e-3:
@@ -69,6 +100,11 @@ def count(value: Any) -> str:
     if not np.isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
+
+
+def amount(weight: float) -> str:
+    """Return a count or a weight in at most a few letters, for a figure."""
+    return f"{weight:.0f}" if weight == round(weight) and weight < 1e5 else f"{weight:.3g}"
 
 
 def short(value: Any) -> str:
@@ -98,39 +134,3 @@ def cell(value: Any, style: str) -> str:
     if value is None:
         return NOTHING
     return value if isinstance(value, str) else STYLES[style](value)
-
-
-def plural(n: int, word: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(1200, "row"), plural(2, "class")
-    ('1 row', '1,200 rows', '2 classes')
-    """
-    ending = "" if n == 1 else "es" if word.endswith("s") else "s"
-    return f"{n:,} {word}{ending}"
-
-
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as people list them, the first few of many.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b", "c"], 2)
-    ('a', 'a, b and c', 'a, b and 1 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def shortened(text: str, most: int = 280) -> str:
-    """Return the beginning of a long remark, up to a whole word.
-
-    Examples
-    --------
-    >>> shortened("one two three", 9)
-    'one two …'
-    """
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"

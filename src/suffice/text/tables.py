@@ -1,37 +1,79 @@
-"""Values as small HTML tables, for notebooks."""
+"""Tables: as lines of text, for a terminal, for a notebook and as a pandas frame."""
 
 from __future__ import annotations
 
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
-MOST = 12  # rows or columns shown
+    import pandas as pd
+
+Row = dict[str, Any]
+MOST = 12  # rows or columns shown in a notebook
 
 
-def table(head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table; whatever is written in it is escaped.
+def text_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    r"""Yield the lines of a table: names on the left, all other cells on the right.
 
     Examples
     --------
-    >>> table(["class", "rows"], [["<b>", 50]])
+    >>> print(*text_lines(["class", "rows"], [["setosa", "50"]]), sep="\n")
+    class   rows
+    setosa    50
+    """
+    lines = [list(head), *map(list, rows)]
+    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *cells in lines:
+        right = (cell.rjust(w) for cell, w in zip(cells, wide[1:], strict=True))
+        yield "  ".join([name.ljust(wide[0]), *right]).rstrip()
+
+
+def rich_table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    right: Container[int] | None = None,
+    styles: Sequence[str] = (),
+) -> Any:
+    """Return a table for a terminal; by default columns of numbers stand on the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = [[_cell(value) for value in row] for row in rows]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for j, name in enumerate(head):
+        numeric = _all_numbers(line[j] for line in lines) if right is None else j in right
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for line, style in zip_longest(lines, styles, fillvalue=""):
+        table.add_row(*map(Text, line), style=style)
+    return table
+
+
+def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """Return a table in HTML; whatever is written in it is escaped.
+
+    Examples
+    --------
+    >>> html_table(["class", "rows"], [["<b>", 50]])
     '<table><thead><tr><th>class</th><th>rows</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50</td></tr></tbody></table>'
     """
-    top = "".join(f"<th>{_text(cell)}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    top = "".join(f"<th>{_html(cell)}</th>" for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table>{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def titled(title: str, *parts: str) -> str:
-    """Return parts under a line that says what they are."""
+    """Return parts of HTML under a line that says what they are."""
     return f"<div><p><strong>{escape(title)}</strong></p>{''.join(parts)}</div>"
 
 
 def shown(rows: Sequence[Any]) -> Sequence[Any]:
     """Return the first of many rows."""
-    return rows if len(rows) <= MOST else rows[:MOST]
+    return rows[:MOST]
 
 
 class Tabled:
@@ -39,12 +81,31 @@ class Tabled:
 
     __slots__ = ()
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return ``rows()`` as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())  # type: ignore[attr-defined]
+
     def _repr_html_(self) -> str:
-        rows: list[dict[str, Any]] = self.rows()  # type: ignore[attr-defined]
-        first = list(rows[0]) if rows else []
+        rows: list[Row] = self.rows()  # type: ignore[attr-defined]
+        head = list(rows[0]) if rows else []
         more = f"<p>… and {len(rows) - MOST} more rows</p>" if len(rows) > MOST else ""
-        return titled(repr(self), table(first, [list(r.values()) for r in shown(rows)]), more)
+        return titled(repr(self), html_table(head, [list(r.values()) for r in shown(rows)]), more)
 
 
-def _text(value: Any) -> str:
+def _html(value: Any) -> str:
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _all_numbers(texts: Iterable[str]) -> bool:
+    try:
+        return bool([float(text.replace(",", "")) for text in texts])
+    except ValueError:
+        return False

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.estimation.recipe import collecting
 from suffice.power import PowerTransform
@@ -103,17 +104,9 @@ class CrossValidation(Tabled):
             for i, params in enumerate(self.params)
         ]
 
-    def to_frame(self) -> Any:
-        """Return a pandas frame with a row per candidate."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the path of one parameter, or the map of two; return the Axes."""
-        from suffice.plots.results import plot
-
-        return plot(self, ax)
+        return draw("cross-validation", self, ax)
 
     def __repr__(self) -> str:
         means = self.means[self.best_index]

@@ -1,4 +1,4 @@
-"""How diagnostics speak: p-values, labels and tables."""
+"""The level at which a p-value is called evidence, and Holm's correction for many tests."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from suffice.text.tables import Row
     from suffice.typing import Floats
 
 LEVEL = 0.05  # p-values up to it are called evidence
-Row = dict[str, Any]
 
 
 class Diagnostic(Protocol):
@@ -29,44 +27,6 @@ class Diagnostic(Protocol):
     def plot(self, ax: Any = None) -> Any:
         """Draw into ``ax``, or new axes, and return them."""
         ...
-
-
-def as_frame(rows: list[Row]) -> Any:
-    """Return the rows as a pandas frame."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        msg = "to_frame() needs pandas: install it, or use .rows(), which holds the same numbers"
-        raise ImportError(msg) from error
-    return pd.DataFrame(rows)
-
-
-def axes(ax: Any) -> Any:
-    """Return ``ax``, or new axes."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(layout="constrained")[1]
-
-
-def p_text(p: float) -> str:
-    """Return a p-value as people write it."""
-    if not np.isfinite(p):
-        return "p unknown"
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
-
-
-def plain(value: Any) -> Any:
-    """Return a NumPy scalar as a Python one."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def listed(labels: Iterable[Any], most: int = 4) -> str:
-    """Return labels as text, the first few by name."""
-    names = [repr(plain(label)) for label in labels]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def holm(p: Floats) -> Floats:

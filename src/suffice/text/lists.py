@@ -1,0 +1,107 @@
+"""Names and labels in a sentence, a message or a legend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WIDEST = 22  # letters of a label in a legend or beside a tick
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def plain(label: Any) -> Any:
+    """Return a NumPy scalar as a Python one."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def plural(n: int, word: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(1200, "row"), plural(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    return f"{n:,} {noun(n, word)}"
+
+
+def noun(n: int, word: str) -> str:
+    """Return a word, in the plural unless ``n`` is one."""
+    return word if n == 1 else f"{word}es" if word.endswith("s") else f"{word}s"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as a sentence lists them, the first few of many.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b", "c"], 2)
+    ('a', 'a, b and c', 'a, b and 1 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def quoted(labels: Iterable[Any], most: int = 4) -> str:
+    """Return labels as a message quotes them, the first few of many.
+
+    Examples
+    --------
+    >>> quoted(["a", "b"]), quoted(range(6))
+    ("'a', 'b'", '0, 1, 2, 3 and 2 more')
+    """
+    names = [repr(plain(label)) for label in labels]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
+    """Return labels as text of at most ``width`` letters, different ones kept different.
+
+    The end is cut, or the middle where the ends are what differs, or a number is put behind.
+
+    Examples
+    --------
+    >>> shortened(["a short one", "a rather long one"], 12)
+    ('a short one', 'a rather lo…')
+    >>> shortened(["measured in 1998", "measured in 1999"], 12)
+    ('measur… 1998', 'measur… 1999')
+    """
+    texts = [" ".join(str(label).split()) for label in labels]
+    for cut in (_end, _middle):
+        short = tuple(cut(text, width) for text in texts)
+        if len(set(short)) == len(set(texts)):
+            return short
+    return tuple(f"{_end(text, width - 4)} {k}" for k, text in enumerate(texts, 1))
+
+
+def truncated(text: str, most: int = 280) -> str:
+    """Return the beginning of a long remark, up to a whole word.
+
+    Examples
+    --------
+    >>> truncated("one two three", 9)
+    'one two …'
+    """
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def default_names(d: int) -> tuple[str, ...]:
+    """Return x₁ … x_d."""
+    return tuple("x" + str(j + 1).translate(SUBSCRIPTS) for j in range(d))
+
+
+def _end(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def _middle(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    tail = (width - 1) * 5 // 11
+    return text[: width - 1 - tail] + "…" + text[-tail:]
