@@ -157,7 +157,7 @@ def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
     if strict and (codes < 0).any():
         row = int(np.argmin(codes))
         label = found[row].item() if hasattr(found[row], "item") else found[row]
-        msg = f"row {row} has label {label!r}, which is not one of {listed(known.tolist())}"
+        msg = f"row {row} has label {label!r}, which is not one of {quoted(known, SHOWN)}"
         raise UnknownLabelError(msg)
     return codes
 
