@@ -68,9 +68,9 @@ def load_answering(path: str | Path) -> Any:
 
 def _loaded(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     if header["suffice"] == "moments":
-        from suffice.moments.file import moments_from
+        from suffice.moments import Moments
 
-        return moments_from(header, arrays)
+        return Moments.of_archive(header, arrays)
     if header["suffice"] == "model":
         from suffice.estimators.files import estimator_from
 

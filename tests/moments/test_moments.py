@@ -133,14 +133,6 @@ def test_unknown_storage_is_refused():
         Moments.of(X, Y, storage="sparse")
 
 
-def test_discounting_scales_weights_not_means():
-    m = Moments.of(X, Y).discounted(0.5)
-    assert m.weights.tolist() == [1.0, 0.5]
-    np.testing.assert_array_equal(m.means, Moments.of(X, Y).means)
-    with pytest.raises(InvalidParameterError, match=r"\(0, 1\]"):
-        m.discounted(2)
-
-
 def test_adding_something_else_is_a_type_error():
     with pytest.raises(TypeError):
         Moments.of(X, Y) + 3

@@ -41,13 +41,13 @@ def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
 def load_moments(path: Path) -> Moments:
     """Return the sums of a file: moments, or those inside a model."""
     from suffice import archive
-    from suffice.moments.file import moments_from
+    from suffice.moments import Moments
 
     header, arrays = archive.read(path)
     if "storage" not in header:
         msg = f"{path} holds {header['suffice']!r} without sums: give a moments file"
         raise FileFormatError(msg)
-    return moments_from(header, arrays)
+    return Moments.of_archive(header, arrays)
 
 
 _ZIP = b"PK\x03\x04"

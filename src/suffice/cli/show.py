@@ -32,10 +32,10 @@ _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
 def command(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
     from suffice import archive
-    from suffice.moments.file import moments_from
+    from suffice.moments import Moments
 
     header, arrays = archive.read(file)
-    moments = moments_from(header, arrays) if "storage" in header else None
+    moments = Moments.of_archive(header, arrays) if "storage" in header else None
     document = {name: value for name, value in header.items() if name != "sha256"}
     if moments is not None:
         document |= {"classes": moments.classes, "weights": moments.weights}

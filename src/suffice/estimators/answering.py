@@ -10,7 +10,7 @@ import numpy as np
 from suffice.decision.costs import parse_costs
 from suffice.estimation.recipe import Recipe
 from suffice.estimators.files import revived, unpacking
-from suffice.moments.file import moments_from
+from suffice.moments import Moments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Answering:
 def answering_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Answering:
     """Return the classifier of an archive whose estimator is one of ``NAMES``."""
     with unpacking():
-        moments = moments_from(header, arrays)
+        moments = Moments.of_archive(header, arrays)
         settings = {name: revived(value) for name, value in header["parameters"].items()}
         chosen = revived(header["chosen"])
         for dial in _DIALS:

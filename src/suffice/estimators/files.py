@@ -18,7 +18,8 @@ from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.linear import feature_names
 from suffice.model.views import Lifted, Plain, Straightened
-from suffice.moments.file import arrays_of, checked_classes, header_of, moments_from
+from suffice.moments import Moments
+from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
 from suffice.search.candidates import Choice
 from suffice.search.members import Member
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from suffice.model.views import View
-    from suffice.moments import Moments
 
 VALUES: Mapping[str, type[Any]] = {
     cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)
@@ -100,7 +100,7 @@ class Sums:
 
     def unpack(self, estimator: Any, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
         """Return the estimator, fitted from the sums."""
-        moments = moments_from(header, arrays)
+        moments = Moments.of_archive(header, arrays)
         chosen = revived(header["chosen"])
         vars(estimator).update({name: chosen[name] for name in _CHOSEN if name in chosen})
         return estimator.fit_moments(moments)
@@ -208,7 +208,7 @@ def _of_stream(
 ) -> Moments:
     mark = "stream_"
     own = {name.removeprefix(mark): a for name, a in arrays.items() if name.startswith(mark)}
-    moments = moments_from(header, own)
+    moments = Moments.of_archive(header, own)
     if (moments.n_classes - 1, moments.n_features + 1) != shape:
         msg = "the sums of the stream have other classes or features than the coefficients"
         raise FileFormatError(msg)
@@ -299,7 +299,8 @@ def _auto_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> AutoGaus
     auto.varying_ = arrays["varying"]
     views = [_view_from(top, _under(arrays, f"view{i}")) for i, top in enumerate(header["views"])]
     sums = {
-        int(i): moments_from(top, _under(arrays, f"sums{i}")) for i, top in header["sums"].items()
+        int(i): Moments.of_archive(top, _under(arrays, f"sums{i}"))
+        for i, top in header["sums"].items()
     }
     auto.choices_ = [_choice_from(c, views) for c in header["choices"]]
     numbers = {id(view): i for i, view in enumerate(views)}
@@ -384,7 +385,7 @@ def _best_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     from suffice.estimators.gaussian import GaussianClassifier
 
     settings = {name: value for name, value in header.items() if name != "sums"}
-    moments = moments_from(header["sums"], arrays)
+    moments = Moments.of_archive(header["sums"], arrays)
     return GaussianClassifier(**settings, power=moments.power).fit_moments(moments)
 
 

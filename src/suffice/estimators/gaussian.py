@@ -28,7 +28,7 @@ from suffice.estimation.priors import parse_priors
 from suffice.estimation.recipe import Recipe
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.moments import Moments
-from suffice.moments.coordinates import check_power
+from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
 from suffice.table.labels import as_labels, code_of
 from suffice.table.matrix import as_weights, refuse_unusable

@@ -128,7 +128,7 @@ class TransformedModel:
 
     def log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
-        slopes = 0.0 if moments.coordinates is None else float(moments.coordinates.log_slopes.sum())
+        slopes = 0.0 if moments.power_sums is None else float(moments.power_sums.log_slopes.sum())
         return self.inner.log_likelihood(moments) + slopes
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:

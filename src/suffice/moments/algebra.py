@@ -9,12 +9,12 @@ import numpy as np
 
 from suffice.errors import FeatureMismatchError, ForgetError
 from suffice.moments.collect import ratio, two_sum
-from suffice.moments.coordinates import check_coordinates
+from suffice.moments.power_sums import check_same_power
 from suffice.table.labels import union
 
 if TYPE_CHECKING:
-    from suffice.moments.fourth import FourthMoments
     from suffice.moments.moments import Moments
+    from suffice.moments.scatter import FourthMoments
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -38,9 +38,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         means_low=means_low,
         scatter=scatter,
         fourth=_merged_fourth(a, b, sign, share[:, None] * delta, delta),
-        coordinates=a.coordinates.plus(b.coordinates, sign)
-        if a.coordinates and b.coordinates
-        else None,
+        power_sums=a.power_sums.plus(b.power_sums, sign) if a.power_sums and b.power_sums else None,
     )
 
 
@@ -62,7 +60,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if not b.n_classes and not b.n_features:
         b = _blank_like(a)
     _check_features(a, b)
-    check_coordinates(a.coordinates, b.coordinates)
+    check_same_power(a.power_sums, b.power_sums)
     if a.classes is b.classes or np.array_equal(a.classes, b.classes):
         return a, b
     classes = union(a.classes, b.classes)
@@ -71,18 +69,8 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
 
 def _blank_like(other: Moments) -> Moments:
     """Return the sums of no rows, in the storage of ``other``."""
-    zero = other.weights * 0.0
-    fourth = None if other.fourth is None else other.fourth.scaled(0.0)
-    return replace(
-        other,
-        counts=other.counts * 0,
-        weights=zero,
-        means=other.means * 0.0,
-        means_low=other.means * 0.0,
-        scatter=other.scatter.scaled(0.0),
-        fourth=fourth,
-        coordinates=None if other.coordinates is None else other.coordinates.scaled(0.0),
-    )
+    nothing = replace(other, scatter=other.scatter.plus(other.scatter, -1.0))
+    return _placed(_taken(nothing, np.zeros(0, np.intp)), other.classes)
 
 
 def _placed(m: Moments, classes: Labels) -> Moments:
@@ -102,7 +90,7 @@ def _placed(m: Moments, classes: Labels) -> Moments:
         means_low=spread(m.means_low),
         scatter=m.scatter.placed(codes, len(classes)),
         fourth=None if m.fourth is None else m.fourth.placed(codes, len(classes)),
-        coordinates=None if m.coordinates is None else m.coordinates.placed(codes, len(classes)),
+        power_sums=None if m.power_sums is None else m.power_sums.placed(codes, len(classes)),
     )
 
 
@@ -160,5 +148,5 @@ def _taken(m: Moments, codes: Codes) -> Moments:
         means_low=m.means_low[codes],
         scatter=m.scatter.taken(codes),
         fourth=None if m.fourth is None else m.fourth.taken(codes),
-        coordinates=None if m.coordinates is None else m.coordinates.taken(codes),
+        power_sums=None if m.power_sums is None else m.power_sums.taken(codes),
     )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.moments.coordinates import PowerCoordinates
-from suffice.moments.fourth import FourthMoments
-from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.moments.power_sums import PowerSums
+from suffice.moments.scatter import (
+    DiagonalScatter,
+    FourthMoments,
+    PerClassScatter,
+    PooledScatter,
+    Scatter,
+)
 from suffice.threads import in_order
 
 if TYPE_CHECKING:
@@ -52,16 +56,15 @@ _SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not i
 _CHUNK_ROWS = 65_536
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """What one pass over some rows leaves: the label-free content of ``Moments``."""
+class ChunkSums(NamedTuple):
+    """What one pass over some rows leaves: the last fields of ``Moments``."""
 
     weights: Floats  # (K,)
     means: Floats  # high part (K, d)
     means_low: Floats  # low part (K, d)
     scatter: Scatter
     fourth: FourthMoments | None
-    coordinates: PowerCoordinates | None = None
+    power_sums: PowerSums | None = None
 
 
 def collect(
@@ -70,24 +73,23 @@ def collect(
     *,
     fourth: bool,
     power: PowerTransform | None = None,
-) -> Iterator[Sums]:
+) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
     few = table.x.size <= _SMALL
     summed = _plain if few else _chunk
 
-    def chunk(lo: int, hi: int) -> Sums:
+    def chunk(lo: int, hi: int) -> ChunkSums:
         if power is None:
             return summed(table, lo, hi, storage, fourth=fourth)
         rows = table.take(slice(lo, hi))
-        coordinates = PowerCoordinates.of_rows(power, rows)
         sums = summed(rows.with_rows(power.apply(rows.x)), 0, hi - lo, storage, fourth=fourth)
-        return replace(sums, coordinates=coordinates)
+        return sums._replace(power_sums=PowerSums.of_rows(power, rows))
 
     n = table.n_rows
     yield from [chunk(0, n)] if few else _in_threads(chunk, n, table.n_classes)
 
 
-def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:
     """Sum by sorting rows by class: two passes, about the class mean."""
     order = lo + np.argsort(rows.codes[lo:hi], kind="stable")
     codes = rows.codes[order]
@@ -114,7 +116,7 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     segments = [slice(a, b) for a, b in pairwise([*starts, len(z)])]
     scatter = _centred_scatter(z, w, present, segments, storage, rows.n_classes)
     quartic = _centred_fourth(z, w, present, segments, rows.n_classes) if fourth else None
-    return Sums(weights, means, low, scatter, quartic)
+    return ChunkSums(weights, means, low, scatter, quartic)
 
 
 def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
@@ -157,18 +159,20 @@ def _centred_fourth(
     return FourthMoments(thirds, fourths)
 
 
-def _in_threads(chunk: Callable[[int, int], Sums], n: int, n_classes: int) -> Iterator[Sums]:
+def _in_threads(
+    chunk: Callable[[int, int], ChunkSums], n: int, n_classes: int
+) -> Iterator[ChunkSums]:
     per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
     edges = np.linspace(0, n, n_chunks + 1).astype(np.intp)
 
-    def one(i: int) -> Sums:
+    def one(i: int) -> ChunkSums:
         return chunk(int(edges[i]), int(edges[i + 1]))
 
     yield from in_order(one, range(n_chunks))
 
 
-def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:
     from suffice.moments import kernels
 
     n_classes, d = rows.n_classes, rows.x.shape[1]
@@ -193,7 +197,7 @@ def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     return _recentred(weights, shifts, sums, raw, None)
 
 
-def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> Sums:
+def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:
     from suffice.moments import kernels
 
     n_classes, d = rows.n_classes, rows.x.shape[1]
@@ -229,13 +233,13 @@ def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: boo
 
 def _recentred(
     weights: Floats, shifts: Floats, sums: Floats, raw: Scatter, quartic: FourthMoments | None
-) -> Sums:
+) -> ChunkSums:
     """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
     offsets = ratio(sums, weights[:, None])
     means, low = two_sum(np.where(weights[:, None] > 0, shifts, 0.0), offsets)
     if quartic is not None:
         quartic = quartic.recentred(weights, sums, raw.per_class(), -offsets)
-    return Sums(weights, means, low, raw.shifted(-weights, offsets), quartic)
+    return ChunkSums(weights, means, low, raw.shifted(-weights, offsets), quartic)
 
 
 def _symmetric(lower: Floats) -> Floats:

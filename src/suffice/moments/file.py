@@ -1,4 +1,4 @@
-"""Moments to and from a file."""
+"""What a file says of moments: header and arrays, written and checked."""
 
 from __future__ import annotations
 
@@ -6,27 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice import archive
 from suffice.errors import FileFormatError
-from suffice.moments.coordinates import PowerCoordinates
-from suffice.moments.fourth import FourthMoments
-from suffice.moments.moments import Moments
-from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.moments.power_sums import PowerSums
+from suffice.moments.scatter import DiagonalScatter, FourthMoments, PerClassScatter, PooledScatter
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+    from suffice.moments.moments import Moments
 
 KIND = "moments"
 _SCATTERS: Mapping[str, Any] = {
     kind.storage: kind for kind in (PerClassScatter, PooledScatter, DiagonalScatter)
 }
-
-
-def save_moments(moments: Moments, path: str | Path) -> None:
-    """Write moments to ``path``, atomically."""
-    archive.write(path, KIND, header_of(moments), arrays_of(moments))
 
 
 def header_of(m: Moments) -> dict[str, Any]:
@@ -59,19 +52,19 @@ def arrays_of(m: Moments) -> dict[str, Any]:
     }
     if m.fourth is not None:
         arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
-    if m.coordinates is not None:
-        named = m.coordinates.power.arrays().items()
+    if m.power_sums is not None:
+        named = m.power_sums.power.arrays().items()
         arrays |= {f"transform_{name}": array for name, array in named}
-        arrays["log_slopes"] = m.coordinates.log_slopes
+        arrays["log_slopes"] = m.power_sums.log_slopes
     return arrays
 
 
-def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
-    """Return the moments of an archive, after checking every shape and number."""
+def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the fields of the moments of an archive, after checking every shape and number."""
     try:
         _check(header, arrays)
         names = header["feature_names"]
-        return Moments(
+        return (
             checked_classes(arrays["classes"]),
             None if names is None else tuple(names),
             arrays["counts"],
@@ -80,7 +73,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
             arrays["means_low"],
             _SCATTERS[header["storage"]](arrays["scatter"]),
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
-            _warp(header, arrays),
+            _power_sums(header, arrays),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
@@ -96,13 +89,13 @@ def checked_classes(classes: Any) -> Any:
     return classes
 
 
-def _warp(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerCoordinates | None:
-    """Return the coordinates; files older than transforms have none."""
+def _power_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerSums | None:
+    """Return the sums of transformed rows; files older than transforms have none."""
     if header.get("transform") is None:
         return None
     fields = {name: arrays[f"transform_{name}"] for name in PowerTransform.__slots__}
     try:
-        return PowerCoordinates(PowerTransform(**fields), arrays["log_slopes"])
+        return PowerSums(PowerTransform(**fields), arrays["log_slopes"])
     except ValueError as error:
         msg = f"the transform in the file is unusable: {error}"
         raise FileFormatError(msg) from error

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError, MissingStatisticsError
+from suffice import archive
+from suffice.errors import MissingStatisticsError
 from suffice.moments.algebra import aligned, check_contained, merged, without_gone
 from suffice.moments.collect import collect, plan
-from suffice.moments.coordinates import parse_power
+from suffice.moments.file import KIND, arrays_of, fields_from, header_of
+from suffice.moments.power_sums import parse_power
 from suffice.table import Table
 from suffice.table.labels import as_labels
 from suffice.table.matrix import refuse_unusable
@@ -19,13 +21,11 @@ from suffice.text import tables as notebook
 from suffice.threads import at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from suffice.moments.collect import Sums
-    from suffice.moments.coordinates import PowerCoordinates
-    from suffice.moments.fourth import FourthMoments
-    from suffice.moments.scatter import Scatter
+    from suffice.moments.power_sums import PowerSums
+    from suffice.moments.scatter import FourthMoments, Scatter
     from suffice.power import PowerTransform
     from suffice.table.matrix import Matrix
     from suffice.typing import Codes, Floats, Labels
@@ -65,9 +65,7 @@ class Moments:
     means_low: Floats  # μ, low part  (K, d)
     scatter: Scatter  # S, in one of three storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
-    coordinates: PowerCoordinates | None = (
-        None  # the coordinates, where they are not those of the rows
-    )
+    power_sums: PowerSums | None = None  # where rows were transformed: how, and Σ log slopes
 
     @classmethod
     def of(
@@ -127,7 +125,7 @@ class Moments:
         labels, names, w = table.classes, table.names, table.weight
         blank = np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):  # told below, by row and column
-            total = functools.reduce(merged, (_wrapped(labels, names, blank, p) for p in parts))
+            total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
         return _checked(replace(total, counts=seen.astype(np.intp)), table.x)
@@ -140,6 +138,11 @@ class Moments:
         nothing = np.zeros((0, n_features))
         labels = np.unique(as_labels(classes)) if len(classes) else np.zeros(0, np.int64)
         return cls.of(nothing, labels[:0], storage=storage, fourth=False, classes=labels)
+
+    @classmethod
+    def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+        """Return the moments that a file holds, after checking every shape and number."""
+        return cls(*fields_from(header, arrays))
 
     @property
     def n_classes(self) -> int:
@@ -154,7 +157,7 @@ class Moments:
     @property
     def power(self) -> PowerTransform | None:
         """The transform of the rows that was summed; None where rows were taken as they are."""
-        return None if self.coordinates is None else self.coordinates.power
+        return None if self.power_sums is None else self.power_sums.power
 
     @property
     def storage(self) -> str:
@@ -225,21 +228,7 @@ class Moments:
             means_low=self.means_low[:, index],
             scatter=self.scatter.select(index),
             fourth=None if self.fourth is None else self.fourth.select(index),
-            coordinates=None if self.coordinates is None else self.coordinates.select(index),
-        )
-
-    def discounted(self, factor: float) -> Moments:
-        """Return the same sums with every weight multiplied by ``factor`` in (0, 1]."""
-        if not 0 < factor <= 1:
-            msg = f"factor must lie in (0, 1], got {factor}"
-            raise InvalidParameterError(msg)
-        fourth = None if self.fourth is None else self.fourth.scaled(factor)
-        return replace(
-            self,
-            weights=self.weights * factor,
-            scatter=self.scatter.scaled(factor),
-            fourth=fourth,
-            coordinates=None if self.coordinates is None else self.coordinates.scaled(factor),
+            power_sums=None if self.power_sums is None else self.power_sums.select(index),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -260,9 +249,7 @@ class Moments:
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
-        from suffice.moments.file import save_moments
-
-        save_moments(self, path)
+        archive.write(path, KIND, header_of(self), arrays_of(self))
 
     def _repr_html_(self) -> str:
         classes = notebook.shown(self.classes.tolist())
@@ -278,20 +265,6 @@ class Moments:
             f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
             f"{self.storage} scatter)"
         )
-
-
-def _wrapped(classes: Labels, names: tuple[str, ...] | None, counts: Codes, sums: Sums) -> Moments:
-    return Moments(
-        classes,
-        names,
-        counts,
-        sums.weights,
-        sums.means,
-        sums.means_low,
-        sums.scatter,
-        sums.fourth,
-        sums.coordinates,
-    )
 
 
 def _checked(moments: Moments, x: Matrix) -> Moments:

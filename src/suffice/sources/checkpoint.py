@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from suffice import archive
 from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
-from suffice.moments.file import KIND, arrays_of, header_of, moments_from
+from suffice.moments import Moments
+from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.files import FileSource
 from suffice.sources.formats import is_url
 from suffice.sources.left_out import LeftOut
@@ -119,7 +120,7 @@ class Checkpoint:
     def _read(self) -> tuple[dict[str, Any], Any]:
         try:
             header, arrays = archive.read(self.path)
-            return header[_FIELD], moments_from(header, arrays)
+            return header[_FIELD], Moments.of_archive(header, arrays)
         except (SufficeError, KeyError, OSError) as error:
             msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
             raise CheckpointError(msg) from error

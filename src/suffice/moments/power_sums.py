@@ -1,4 +1,4 @@
-"""The coordinates that moments were taken in, where these are not those of the rows."""
+"""Sums of rows that went through a power transform: the transform, and Σ log slopes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PowerCoordinates:
+class PowerSums:
     """A transform t of the rows, and the sums that bring densities back to their units."""
 
     power: PowerTransform
     log_slopes: Floats  # Σ w log dt_j/dx_j  (K, d)
 
     @classmethod
-    def of_rows(cls, power: PowerTransform, table: Table) -> PowerCoordinates:
+    def of_rows(cls, power: PowerTransform, table: Table) -> PowerSums:
         """Return the sums over some rows; rows of weight zero count as absent."""
         terms, w, k = power.log_slopes(table.x), table.weight, table.n_classes
         if w is not None:
@@ -31,27 +31,23 @@ class PowerCoordinates:
         sums = [np.bincount(table.codes, column, k) for column in terms.T]
         return cls(power, np.stack(sums, axis=1) if sums else np.zeros((k, 0)))
 
-    def plus(self, other: PowerCoordinates, sign: float) -> PowerCoordinates:
+    def plus(self, other: PowerSums, sign: float) -> PowerSums:
         """Return the sums of both, or of one without the other."""
-        return PowerCoordinates(self.power, self.log_slopes + sign * other.log_slopes)
+        return PowerSums(self.power, self.log_slopes + sign * other.log_slopes)
 
-    def placed(self, codes: Codes, n_classes: int) -> PowerCoordinates:
+    def placed(self, codes: Codes, n_classes: int) -> PowerSums:
         """Return the same sums with class i moved to ``codes[i]`` of ``n_classes``."""
         sums = np.zeros((n_classes, self.log_slopes.shape[1]))
         sums[codes] = self.log_slopes
-        return PowerCoordinates(self.power, sums)
+        return PowerSums(self.power, sums)
 
-    def taken(self, codes: Codes) -> PowerCoordinates:
+    def taken(self, codes: Codes) -> PowerSums:
         """Return the sums of some classes only."""
-        return PowerCoordinates(self.power, self.log_slopes[codes])
+        return PowerSums(self.power, self.log_slopes[codes])
 
-    def select(self, columns: Codes) -> PowerCoordinates:
+    def select(self, columns: Codes) -> PowerSums:
         """Return the sums of some features only."""
-        return PowerCoordinates(self.power.select(columns), self.log_slopes[:, columns])
-
-    def scaled(self, factor: float) -> PowerCoordinates:
-        """Return every sum times ``factor``."""
-        return PowerCoordinates(self.power, self.log_slopes * factor)
+        return PowerSums(self.power.select(columns), self.log_slopes[:, columns])
 
 
 def check_power(power: Any) -> None:
@@ -75,8 +71,8 @@ def parse_power(power: Any, table: Table) -> PowerTransform | None:
     return known
 
 
-def check_coordinates(a: PowerCoordinates | None, b: PowerCoordinates | None) -> None:
-    """Refuse moments that were not taken in the same coordinates."""
+def check_same_power(a: PowerSums | None, b: PowerSums | None) -> None:
+    """Refuse moments of rows that went through different transforms."""
     if a is None and b is None:
         return
     if a is None or b is None:
