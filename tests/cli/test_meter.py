@@ -7,7 +7,6 @@ import pytest
 
 from suffice import progress as meter
 from suffice.cli.terminal import Terminal
-from suffice.progress import Meter
 
 
 class Screen(io.StringIO):
@@ -31,7 +30,7 @@ def told(monkeypatch):
         monkeypatch.setattr(meter.time, "perf_counter", lambda: next(ticks))
         monkeypatch.setattr("sys.stderr", screen)
         monkeypatch.setenv("TERM", "xterm")
-        with Meter(Terminal(**options)) as running:
+        with Terminal(**options).progress("rows") as running:
             running(rows, total)
         return screen.getvalue()
 

@@ -89,12 +89,11 @@ class Data:
 
     def moments(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums of the rows, read once."""
-        from suffice.progress import Meter
         from suffice.sources.summarize import summarize_source
 
         source, roles = self.opened()
-        with Meter(terminal) as meter:
-            return summarize_source(source, roles, progress=meter, **options)
+        with terminal.progress("rows") as progress:
+            return summarize_source(source, roles, progress=progress, **options)
 
     def sums(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums that a file of ours holds, or those of the rows."""

@@ -66,7 +66,6 @@ def command(
     """
     _use_one_blas_thread()
     from suffice.cli.data import load_model
-    from suffice.progress import Meter
     from suffice.sources import Reading, open_source, predict_stream
     from suffice.sources.sinks import sink_of
     from suffice.sources.source import MISSING
@@ -80,7 +79,7 @@ def command(
     fitted = load_model(model, answering=True)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or _to_standard_output
-    with Meter(terminal) as meter:
+    with terminal.progress("rows") as progress:
         done = predict_stream(
             fitted,
             source,
@@ -89,7 +88,7 @@ def command(
             ignore=ignore,
             prefix=prefix,
             outlier_rate=outlier_rate,
-            progress=meter,
+            progress=progress,
         )
     terminal.done(
         {"output": None if output is None else str(output), **asdict(done)},

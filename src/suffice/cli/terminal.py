@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
+
+    from suffice.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,16 @@ class Terminal:
             self.result(document)
         elif not self.quiet:
             click.echo(text, err=True)
+
+    @contextmanager
+    def progress(self, unit: str) -> Iterator[Progress]:
+        """Show what is done while it is done, and its speed in the end."""
+        from suffice.progress import Progress
+
+        with Progress(False if self.quiet else None, unit=unit) as progress:
+            yield progress
+        if progress.speed:
+            self.note(progress.speed)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Print a table: text left, numbers right."""

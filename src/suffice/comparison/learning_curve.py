@@ -14,7 +14,7 @@ from suffice.comparison.protocol import single_threaded
 from suffice.comparison.task import Task
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
-from suffice.progress import Steps
+from suffice.progress import Progress
 from suffice.table.matrix import is_complete, taken
 from suffice.table.sampling import ranks_within
 from suffice.text.tables import Tabled
@@ -198,7 +198,7 @@ def learning_curve(
     known = _sizes(sizes, everything, len(orders[0][0]))
     tasks = [replace(everything, splits=_prefixes(orders, size), _sums={}) for size in known]
     total = len(members) * len(tasks) * n_repeats
-    with Steps(total, progress, "learning curve") as steps, single_threaded(everything):
+    with Progress(progress, total, "learning curve") as steps, single_threaded(everything):
         curves = tuple(_curve(member, tasks, steps, n_repeats) for member in members)
     return LearningCurve(curves, known, n_repeats, len(orders[0][1]))
 
@@ -212,7 +212,7 @@ def _complete(X: Any, y: Any) -> tuple[Any, Any]:
     return taken(X, rows), taken(y, rows)
 
 
-def _curve(member: Member, tasks: list[Task], steps: Steps, n_repeats: int) -> Curve:
+def _curve(member: Member, tasks: list[Task], steps: Progress, n_repeats: int) -> Curve:
     steps.begin(member.name)
     results: list[Outcome | Failure] = [judged(member, task, steps.step) for task in tasks]
     nothing = np.full((n_repeats, 3), np.nan)

@@ -13,7 +13,7 @@ from suffice.comparison.models import parse_models
 from suffice.comparison.outcome import Failure, Outcome
 from suffice.comparison.task import Task
 from suffice.errors import InvalidInputError
-from suffice.progress import Steps
+from suffice.progress import Progress
 
 if TYPE_CHECKING:
     from suffice.comparison.models import Member
@@ -108,7 +108,7 @@ def compared(
     n_folds = len(task.splits)
     small = task.sampled(SAMPLE_ROWS, seed) if task.n_rows > MANY_ROWS else None
     results: list[Outcome | Failure] = []
-    with Steps(len(members) * n_folds, progress, "compare") as steps, single_threaded(task):
+    with Progress(progress, len(members) * n_folds, "compare") as steps, single_threaded(task):
         for at, member in enumerate(members):
             steps.begin(member.name)
             on: Task = task
