@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from suffice.diagnostics import (
         box_m,
         class_separation,
-        feature_tests,
-        hotelling_t2,
         predictive_check,
     )
     from suffice.diagnostics.calibration import calibration
@@ -60,8 +58,6 @@ _HOMES = {
     "box_m": "suffice.diagnostics",
     "calibration": "suffice.diagnostics",
     "class_separation": "suffice.diagnostics",
-    "feature_tests": "suffice.diagnostics",
-    "hotelling_t2": "suffice.diagnostics",
     "normality": "suffice.diagnostics",
     "predictive_check": "suffice.diagnostics",
     "leave_one_out": "suffice.validation.leave_one_out",
@@ -106,8 +102,6 @@ __all__ = [
     "compare",
     "cross_validate",
     "cross_validate_stream",
-    "feature_tests",
-    "hotelling_t2",
     "learning_curve",
     "leave_one_out",
     "load",

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suffice.curves.reliability import reliability
 from suffice.diagnostics import calibration
-from suffice.diagnostics.calibration import SpiegelhalterTest, hosmer_lemeshow
+from suffice.diagnostics.calibration import SpiegelhalterTest
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 
 
@@ -44,34 +43,6 @@ def test_many_classes_have_the_mean_and_variance_of_simulated_brier_scores():
     assert abs(z.var() - 1) < 0.1
 
 
-def test_hosmer_lemeshow_is_the_chi_square_of_its_table():
-    rng = np.random.default_rng(2)
-    p = np.sort(rng.uniform(0.1, 0.9, 1000))
-    y = rng.uniform(size=1000) < p
-    curve = reliability(y, p, bins=10, equal_counts=True)
-    groups = np.searchsorted(curve.high_edges[:-1], p)
-    n, observed, expected = (np.bincount(groups, w) for w in (np.ones(1000), y, p))
-    assert (np.abs(n - 100) <= 1).all()
-    gaps = np.square(observed - expected)
-    table = (gaps / expected + gaps / (n - expected)).sum()
-    found = hosmer_lemeshow(y, p)
-    np.testing.assert_allclose(found.statistic, table, rtol=1e-10)
-    assert found.df == 10
-    fitted = hosmer_lemeshow(y, p, fitted=True)
-    np.testing.assert_allclose(fitted.p_value, stats.chi2.sf(table, 8))
-
-
-def test_hosmer_lemeshow_merges_groups_that_expect_too_little():
-    rng = np.random.default_rng(3)
-    p = np.concatenate([np.full(500, 1e-4), rng.uniform(0.3, 0.7, 500), np.full(500, 1 - 1e-4)])
-    found = hosmer_lemeshow(rng.uniform(size=1500) < p, p)
-    assert 2 <= found.df < 10
-    assert found.p_value > 1e-3
-    few = hosmer_lemeshow(np.arange(6) > 2, np.full(6, 0.5))
-    assert np.isnan(few.statistic)
-    assert np.isnan(few.p_value)
-
-
 def test_p_values_are_uniform_where_posteriors_are_true():
     rng = np.random.default_rng(4)
     p = []
@@ -82,7 +53,7 @@ def test_p_values_are_uniform_where_posteriors_are_true():
             [
                 found.spiegelhalter.p_value,
                 found.top.error_p_value,
-                found.by_class[1].hosmer_lemeshow.p_value,
+                found.by_class[1].error_p_value,
                 found.by_class[2].spiegelhalter.p_value,
             ]
         )

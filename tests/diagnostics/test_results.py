@@ -16,15 +16,8 @@ from suffice.text.numbers import p_statement
 from suffice.validation.significance import holm
 
 MAKERS = {
-    "BoxM": lambda X, y: diagnostics.box_m(sf.Moments.of(X, y), simulations=19),
+    "BoxM": lambda X, y: diagnostics.box_m(sf.Moments.of(X, y)),
     "ClassSeparation": lambda X, y: diagnostics.class_separation(sf.Moments.of(X, y)),
-    "CanonicalCorrelations": lambda X, y: (
-        diagnostics.class_separation(sf.Moments.of(X, y)).canonical
-    ),
-    "FeatureTests": lambda X, y: diagnostics.feature_tests(sf.Moments.of(X, y)),
-    "HotellingT2": lambda X, y: diagnostics.hotelling_t2(
-        sf.Moments.of(X, y), "setosa", "virginica"
-    ),
     "Normality": lambda X, y: diagnostics.normality(X, y),
     "PredictiveCheck": lambda X, y: diagnostics.predictive_check(
         sf.QDA().fit(X, y), X, y, simulations=39

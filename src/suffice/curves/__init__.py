@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from suffice.curves.confusion import Confusion, confusion
+from suffice.curves.importance import separation, standardised_coefficients
 from suffice.curves.neighbours import NeighbourCurve, neighbour_curve
 from suffice.curves.predictions import Predictions
+from suffice.curves.quantiles import Quantiles, distance_quantiles
 from suffice.curves.ranking import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from suffice.curves.reliability import Reliability, reliability
 from suffice.curves.temperature import TemperatureCurve, temperature_curve
 from suffice.curves.thresholds import CostCurve, RejectCurve, cost_curve, reject_curve
-from suffice.diagnostics.importance import separation, standardised_coefficients
-from suffice.diagnostics.quantiles import Quantiles, distance_quantiles
 
 __all__ = [
     "Confusion",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import polygamma
 
-from suffice.diagnostics.columns import (
+from suffice.diagnostics.diagnostic import ChiSquareTest, Diagnostic, FTest
+from suffice.diagnostics.usable_columns import (
     columns_remark,
     described,
     independent_columns,
@@ -17,21 +18,17 @@ from suffice.diagnostics.columns import (
     present_classes,
     singular_classes,
 )
-from suffice.diagnostics.nulls import ChiSquareTest, FTest, simulated_p
-from suffice.diagnostics.predictive import wishart_roots
-from suffice.drawing import axes
 from suffice.errors import DegenerateDataWarning, InvalidInputError
 from suffice.model.covariance import FullCovariance
 from suffice.text.lists import plain
 from suffice.text.numbers import p_statement
-from suffice.text.tables import Row, Tabled
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
+    from suffice.text.tables import Row
     from suffice.typing import Codes, Floats, Labels
 
-DRAWS_AT_ONCE = 1 << 20  # numbers held while simulating
 MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
 
 
@@ -69,25 +66,6 @@ def f_test(m: float, v: Floats, d: int) -> FTest:
     return FTest(df2 * m / (df * (b - m)) if m < b else float("inf"), df, df2)
 
 
-def null_draws(v: Floats, d: int, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Return M of classes that share one covariance; which one does not matter."""
-    size = max(1, DRAWS_AT_ONCE // d**2)
-    parts = [min(size, n_draws - lo) for lo in range(0, n_draws, size)]
-    return np.concatenate([_null_part(v, d, n, rng) for n in parts])
-
-
-def _null_part(v: Floats, d: int, n_draws: int, rng: np.random.Generator) -> Floats:
-    pooled, own = np.zeros((n_draws, d, d)), np.zeros(n_draws)
-    for v_k in v:
-        root = wishart_roots(v_k, d, n_draws, rng)
-        pooled += root @ root.transpose(0, 2, 1)
-        # log |W_k / v_k| = 2 Σ_j log A_jj − d log v_k
-        log_diagonal = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
-        own += v_k * (2 * log_diagonal - d * np.log(v_k))
-    draws: Floats = v.sum() * np.linalg.slogdet(pooled / v.sum())[1] - own
-    return draws
-
-
 def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
     """Return M, shifted and scaled, against the χ² that has its first three cumulants."""
     if v.min() > MANY:
@@ -120,9 +98,10 @@ def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BoxM(Tabled):
+class BoxM(Diagnostic):
     """Whether classes share one covariance; see ``box_m``."""
 
+    figure: ClassVar[str] = "Box's M"
     classes: Labels  # those compared  (K,)
     degrees: Floats  # v_k = w_k − 1  (K,)
     n_features: int
@@ -130,22 +109,15 @@ class BoxM(Tabled):
     cumulants: ChiSquareTest  # a shifted χ² with the first three cumulants of M
     chi_square: ChiSquareTest
     f: FTest
-    simulated_p_value: float  # NaN where nothing was simulated
     log_det_ratios: Floats  # log |Σ_k| / |Σ|  (K,)
     left_out: tuple[str, ...]  # classes whose covariance is singular, described
     left_out_columns: tuple[str, ...]  # columns without variance of their own in any class
     weighted: bool
 
     @property
-    def approximation(self) -> str:
-        """Which distribution ``p_value`` uses: "cumulants", or "simulation" if asked for."""
-        return "cumulants" if np.isnan(self.simulated_p_value) else "simulation"
-
-    @property
     def p_value(self) -> float:
         """Return P(M this large), were the covariances equal and the classes normal."""
-        simulated = self.approximation == "simulation"
-        return self.simulated_p_value if simulated else self.cumulants.p_value
+        return self.cumulants.p_value
 
     @property
     def log_det_errors(self) -> Floats:
@@ -162,35 +134,11 @@ class BoxM(Tabled):
 
     def rows(self) -> list[Row]:
         """Return a row for each null distribution."""
-        tests: dict[str, Row] = {
-            "cumulants": self.cumulants.row(),
-            "chi-square": self.chi_square.row(),
-            "F": self.f.row(),
-        }
-        if self.approximation == "simulation":
-            tests["simulation"] = {
-                "statistic": self.statistic,
-                "df1": np.nan,
-                "df2": np.nan,
-                "p_value": self.simulated_p_value,
-            }
+        tests = {"cumulants": self.cumulants, "chi-square": self.chi_square, "F": self.f}
         return [
-            {"approximation": name, "m": self.statistic}
-            | row
-            | {"used": name == self.approximation}
-            for name, row in tests.items()
+            {"approximation": name, "m": self.statistic} | test.row()
+            for name, test in tests.items()
         ]
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw how much more each class spreads than the pool, with two standard errors."""
-        ax = axes(ax)
-        place = np.arange(len(self.classes))
-        ax.axvline(0.0, color="0.6", lw=1)
-        ax.errorbar(self.log_det_excess, place, xerr=2 * self.log_det_errors, fmt="o", capsize=3)
-        ax.set_yticks(place, [str(label) for label in self.classes])
-        ax.set_xlabel("log |Σₖ| − log |Σ pooled|")
-        ax.set_title(f"Box's M, {p_statement(self.p_value)}")
-        return ax
 
     def __repr__(self) -> str:
         account = f"Box's M = {self.statistic:.4g}, {p_statement(self.p_value)}"
@@ -208,7 +156,7 @@ class BoxM(Tabled):
         return remarks + ("; weights taken as counts" if self.weighted else "")
 
 
-def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> BoxM:
+def box_m(moments: Moments) -> BoxM:
     r"""Return Box's test that all classes have one covariance.
 
     .. math::  M = v \log|\Sigma| - \sum_k v_k \log|\Sigma_k|, \quad v_k = w_k - 1
@@ -216,19 +164,16 @@ def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> B
     with :math:`\Sigma_k = S_k / v_k` and :math:`\Sigma = \sum_k S_k / v`. The p-value is that
     of a shifted χ² with the first three cumulants of M, which are known exactly. Box's χ² and
     F, which other programs print, stand beside it; they fail where a class has fewer than about
-    2 d rows: at the 5 % level, two classes alike of 11 and 201 rows and 10 features are told
-    apart 30 times in 100 by F, and of 52 rows and 50 features 99 times, but 5 times by
-    cumulants. The test supposes normal classes and is sensitive to that: see ``normality``.
+    2 d rows: at the 5 % level, F finds two equal covariances different 30 times in 100 for
+    classes of 11 and 201 rows and 10 features, and 99 times for 52 rows and 50 features, but
+    cumulants 5 times. The test supposes normal classes and is sensitive to that: see
+    ``normality``.
 
     Parameters
     ----------
     moments : Moments
         Sums with a matrix per class. Weights are taken as counts: a row of weight 2 stands
         for two rows, so multiplying all weights changes the answer.
-    simulations : int, default=0
-        Draws from the exact null distribution of M, to be used in place of the cumulants.
-    random_state : int or Generator, default=0
-        Seed of the draws.
 
     Returns
     -------
@@ -253,10 +198,6 @@ def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> B
     v = used.weights[codes] - 1
     log_dets = _log_det_ratios(used.scatters[codes], v)
     m, d = float(-v @ log_dets), used.n_features
-    p = float("nan")
-    if simulations:
-        rng = np.random.default_rng(random_state)
-        p = simulated_p(m, null_draws(v, d, simulations, rng))
     return BoxM(
         moments.classes[codes],
         v,
@@ -265,7 +206,6 @@ def box_m(moments: Moments, *, simulations: int = 0, random_state: Any = 0) -> B
         cumulant_test(m, v, d),
         chi_square_test(m, v, d),
         f_test(m, v, d),
-        p,
         log_dets,
         left_out,
         left_out_columns,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
 
 from suffice.curves.predictions import Predictions
 from suffice.curves.reliability import Reliability, reliability
-from suffice.diagnostics.nulls import ChiSquareTest, simulated_p
-from suffice.drawing import axes
+from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.lists import plain
 from suffice.text.numbers import p_statement
-from suffice.text.tables import Row, Tabled
 from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
@@ -68,9 +66,6 @@ class SpiegelhalterTest:
         return float(2 * ndtr(-abs(self.z)))
 
 
-_FEWEST = 5.0  # expected events, and non-events, in a group of Hosmer and Lemeshow
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EventCalibration:
     """How well the probability of one event was stated."""
@@ -80,7 +75,6 @@ class EventCalibration:
     expected_error: float  # mean calibration error of a calibrated model, these bins and rows
     error_p_value: float  # P(calibration error this large), were the model calibrated
     spiegelhalter: SpiegelhalterTest
-    hosmer_lemeshow: ChiSquareTest
 
     @property
     def calibration_error(self) -> float:
@@ -109,9 +103,6 @@ class EventCalibration:
             "stated_minus_observed": self.excess,
             "spiegelhalter_z": self.spiegelhalter.z,
             "spiegelhalter_p_value": self.spiegelhalter.p_value,
-            "hosmer_lemeshow": self.hosmer_lemeshow.statistic,
-            "hosmer_lemeshow_df": self.hosmer_lemeshow.df,
-            "hosmer_lemeshow_p_value": self.hosmer_lemeshow.p_value,
         }
 
 
@@ -121,7 +112,6 @@ def event_calibration(
     probability: Floats,
     *,
     bins: int,
-    fitted: bool,
     simulations: int,
     rng: np.random.Generator,
 ) -> EventCalibration:
@@ -135,56 +125,7 @@ def event_calibration(
         float(null.mean()),
         simulated_p(curve.calibration_error, null),
         SpiegelhalterTest.of(two, happened.astype(np.intp)),
-        hosmer_lemeshow(happened, probability, fitted=fitted),
     )
-
-
-def hosmer_lemeshow(
-    happened: Any, probability: Floats, *, groups: int = 10, fitted: bool = False
-) -> ChiSquareTest:
-    r"""Return Hosmer and Lemeshow's χ² over groups of equal size by stated probability.
-
-    .. math::  \sum_g \frac{(O_g - E_g)^2}{E_g (1 - E_g / n_g)}
-
-    Neighbouring groups are merged until each expects 5 events and 5 non-events. The degrees of
-    freedom are the groups, or two fewer for ``fitted`` rows, those the model was fitted to. NaN
-    where fewer groups than that remain.
-
-    References
-    ----------
-    Hosmer & Lemeshow (1980), *Communications in Statistics: Theory and Methods* 9, 1043–1069.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> p = np.repeat([0.25, 0.75], 40)
-    >>> round(hosmer_lemeshow(np.arange(80) % 2 == 0, p, groups=2).statistic, 4)
-    26.6667
-    """
-    curve = reliability(happened, probability, bins=groups, equal_counts=True)
-    n = curve.counts.astype(float)
-    sums = _merged(np.stack([n, n * curve.stated, n * curve.observed]))
-    n, expected, observed = sums
-    df = len(n) - (2 if fitted else 0)
-    enough = min(expected.min(), (n - expected).min()) >= _FEWEST
-    if df < 1 or not enough:
-        return ChiSquareTest(float("nan"), max(df, 0))
-    terms = np.square(observed - expected) / (expected * (1 - expected / n))
-    return ChiSquareTest(float(terms.sum()), df)
-
-
-def _merged(sums: Floats) -> Floats:
-    """Return rows, expected and observed events (3, G) of groups that each expect enough."""
-    groups: list[Floats] = []
-    pending = np.zeros(3)
-    for column in sums.T:
-        pending = pending + column
-        if min(pending[1], pending[0] - pending[1]) >= _FEWEST:
-            groups.append(pending)
-            pending = np.zeros(3)
-    if pending.any() and groups:
-        groups[-1] = groups[-1] + pending
-    return np.array(groups or [pending]).T
 
 
 def _null_errors(curve: Reliability, simulations: int, rng: np.random.Generator) -> Floats:
@@ -199,9 +140,10 @@ def _null_errors(curve: Reliability, simulations: int, rng: np.random.Generator)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Calibration(Tabled):
+class Calibration(Diagnostic):
     """Whether stated probabilities are observed frequencies; see ``calibration``."""
 
+    figure: ClassVar[str] = "calibration"
     classes: Labels  # (K,)
     spiegelhalter: SpiegelhalterTest  # all classes at once
     top: EventCalibration  # is the most probable class the true one?
@@ -217,18 +159,6 @@ class Calibration(Tabled):
     def rows(self) -> list[Row]:
         """Return a row for the top label, then one for each class."""
         return [event.row() for event in (self.top, *self.by_class)]
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw observed against stated probability of the most probable class."""
-        ax = axes(ax)
-        bins = self.top.bins
-        error = np.stack([bins.observed - bins.low, bins.high - bins.observed])
-        ax.plot([0, 1], [0, 1], color="0.6", lw=1)
-        ax.errorbar(bins.stated, bins.observed, yerr=error, fmt="o", capsize=3)
-        ax.set_xlabel("stated probability of the most probable class")
-        ax.set_ylabel("share of rows where it is right")
-        ax.set_title(f"calibration error {self.top.calibration_error:.3f}")
-        return ax
 
     def __repr__(self) -> str:
         account = (
@@ -252,7 +182,6 @@ def calibration(
     classes: Any = None,
     *,
     bins: int = 15,
-    fitted: bool = False,
     simulations: int = 999,
     random_state: Any = 0,
 ) -> Calibration:
@@ -260,7 +189,7 @@ def calibration(
 
     The expected calibration error is never zero, even of a calibrated model; it is set beside
     what a calibrated model with the same bins would show, by simulation. Spiegelhalter's z
-    tests the Brier score, here for any number of classes; Hosmer and Lemeshow's χ² each event.
+    tests the Brier score, here for any number of classes.
 
     Parameters
     ----------
@@ -274,9 +203,6 @@ def calibration(
         Order of the columns; by default the sorted labels of ``y``.
     bins : int, default=15
         Bins of equal width of the calibration error.
-    fitted : bool, default=False
-        Whether the rows are those of the fit, which costs Hosmer and Lemeshow's χ² two degrees
-        of freedom.
     simulations : int, default=999
         Draws of the calibration error of a calibrated model.
     random_state : int or Generator, default=0
@@ -302,12 +228,7 @@ def calibration(
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
     rng = np.random.default_rng(random_state)
-    options: dict[str, Any] = {
-        "bins": bins,
-        "fitted": fitted,
-        "simulations": simulations,
-        "rng": rng,
-    }
+    options: dict[str, Any] = {"bins": bins, "simulations": simulations, "rng": rng}
     k_classes = len(known.classes)
     told = range(k_classes) if k_classes > 2 else range(1, k_classes)
     return Calibration(

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.linalg import qr
 from scipy.special import chdtrc, ndtr
 
-from suffice.diagnostics.nulls import simulated_p
-from suffice.drawing import axes
+from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.linalg import EPS, rank_tolerance
-from suffice.table.labels import as_labels, encode
-from suffice.table.matrix import as_matrix, refuse_unusable
-from suffice.table.table import require_as_many
+from suffice.table.matrix import refuse_unusable
+from suffice.table.sampling import ranks_within
+from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
 from suffice.text.numbers import p_statement
-from suffice.text.tables import Row, Tabled
 from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats, Labels
+    from suffice.text.tables import Row
+    from suffice.typing import Floats, Labels
 
 _BLOCK = 256  # rows of products held at once
 
@@ -142,42 +141,35 @@ def _henze_zirkler_moments(b: float, d: int) -> tuple[float, float]:
     return mean, variance
 
 
-def labelled_rows(X: Any, y: Any) -> tuple[Any, Labels, Codes, tuple[str, ...] | None]:
-    """Return rows (n, d), classes (K,), codes (n,) and feature names, checked."""
-    x, names = as_matrix(X)
-    classes, codes = encode(as_labels(y))
-    require_as_many(len(x), len(codes))
-    if not len(x):
+def checked_table(X: Any, y: Any) -> Table:
+    """Return rows with their classes, refused where there are none or some are not finite."""
+    table = Table.of(X, y)
+    if not table.n_rows:
         msg = "X has no rows"
         raise InvalidInputError(msg)
-    if x.dtype.kind == "f" and not np.isfinite(x).all():
-        refuse_unusable(x, names)
-    return x, classes, codes, names
+    if table.x.dtype.kind == "f" and not np.isfinite(table.x).all():
+        refuse_unusable(table.x, table.names)
+    return table
 
 
-def class_rows(x: Any, codes: Codes, k: int, max_rows: int, rng: np.random.Generator) -> Floats:
-    """Return the rows of class k, or a random sample of ``max_rows`` of them."""
-    return np.asarray(x[sample_of_class(codes, k, max_rows, rng)], np.float64)
-
-
-def sample_of_class(codes: Codes, k: int, max_rows: int, rng: np.random.Generator) -> Codes:
-    """Return the positions of at most ``max_rows`` rows of class k, in order."""
+def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
+    """Return the rows, of larger classes a random sample of ``max_rows``."""
     if max_rows < 1:
         msg = f"max_rows must be at least 1, got {max_rows}"
         raise InvalidParameterError(msg)
-    where = np.flatnonzero(codes == k)
-    if len(where) <= max_rows:
-        return where
-    return np.sort(rng.choice(where, max_rows, replace=False))
+    if np.bincount(table.codes).max() <= max_rows:
+        return table
+    return table.take(ranks_within(table.codes, rng) < max_rows)
 
 
 TESTS = ("skewness", "kurtosis", "Henze-Zirkler")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Normality(Tabled):
+class Normality(Diagnostic):
     """Whether each class is Gaussian; see ``normality``."""
 
+    figure: ClassVar[str] = "normality"
     classes: Labels  # those tested  (K,)
     shapes: tuple[Shape, ...]
     p_values: Floats  # columns as in TESTS  (K, 3)
@@ -214,19 +206,6 @@ class Normality(Tabled):
             for k, label in enumerate(self.classes)
             for t, (test, value, statistic) in enumerate(_statistics(self.shapes[k]))
         ]
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw −log₁₀ p of each class and test, with the 5 % level."""
-        ax = axes(ax)
-        place = np.arange(len(self.classes))
-        for t, test in enumerate(TESTS):
-            heights = -np.log10(np.maximum(self.adjusted_p_values[:, t], 1e-16))
-            ax.bar(place + 0.25 * (t - 1), heights, 0.25, label=test)
-        ax.axhline(-np.log10(LEVEL), color="0.4", lw=1, ls="--")
-        ax.set_xticks(place, [str(label) for label in self.classes])
-        ax.set_ylabel("−log₁₀ p, adjusted")
-        ax.legend()
-        return ax
 
     def __repr__(self) -> str:
         against = (self.adjusted_p_values <= LEVEL).any(1)
@@ -304,15 +283,16 @@ def normality(
     >>> normality(X, y)
     Gaussian classes: no evidence against them (p = 0.25)
     """
-    x, classes, codes, _ = labelled_rows(X, y)
+    table = checked_table(X, y)
     rng = np.random.default_rng(random_state)
-    samples = [class_rows(x, codes, k, max_rows, rng) for k in range(len(classes))]
-    white = [whitened(rows) for rows in samples]
+    seen, classes = sampled(table, max_rows, rng), table.classes
+    rows = [np.asarray(seen.x[seen.codes == k], np.float64) for k in range(len(classes))]
+    white = [whitened(x) for x in rows]
     tested = np.array([z is not None for z in white], bool)
     _say_left_out(classes[~tested], classes)
     shapes = tuple(Shape.of(z) for z in white if z is not None)
     p = [_p_values(shape, simulations, rng) for shape in shapes]
-    counts = np.bincount(codes, minlength=len(classes))[tested]
+    counts = np.bincount(table.codes, minlength=len(classes))[tested]
     return Normality(
         classes[tested],
         shapes,
@@ -320,7 +300,7 @@ def normality(
         tuple(counts.tolist()),
         simulations,
         classes[~tested],
-        int(x.shape[1]),
+        table.n_features,
     )
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
 
-from suffice.diagnostics.columns import columns_remark, varying_columns
-from suffice.diagnostics.normality import labelled_rows, sample_of_class
-from suffice.diagnostics.nulls import simulated_p
-from suffice.drawing import axes
+from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
+from suffice.diagnostics.normality import checked_table, sampled
+from suffice.diagnostics.usable_columns import columns_remark, varying_columns
 from suffice.errors import (
     DegenerateDataWarning,
     FeatureMismatchError,
@@ -25,7 +24,6 @@ from suffice.moments import Moments
 from suffice.moments.scatter import PerClassScatter
 from suffice.text.lists import plain, quoted
 from suffice.text.numbers import p_statement
-from suffice.text.tables import Row, Tabled
 from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
 
     from suffice.model import GaussianModel
     from suffice.model.covariance import Covariance
+    from suffice.table.table import Table
+    from suffice.text.tables import Row
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -226,9 +226,10 @@ def _refuse_foreign(moments: Moments, others: Codes) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck(Tabled):
+class PredictiveCheck(Diagnostic):
     """Real rows beside rows drawn from the model; see ``predictive_check``."""
 
+    figure: ClassVar[str] = "predictive check"
     classes: Labels  # (K,)
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class looked at  (K,)
@@ -267,20 +268,6 @@ class PredictiveCheck(Tabled):
             for k in range(len(self.classes))
             for j, name in enumerate(self.feature_names)
         ]
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw quantiles of distances against χ², with the range of the replicates."""
-        ax = axes(ax)
-        expected = chdtri(len(self.feature_names), 1 - LEVELS)
-        ax.plot(expected, expected, color="0.6", lw=1)
-        for k, label in enumerate(self.classes):
-            color = f"C{k % 10}"
-            ax.fill_between(expected, *self.envelope[:, k], color=color, alpha=0.15, lw=0)
-            ax.plot(expected, self.observed.quantiles[k], color=color, label=str(label))
-        ax.set_xlabel("squared distance that a Gaussian leads one to expect")
-        ax.set_ylabel("squared Mahalanobis distance of the rows")
-        ax.legend()
-        return ax
 
     def __repr__(self) -> str:
         account = (
@@ -378,25 +365,24 @@ def predictive_check(
     >>> check.p_values  # of distances, and of marginals: widths were rounded to a millimetre
     (0.51, 0.01)
     """
-    x, codes, present = _matched(estimator, X, y, simulations)
-    estimator, x, left_out = _where_it_varies(estimator, x)
+    table, present = _matched(estimator, X, y, simulations)
+    estimator, x, left_out = _where_it_varies(estimator, table.x)
     rng = np.random.default_rng(random_state)
-    kept = np.concatenate([sample_of_class(codes, int(k), max_rows, rng) for k in present])
-    replicates = Replicates.of(estimator, codes[kept], refit=refit)
-    rows = np.asarray(x[kept], np.float64)
-    observed = Discrepancy.of(estimator.model_, rows, codes[kept], present)
+    seen = sampled(table.with_rows(x), max_rows, rng)
+    replicates = Replicates.of(estimator, seen.codes, refit=refit)
+    rows = np.asarray(seen.x, np.float64)
+    observed = Discrepancy.of(estimator.model_, rows, seen.codes, present)
     drawn = [
-        Discrepancy.of(model, z, codes[kept], present)
+        Discrepancy.of(model, z, seen.codes, present)
         for model, z in replicates.draw(simulations, rng)
     ]
-    n_classes = len(estimator.classes_)
     return _compared(
         observed,
         drawn,
-        classes=estimator.classes_[present],
+        classes=table.classes[present],
         feature_names=_names(estimator),
-        n_used=np.bincount(codes[kept], minlength=n_classes)[present],
-        n_rows=np.bincount(codes, minlength=n_classes)[present],
+        n_used=np.bincount(seen.codes, minlength=table.n_classes)[present],
+        n_rows=np.bincount(table.codes, minlength=table.n_classes)[present],
         refit=refit,
         left_out=left_out,
     )
@@ -445,24 +431,24 @@ def _each_p(observed: Floats, drawn: Floats) -> Floats:
     return np.array(values).reshape(observed.shape)
 
 
-def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Any, Codes, Codes]:
-    """Return rows, their codes in the estimator's classes, and the classes that have rows."""
+def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, Codes]:
+    """Return rows with their codes in the estimator's classes, and the classes that have rows."""
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
         raise InvalidParameterError(msg)
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
-    x, labels, codes, _ = labelled_rows(X, y)
-    unknown = labels[~np.isin(labels, estimator.classes_)]
+    table = checked_table(X, y)
+    unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
         msg = f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
         raise UnknownLabelError(msg)
-    if x.shape[1] != estimator.model_.n_features:
-        msg = f"X has {x.shape[1]} features, the fit had {estimator.model_.n_features}"
+    if table.n_features != estimator.model_.n_features:
+        msg = f"X has {table.n_features} features, the fit had {estimator.model_.n_features}"
         raise FeatureMismatchError(msg)
-    position = np.searchsorted(estimator.classes_, labels)
-    return x, position[codes], np.sort(position)
+    present = np.searchsorted(estimator.classes_, table.classes)
+    return replace(table, classes=estimator.classes_, codes=present[table.codes]), present
 
 
 def _names(estimator: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from suffice.curves import Predictions
-from suffice.plots import paths, results
+from suffice.plots import diagnostics, paths, results
 from suffice.plots.confusions import confusion_matrix
 from suffice.plots.contours import density_contours, density_surface
 from suffice.plots.densities import class_densities
@@ -26,12 +26,17 @@ from suffice.plots.thresholds import cost_against_threshold, error_against_thres
 
 # what results ask for when they draw themselves, through ``suffice.drawing``
 DRAWERS: Mapping[str, Callable[..., Any]] = {
+    "Box's M": diagnostics.box_m,
     "animated path": paths.animate,
+    "calibration": diagnostics.calibration,
+    "class separation": diagnostics.class_separation,
     "comparison": results.comparison,
     "cross-validation": results.cross_validation,
     "learning curve": results.learning_curves,
+    "normality": diagnostics.normality,
     "path": paths.draw,
     "path in a file": paths.save,
+    "predictive check": diagnostics.predictive_check,
 }
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.curves import separation
-from suffice.diagnostics.columns import varying_columns
+from suffice.diagnostics.usable_columns import varying_columns
 from suffice.reporting.blocks import Block, Fact, Facts, Section, Table, Text
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import percent

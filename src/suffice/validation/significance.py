@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from suffice.text.tables import Row
     from suffice.typing import Floats
 
 LEVEL = 0.05  # p-values up to it are called evidence
-
-
-class Diagnostic(Protocol):
-    """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
-
-    def rows(self) -> list[Row]:
-        """Return the numbers as plain dictionaries."""
-        ...
-
-    def to_frame(self) -> Any:
-        """Return the numbers as a pandas frame."""
-        ...
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw into ``ax``, or new axes, and return them."""
-        ...
 
 
 def holm(p: Floats) -> Floats:

@@ -1,16 +1,40 @@
-"""Test statistics together with the distribution they follow if nothing is wrong."""
+"""A frozen answer to one question about a model, and the null distributions it refers to."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
+from suffice.drawing import draw
+from suffice.text.tables import Tabled
+
 if TYPE_CHECKING:
     from suffice.text.tables import Row
     from suffice.typing import Floats
+
+
+class Diagnostic(Tabled, ABC):
+    """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
+
+    __slots__ = ()
+    figure: ClassVar[str]  # the name of its drawing
+
+    @property
+    @abstractmethod
+    def p_value(self) -> float:
+        """How probable an answer this clear is, were nothing wrong."""
+
+    @abstractmethod
+    def rows(self) -> list[Row]:
+        """Return the numbers as plain dictionaries."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw into ``ax``, or new axes, and return them."""
+        return draw(self.figure, self, ax)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +51,8 @@ class ChiSquareTest:
 
     def row(self) -> Row:
         """Return statistic, degrees of freedom and p-value."""
-        return {
-            "statistic": self.statistic,
-            "df1": self.df,
-            "df2": np.nan,
-            "p_value": self.p_value,
-        }
+        degrees = {"df1": self.df, "df2": np.nan}
+        return {"statistic": self.statistic} | degrees | {"p_value": self.p_value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +76,8 @@ class FTest:
 
     def row(self) -> Row:
         """Return statistic, degrees of freedom and p-value."""
-        return {
-            "statistic": self.statistic,
-            "df1": self.df1,
-            "df2": self.df2,
-            "p_value": self.p_value,
-        }
+        degrees = {"df1": self.df1, "df2": self.df2}
+        return {"statistic": self.statistic} | degrees | {"p_value": self.p_value}
 
 
 def simulated_p(statistic: float, replicates: Floats) -> float:

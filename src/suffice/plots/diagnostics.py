@@ -1,0 +1,89 @@
+"""Drawings of the answers in ``suffice.diagnostics``; each draws into ``ax`` and returns it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import chdtri
+
+from suffice.diagnostics.normality import TESTS
+from suffice.diagnostics.predictive import LEVELS
+from suffice.drawing import axes
+from suffice.text.numbers import p_statement
+from suffice.validation.significance import LEVEL
+
+if TYPE_CHECKING:
+    from suffice.diagnostics import (
+        BoxM,
+        Calibration,
+        ClassSeparation,
+        Normality,
+        PredictiveCheck,
+    )
+
+
+def box_m(found: BoxM, ax: Any = None) -> Any:
+    """Draw how much more each class spreads than the pool, with two standard errors."""
+    ax = axes(ax)
+    place = np.arange(len(found.classes))
+    ax.axvline(0.0, color="0.6", lw=1)
+    ax.errorbar(found.log_det_excess, place, xerr=2 * found.log_det_errors, fmt="o", capsize=3)
+    ax.set_yticks(place, [str(label) for label in found.classes])
+    ax.set_xlabel("log |Σₖ| − log |Σ pooled|")
+    ax.set_title(f"Box's M, {p_statement(found.p_value)}")
+    return ax
+
+
+def calibration(found: Calibration, ax: Any = None) -> Any:
+    """Draw observed against stated probability of the most probable class."""
+    ax = axes(ax)
+    bins = found.top.bins
+    error = np.stack([bins.observed - bins.low, bins.high - bins.observed])
+    ax.plot([0, 1], [0, 1], color="0.6", lw=1)
+    ax.errorbar(bins.stated, bins.observed, yerr=error, fmt="o", capsize=3)
+    ax.set_xlabel("stated probability of the most probable class")
+    ax.set_ylabel("share of rows where it is right")
+    ax.set_title(f"calibration error {found.top.calibration_error:.3f}")
+    return ax
+
+
+def class_separation(found: ClassSeparation, ax: Any = None) -> Any:
+    """Draw the share of each discriminant direction in the separation."""
+    ax = axes(ax)
+    place = np.arange(1, len(found.roots) + 1)
+    ax.bar(place, found.roots / max(found.roots.sum(), np.finfo(float).tiny))
+    ax.set_xticks(place)
+    ax.set_xlabel("discriminant direction")
+    ax.set_ylabel("share of the separation")
+    ax.set_title(f"Wilks' Λ = {found.wilks_lambda:.3g}, {p_statement(found.p_value)}")
+    return ax
+
+
+def normality(found: Normality, ax: Any = None) -> Any:
+    """Draw −log₁₀ p of each class and test, with the 5 % level."""
+    ax = axes(ax)
+    place = np.arange(len(found.classes))
+    for t, test in enumerate(TESTS):
+        heights = -np.log10(np.maximum(found.adjusted_p_values[:, t], 1e-16))
+        ax.bar(place + 0.25 * (t - 1), heights, 0.25, label=test)
+    ax.axhline(-np.log10(LEVEL), color="0.4", lw=1, ls="--")
+    ax.set_xticks(place, [str(label) for label in found.classes])
+    ax.set_ylabel("−log₁₀ p, adjusted")
+    ax.legend()
+    return ax
+
+
+def predictive_check(found: PredictiveCheck, ax: Any = None) -> Any:
+    """Draw quantiles of distances against χ², with the range of the replicates."""
+    ax = axes(ax)
+    expected = chdtri(len(found.feature_names), 1 - LEVELS)
+    ax.plot(expected, expected, color="0.6", lw=1)
+    for k, label in enumerate(found.classes):
+        color = f"C{k % 10}"
+        ax.fill_between(expected, *found.envelope[:, k], color=color, alpha=0.15, lw=0)
+        ax.plot(expected, found.observed.quantiles[k], color=color, label=str(label))
+    ax.set_xlabel("squared distance that a Gaussian leads one to expect")
+    ax.set_ylabel("squared Mahalanobis distance of the rows")
+    ax.legend()
+    return ax
