@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import best_of, machine, table
 from suffice.discriminative.contrasts import against_first
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Problem
-from suffice.discriminative.start import Lda, Zero
+from suffice.discriminative.problem import Lda, Problem, Zero
 from suffice.estimators.logistic import LogisticRegression
 from suffice.moments import Moments
+from suffice.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,8 @@ def main(arguments: list[str]) -> None:
     print(f"# logistic ({machine()}), {seconds}, tol {TOL:g}, l2 = 0\n")
     for n, d, k in SHAPES:
         x, y = rows(n // shrink, d, k)
-        judge = Problem.of(x, y, None, Moments.of(x, y, fourth=False), l2=0.0)
+        labelled = Table.of(x, y)
+        judge = Problem.of(labelled, Moments.of_table(labelled, fourth=False), l2=0.0)
         print(f"## {len(x):.0e} × {d}, {k} classes\n")
         print(table(_fits(x, y, _fits_of_others(k, others), judge, clock)), "\n")
         print(table([_one_step(x, judge, clock)]), "\n")
@@ -124,7 +125,7 @@ def _row(
         "times ours": round(seconds[name] / seconds["suffice"], 1),
         "iterations": n_iter,
         "gradient": objective.gradient_norm(point),
-        "log-loss": f"{point.misfit / objective.rows.total_weight:.12f}",
+        "log-loss": f"{point.misfit / objective.design.total_weight:.12f}",
     }
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from suffice.discriminative.problem import Problem
 from suffice.moments import Moments
+from suffice.table.table import Table
 
 
 def overlapping(n, d, n_classes, seed=0):
@@ -18,8 +19,9 @@ def overlapping(n, d, n_classes, seed=0):
 
 
 def problem_of(x, codes, weight=None, l2=0.0, standardize=True):
-    moments = Moments.of(x, codes, weight, fourth=False)
-    return Problem.of(x, codes, weight, moments, l2=l2, standardize=standardize)
+    table = Table.of(x, codes, weight)
+    moments = Moments.of_table(table, fourth=False)
+    return Problem.of(table, moments, l2=l2, standardize=standardize)
 
 
 @pytest.fixture(scope="session")

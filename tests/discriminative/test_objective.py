@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative import rows as rows_module
+from suffice.discriminative import design
+from suffice.discriminative.design import CompiledDesign, SmallDesign
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.rows import PlainRows, StreamedRows, spread
-from suffice.discriminative.start import Zero
+from suffice.discriminative.problem import Zero
+from suffice.table.sampling import strided_sample
+from suffice.table.table import Table
 
 
 def numeric_gradient(f, phi, h=1e-5):
@@ -46,7 +48,7 @@ def test_evaluate_and_curve_agree(rows_and_codes, problem, n_classes):
 @pytest.fixture
 def streamed(monkeypatch):
     """Send even small inputs through the compiled chunks."""
-    monkeypatch.setattr(rows_module, "SMALL", 0)
+    monkeypatch.setattr(design, "SMALL", 0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -65,10 +67,10 @@ def test_compiled_sums_equal_plain_ones(
     }[layout]
     shaped.flags.writeable = layout != "read-only"
     fast = problem(shaped, codes, weight, l2=0.5).objective
-    monkeypatch.setattr(rows_module, "SMALL", 10**9)
+    monkeypatch.setattr(design, "SMALL", 10**9)
     slow = problem(shaped, codes, weight, l2=0.5).objective
-    assert isinstance(fast.rows, StreamedRows)
-    assert isinstance(slow.rows, PlainRows)
+    assert isinstance(fast.design, CompiledDesign)
+    assert isinstance(slow.design, SmallDesign)
     phi = np.random.default_rng(4).normal(size=fast.shape)
     a, b = fast.curve(phi), slow.curve(phi)
     assert a.loss == pytest.approx(b.loss, rel=1e-12)
@@ -125,7 +127,10 @@ def test_loss_stays_finite_and_exact_at_extreme_scores(problem):
 
 def test_a_sample_has_rows_of_every_class_and_stands_for_all():
     codes = np.sort(np.r_[np.zeros(9000, int), np.ones(995, int), np.full(5, 2)])
-    index, factor = spread(codes, 3, 900)
-    assert np.bincount(codes[index]).tolist() == [300, 332, 5]
-    np.testing.assert_allclose(np.bincount(codes[index], factor), [9000, 995, 5])
-    assert (np.diff(index) > 0).all()
+    table = Table.of(np.arange(10_000.0)[:, None], codes)
+    sample = strided_sample(table, 900)
+    assert np.bincount(sample.codes).tolist() == [300, 332, 5]
+    np.testing.assert_allclose(sample.class_weights, [9000, 995, 5])
+    assert (np.diff(sample.x[:, 0]) > 0).all()
+    heavy = strided_sample(Table.of(table.x, codes, np.full(10_000, 3.0)), 900)
+    np.testing.assert_allclose(heavy.class_weights, [27_000, 2985, 15])

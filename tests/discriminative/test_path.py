@@ -2,7 +2,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from suffice.discriminative import Path, descend
+from suffice.discriminative import DescentPath, descend
 from suffice.errors import InvalidParameterError
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
@@ -38,15 +38,15 @@ def test_every_solver_records_its_way_in_original_units(hours, solver):
     assert path.losses[0] == pytest.approx(20 * np.log(2))
     assert path.losses[-1] == pytest.approx(8.0298784643446748, abs=1e-3)
     np.testing.assert_allclose(path.parameters[-1], [fit.intercept_[0], fit.coef_[0, 0]], atol=1e-3)
-    # the landscape is the loss that was walked on
-    np.testing.assert_allclose(path.landscape(path.parameters), path.losses, rtol=1e-12)
+    # the loss that can be drawn is the loss that was walked on
+    np.testing.assert_allclose(path.loss_at(path.parameters), path.losses, rtol=1e-12)
 
 
 def test_a_path_of_three_classes_names_class_and_term(iris):
     path = LogisticRegression(record=True).fit(*iris).path_
     assert path.names[:2] == ("setosa: intercept", "setosa: x0")
     assert path.parameters.shape == (len(path), 15)
-    np.testing.assert_allclose(path.landscape(path.parameters), path.losses, rtol=1e-12)
+    np.testing.assert_allclose(path.loss_at(path.parameters), path.losses, rtol=1e-12)
     np.testing.assert_allclose(path.parameters.reshape(-1, 3, 5).sum(1), 0, atol=1e-9)
 
 
@@ -55,7 +55,7 @@ def test_a_perceptron_records_every_pass(iris):
     path = fit.path_
     assert len(path) == fit.n_passes_ + 1
     assert path.losses[-1] == 0
-    np.testing.assert_allclose(path.landscape(path.parameters), path.losses, rtol=1e-12)
+    np.testing.assert_allclose(path.loss_at(path.parameters), path.losses, rtol=1e-12)
 
 
 def test_no_path_is_kept_unless_asked_for(hours):
@@ -111,7 +111,7 @@ def test_descent_on_a_convex_loss_forgets_its_start_and_on_another_does_not():
 
 def test_too_large_a_step_climbs_and_ends_where_the_loss_is_not_finite():
     path = descend(lambda w: w @ w, lambda w: 2 * w, [1.0], learning_rate=30.0, n_steps=1000)
-    assert isinstance(path, Path)
+    assert isinstance(path, DescentPath)
     assert (np.diff(path.losses) > 0).all()
     assert len(path) < 1000
     assert np.isfinite(path.losses).all()

@@ -1,27 +1,27 @@
 import numpy as np
 import pytest
 
+from suffice.discriminative.design import CompiledDesign, Scaling, SmallDesign
 from suffice.discriminative.perceptron import (
-    Averaged,
-    Batch,
+    BatchSteps,
     Direct,
-    Last,
     OneAgainstRest,
-    Pocket,
     State,
-    Stochastic,
+    StochasticSteps,
+    averaged,
     criterion,
+    last,
     learn,
     margin,
     n_errors,
+    pocket,
 )
-from suffice.discriminative.problem import Scaling
-from suffice.discriminative.rows import Block, PlainRows, StreamedRows
+from suffice.table.table import Table
 
 
 def plain(x, codes, n_classes=2):
-    z = np.column_stack([np.ones(len(x)), x])
-    return PlainRows(Block(z, np.asarray(codes), np.ones(len(x))), n_classes)
+    table = Table.of(x, codes, classes=range(n_classes))
+    return SmallDesign(Scaling.raw(table.n_features).standardised(table))
 
 
 def clusters(n_classes, seed=0, n=60, spread=0.3):
@@ -37,8 +37,8 @@ def rng():
 
 
 def test_one_batch_step_adds_every_mistake():
-    rows = plain([[1.0, 2.0], [3.0, -1.0]], [0, 1])
-    state = Batch(0.5).taught(rows, OneAgainstRest(2), State.at(np.zeros((1, 3))))
+    design = plain([[1.0, 2.0], [3.0, -1.0]], [0, 1])
+    state = BatchSteps(0.5).one_pass(design, OneAgainstRest(2), State.at(np.zeros((1, 3))))
     # w ← w + η Σ t x with t = −1 and +1
     np.testing.assert_allclose(state.weights, [[0.0, 1.0, -1.5]])
     assert state.n_updates == 2
@@ -46,8 +46,10 @@ def test_one_batch_step_adds_every_mistake():
 
 def test_a_stochastic_pass_follows_the_rule_row_by_row():
     x, codes = clusters(2, spread=2.0)
-    rows = plain(x, codes)
-    state = Stochastic(0.7, rng()).taught(rows, OneAgainstRest(2), State.at(np.zeros((1, 3))))
+    design = plain(x, codes)
+    state = StochasticSteps(0.7, rng()).one_pass(
+        design, OneAgainstRest(2), State.at(np.zeros((1, 3)))
+    )
     w, total, wrong = np.zeros(3), np.zeros(3), 0
     for i in rng().permutation(len(x)):
         t, z = 2 * codes[i] - 1, np.array([1.0, *x[i]])
@@ -63,9 +65,9 @@ def test_a_stochastic_pass_follows_the_rule_row_by_row():
 def test_the_compiled_rule_is_the_plain_one(rule):
     x, codes = clusters(3, spread=1.5, n=200)
     start = State.at(rng().normal(size=(3, 3)))
-    streamed = StreamedRows(x, codes, None, 3, Scaling.raw(2))
-    a = Stochastic(1.0, rng()).taught(plain(x, codes, 3), rule, start)
-    b = Stochastic(1.0, rng()).taught(streamed, rule, start)
+    compiled = CompiledDesign(Table.of(x, codes), Scaling.raw(2))
+    a = StochasticSteps(1.0, rng()).one_pass(plain(x, codes, 3), rule, start)
+    b = StochasticSteps(1.0, rng()).one_pass(compiled, rule, start)
     assert a.n_updates == b.n_updates
     np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
     np.testing.assert_allclose(a.drift, b.drift, rtol=1e-9)
@@ -85,58 +87,60 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
     x = draw.normal(size=(300, 3))
     distance = (w[0] + x @ w[1:]) / np.linalg.norm(w)
     x, codes = x[np.abs(distance) > 0.1], (distance[np.abs(distance) > 0.1] > 0).astype(int)
-    rows = plain(x, codes)
-    lesson = learn(
-        rows, OneAgainstRest(2), Stochastic(1.0, rng()), Last(), np.zeros((1, 4)), 10_000
+    design = plain(x, codes)
+    fit = learn(
+        design, OneAgainstRest(2), StochasticSteps(1.0, rng()), last, np.zeros((1, 4)), 10_000
     )
     # (R / γ)²: w separates with margin γ ≥ 0.1 in the space of (1, x)
-    radius = np.linalg.norm(rows.block.z, axis=1).max()
+    radius = np.linalg.norm(design.table.x, axis=1).max()
     gamma = np.abs(distance)[np.abs(distance) > 0.1].min()
-    assert lesson.converged
-    assert 0 < lesson.n_updates <= (radius / gamma) ** 2
-    assert n_errors(rows, lesson.weights) == 0
-    assert margin(rows, lesson.weights) > 0
+    assert fit.converged
+    assert 0 < fit.n_updates <= (radius / gamma) ** 2
+    assert n_errors(design, fit.weights) == 0
+    assert margin(design, fit.weights) > 0
 
 
-@pytest.mark.parametrize("teaching", ["batch", "stochastic"])
+@pytest.mark.parametrize("learning", ["batch", "stochastic"])
 @pytest.mark.parametrize("rule", [OneAgainstRest(3), Direct(3)], ids=lambda r: type(r).__name__)
-def test_separated_clusters_are_learnt_by_every_rule(teaching, rule):
+def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
     x, codes = clusters(3, seed=4)
-    way = Batch(1.0) if teaching == "batch" else Stochastic(1.0, rng())
-    rows = plain(x, codes, 3)
-    lesson = learn(rows, rule, way, Last(), np.zeros((3, 3)), 2000)
-    assert lesson.converged
-    assert criterion(rows, rule, lesson.weights)[0] == 0
+    way = BatchSteps(1.0) if learning == "batch" else StochasticSteps(1.0, rng())
+    design = plain(x, codes, 3)
+    fit = learn(design, rule, way, last, np.zeros((3, 3)), 2000)
+    assert fit.converged
+    assert criterion(design, rule, fit.weights)[0] == 0
 
 
 def test_overlap_never_converges_and_the_pocket_keeps_the_best():
     x, codes = clusters(2, seed=1, spread=3.0, n=100)
-    rows, rule, start = plain(x, codes), OneAgainstRest(2), np.zeros((1, 3))
-    lessons = {
-        keeping: learn(rows, rule, Stochastic(1.0, rng()), keeping, start, 30)
-        for keeping in (Last(), Averaged(), Pocket())
+    design, rule, start = plain(x, codes), OneAgainstRest(2), np.zeros((1, 3))
+    fits = {
+        variant: learn(design, rule, StochasticSteps(1.0, rng()), variant, start, 30)
+        for variant in (last, averaged, pocket)
     }
-    assert not any(lesson.converged for lesson in lessons.values())
-    errors = {type(k).__name__: n_errors(rows, v.weights) for k, v in lessons.items()}
-    assert errors["Pocket"] <= errors["Last"]
-    assert errors["Averaged"] <= errors["Last"]
+    assert not any(fit.converged for fit in fits.values())
+    errors = {k.__name__: n_errors(design, v.weights) for k, v in fits.items()}
+    assert errors["pocket"] <= errors["last"]
+    assert errors["averaged"] <= errors["last"]
 
 
 def test_the_criterion_and_its_gradient_agree():
     x, codes = clusters(2, spread=2.0)
-    rows, rule = plain(x, codes), OneAgainstRest(2)
+    design, rule = plain(x, codes), OneAgainstRest(2)
     w, h = rng().normal(size=(1, 3)), 1e-7
-    _, gradient = criterion(rows, rule, w)
+    _, gradient = criterion(design, rule, w)
     for j in range(3):
         step = np.eye(3)[None, j] * h
-        slope = (criterion(rows, rule, w + step)[0] - criterion(rows, rule, w - step)[0]) / (2 * h)
+        slope = (criterion(design, rule, w + step)[0] - criterion(design, rule, w - step)[0]) / (
+            2 * h
+        )
         assert gradient[0, j] == pytest.approx(slope, rel=1e-5)
 
 
 def test_the_margin_is_the_distance_to_the_nearest_boundary():
-    rows = plain([[0.0, 0.0], [3.0, 4.0]], [0, 1])
+    design = plain([[0.0, 0.0], [3.0, 4.0]], [0, 1])
     # 3x + 4y − 5 = 0 lies at distance 1 from the origin and 4 from (3, 4)
-    assert margin(rows, np.array([[-5.0, 3.0, 4.0]])) == pytest.approx(1.0)
-    assert margin(rows, np.array([[5.0, -3.0, -4.0]])) == pytest.approx(-4.0)
+    assert margin(design, np.array([[-5.0, 3.0, 4.0]])) == pytest.approx(1.0)
+    assert margin(design, np.array([[5.0, -3.0, -4.0]])) == pytest.approx(-4.0)
     two = np.array([[0.0, 0.0, 0.0], [-5.0, 3.0, 4.0]])
-    assert margin(rows, two) == pytest.approx(1.0)
+    assert margin(design, two) == pytest.approx(1.0)

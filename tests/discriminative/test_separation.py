@@ -5,10 +5,11 @@ from suffice.discriminative import separation as module
 from suffice.discriminative.gradient import GradientDescent
 from suffice.discriminative.logistic import SUBSTITUTE_L2, fit_logistic
 from suffice.discriminative.newton import Newton
+from suffice.discriminative.problem import Lda
 from suffice.discriminative.quasi_newton import QuasiNewton
 from suffice.discriminative.separation import find_separation
-from suffice.discriminative.start import Lda
 from suffice.moments import Moments
+from suffice.table.table import Table
 
 
 def separation(problem, x, codes, solver=None):
@@ -77,9 +78,9 @@ def test_iris_and_wine_are_judged_right(problem, table):
 
 
 def test_the_hardest_rows_of_many_decide(problem, monkeypatch):
-    from suffice.discriminative import rows as rows_module
+    from suffice.discriminative import design
 
-    monkeypatch.setattr(rows_module, "SMALL", 0)
+    monkeypatch.setattr(design, "SMALL", 0)
     rng = np.random.default_rng(3)
     x = rng.normal(size=(30_000, 3))
     codes = (x @ [1.0, 2.0, -1.0] > 0).astype(int)
@@ -100,9 +101,10 @@ def test_with_too_many_parameters_only_complete_separation_is_looked_for(
 
 def test_a_separated_fit_answers_with_a_penalty_and_says_so(noise):
     codes = (noise[:, 2] > 0.1).astype(int)
-    moments = Moments.of(noise, codes)
-    asked = fit_logistic(noise, codes, None, moments, l2=0.0)
-    plain = fit_logistic(noise, codes, None, moments, l2=SUBSTITUTE_L2)
+    table = Table.of(noise, codes)
+    moments = Moments.of_table(table)
+    asked = fit_logistic(table, moments, l2=0.0)
+    plain = fit_logistic(table, moments, l2=SUBSTITUTE_L2)
     assert asked.separation.complete
     assert asked.l2 == SUBSTITUTE_L2
     np.testing.assert_array_equal(asked.beta, plain.beta)

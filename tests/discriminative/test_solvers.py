@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative import rows as rows_module
+from suffice.discriminative import design
 from suffice.discriminative.descent import Stopping
-from suffice.discriminative.gradient import GradientDescent, safe_rate
+from suffice.discriminative.gradient import GradientDescent, StochasticDescent, safe_rate
 from suffice.discriminative.logistic import suitable_solver
 from suffice.discriminative.newton import Newton
+from suffice.discriminative.problem import Lda, Random, Zero
 from suffice.discriminative.quasi_newton import QuasiNewton, SampledNewton
-from suffice.discriminative.start import Lda, Random, Zero
-from suffice.discriminative.stochastic import StochasticDescent
 from suffice.errors import InvalidInputError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
 
@@ -119,7 +118,7 @@ def test_newton_stops_where_arithmetic_ends(rows_and_codes, problem):
     assert found.n_iter < 15
 
 
-def test_the_quasi_newton_metric_may_be_a_bound(rows_and_codes, problem, monkeypatch):
+def test_quasi_newton_may_begin_with_a_bound_on_the_hessian(rows_and_codes, problem, monkeypatch):
     from suffice.discriminative import quasi_newton
 
     task = problem(*rows_and_codes(400, 6, 5), l2=1.0)
@@ -135,7 +134,7 @@ def test_many_rows_of_many_classes_are_solved_on_compiled_sums(
     x, codes = rows_and_codes(6000, 8, 6)
     plain = problem(x, codes, l2=1.0)
     best = Newton().solve(plain, Lda().phi(plain), Newton.default).point.phi
-    monkeypatch.setattr(rows_module, "SMALL", 0)
+    monkeypatch.setattr(design, "SMALL", 0)
     task = problem(x, codes, l2=1.0)
     for solver in (Newton(), QuasiNewton()):
         found = solver.solve(task, Lda().phi(task), solver.default)
@@ -164,7 +163,7 @@ def test_a_sample_leads_newton_to_the_same_minimum_and_hessian(
     rows_and_codes, problem, monkeypatch, record
 ):
     x, codes = rows_and_codes(20_000, 6, 2)
-    monkeypatch.setattr(rows_module, "SMALL", 0)
+    monkeypatch.setattr(design, "SMALL", 0)
     task = problem(x, codes, l2=0.5)
     best = Newton().solve(task, Lda().phi(task), Newton.default)
     found = SampledNewton().solve(task, Lda().phi(task), Newton.default, record=record)

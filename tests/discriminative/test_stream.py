@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
+from suffice.discriminative.gradient import StochasticDescent, Stream
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.start import Lda
-from suffice.discriminative.stochastic import StochasticDescent, Stream
+from suffice.discriminative.problem import Lda
 from suffice.moments import Moments
+from suffice.table.table import Table
 
 
 def feed(stream, x, codes, l2=0.0, size=50, seed=0):
     descent = StochasticDescent(seed=seed)
     for lo in range(0, len(x), size):
-        rows = x[lo : lo + size], codes[lo : lo + size]
-        more = Moments.of(*rows, storage="diagonal", fourth=False, classes=[0, 1, 2])
-        stream = stream.fed(*rows, None, more, descent, l2)
+        table = Table.of(x[lo : lo + size], codes[lo : lo + size], classes=[0, 1, 2])
+        stream = stream.fed(table, descent, l2)
     return stream
 
 

@@ -345,7 +345,7 @@ class TestBadInput:
     def test_constant_and_combined_columns_are_named_and_get_zero(self):
         X, y = noisy(n_classes=2)
         wide = np.column_stack([X, np.full(len(X), 0.1), X[:, 0] + X[:, 1]])
-        with pytest.warns(DegenerateDataWarning, match="columns 3, 4"):
+        with pytest.warns(DegenerateDataWarning, match="columns 3 and 4"):
             fit = LogisticRegression(l2=0).fit(wide, y)
         np.testing.assert_array_equal(fit.coef_[0, 3:], 0)
         np.testing.assert_allclose(fit.coef_[:, :3], LogisticRegression(l2=0).fit(X, y).coef_)
@@ -405,7 +405,7 @@ class TestBadInput:
             LogisticRegression(**settings).fit(*noisy())
 
     def test_a_class_weight_for_a_stranger_is_refused(self):
-        with pytest.raises(UnknownLabelError, match="names 9"):
+        with pytest.raises(UnknownLabelError, match="names the label 9"):
             LogisticRegression(class_weight={9: 2.0}).fit(*noisy())
 
     def test_a_summary_needs_the_curvature(self):

@@ -1,14 +1,14 @@
 """The other way to the same posterior: fit it directly, without a model of the classes."""
 
-from suffice.discriminative.path import Path, descend
+from suffice.discriminative.path import DescentPath, descend
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import NotConvergedWarning, SeparationWarning
 
 __all__ = [
+    "DescentPath",
     "LogisticSummary",
     "NotConvergedWarning",
-    "Path",
     "Separation",
     "SeparationWarning",
     "descend",

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from suffice.discriminative.objective import Point
+from suffice.discriminative.objective import Evaluation
 from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from suffice.discriminative.objective import Objective
     from suffice.typing import Floats
 
+_HALVINGS = 40
 _SUFFICIENT = 1e-4
 _ROUNDING = 1e-12
 _INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
 
-
-P = TypeVar("P", bound=Point)
+P = TypeVar("P", bound=Evaluation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,12 +69,9 @@ class Trace:
 
     def then(self, other: Trace) -> Trace:
         """Return what was gone through in this descent and, from its end, in another."""
-        return Trace(
-            np.concatenate([self.phi, other.phi[1:]]),
-            np.concatenate([self.losses, other.losses[1:]]),
-            np.concatenate([self.gradient_norms, other.gradient_norms[1:]]),
-            np.concatenate([self.step_sizes, other.step_sizes[1:]]),
-        )
+        names = [field.name for field in fields(self)]
+        both = ((getattr(self, name), getattr(other, name)[1:]) for name in names)
+        return Trace(*map(np.concatenate, both))
 
     @property
     def rises(self) -> int:
@@ -93,21 +90,11 @@ class Solution(Generic[P]):
     trace: Trace
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def follow(
-    steps: Iterator[Step[P]],
-    objective: Objective,
-    stopping: Stopping,
-    *,
-    record: bool = False,
+    steps: Iterator[Step[P]], objective: Objective, stopping: Stopping, *, record: bool = False
 ) -> Solution[P]:
     """Return the end of a descent: it meets the rule, breaks off, or runs out of steps."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _followed(steps, objective, stopping, record=record)
-
-
-def _followed(
-    steps: Iterator[Step[P]], objective: Objective, stopping: Stopping, *, record: bool
-) -> Solution[P]:
     entries, phis = [], []
     before: Step[P] | None = None
     converged = False
@@ -129,7 +116,15 @@ def _followed(
     return Solution(before.point, len(entries) - 1, converged, trace)
 
 
-def low_enough(here: Point, there: Point, promised: float) -> bool:
-    """Return whether a step has lowered the loss by a fair share of what its slope promised."""
-    # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
-    return there.loss <= here.loss - _SUFFICIENT * promised + _ROUNDING * abs(here.loss)
+def backtracked(
+    evaluate: Callable[[Floats], P], here: P, step: Floats, decrement: float
+) -> tuple[P, float] | None:
+    """Return the first point among φ + t Δ, t = 1, ½, ¼ … that is low enough, and t."""
+    for halving in range(_HALVINGS):
+        t = 0.5**halving
+        there = evaluate(here.phi + t * step)
+        # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
+        fair = _SUFFICIENT * t * decrement
+        if there.loss <= here.loss - fair + _ROUNDING * abs(here.loss):
+            return there, t
+    return None

@@ -1,21 +1,28 @@
-"""Gradient descent on the mean loss, with a constant learning rate."""
+"""Gradient descent on the mean loss: of all rows, of random batches, of batches as they come."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from suffice.discriminative.contrasts import steepest
 from suffice.discriminative.descent import Solution, Step, Stopping, follow
+from suffice.discriminative.design import SmallDesign
+from suffice.discriminative.problem import Problem, coded_moments
+from suffice.moments.scatter import DiagonalScatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.objective import Objective, Point
-    from suffice.discriminative.problem import Problem
-    from suffice.typing import Floats
+    from suffice.discriminative.objective import Evaluation, Objective
+    from suffice.moments import Moments
+    from suffice.table.table import Table
+    from suffice.typing import Codes, Floats
+
+_DECAY, _PATIENCE = 0.75, 100  # η_t = η (1 + t / 100)^−¾
+_FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +38,19 @@ class GradientDescent:
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[Point]:
+    ) -> Solution[Evaluation]:
         """Return where the descent ends."""
-        rate = self.rate or safe_rate(problem)
-        objective = problem.objective
-        steps = gradient_steps(objective, start, rate)
-        return follow(steps, objective, stopping, record=record)
+        steps = gradient_steps(problem.objective, start, self.rate or safe_rate(problem))
+        return follow(steps, problem.objective, stopping, record=record)
 
 
-def gradient_steps(objective: Objective, start: Floats, rate: float) -> Iterator[Step[Point]]:
+def gradient_steps(objective: Objective, start: Floats, rate: float) -> Iterator[Step[Evaluation]]:
     """Yield the points of steps of constant rate, for ever."""
-    here, size = objective.evaluate(start), 0.0
+    here, size, weight = objective.evaluate(start), 0.0, objective.design.total_weight
     while True:
         yield Step(here, size)
         # φ ← φ − (η / W) M⁻¹ g
-        g = steepest(here.gradient, objective.rows.n_classes) / objective.rows.total_weight
+        g = steepest(here.gradient, len(start) + 1) / weight
         here, size = objective.evaluate(here.phi - rate * g), rate
 
 
@@ -54,3 +59,134 @@ def safe_rate(problem: Problem) -> float:
     bound = problem.bound
     greatest = bound.sum() if bound.ndim == 1 else np.linalg.eigvalsh(bound)[-1]
     return problem.moments.total_weight / float(greatest)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRate:
+    """Step sizes of a stochastic descent: large for a while, then falling."""
+
+    rate: float
+    batch_size: int
+
+    def at(self, t: int) -> float:
+        """Return η_t, the learning rate of step t."""
+        return float(self.rate * (1 + t / _PATIENCE) ** -_DECAY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AveragedIterate:
+    """Where a stochastic descent stands, and the weighted average of where it has been."""
+
+    phi: Floats  # (C, D)
+    average: Floats  # (C, D)
+    n_steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StochasticDescent:
+    """Passes over the rows in random order, a few at a time; the answer is an average.
+
+    A batch holds ``batch_size`` rows, or a tenth of all if that is less.
+
+    References
+    ----------
+    Shamir & Zhang (2013), *ICML*, polynomial-decay averaging.
+    """
+
+    rate: float | None = None
+    batch_size: int = 32
+    seed: int = 0
+    default: ClassVar[Stopping] = Stopping(tol=1e-3, max_iter=1000)
+
+    def solve(
+        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+    ) -> Solution[Evaluation]:
+        """Return where the passes end."""
+        objective = problem.objective
+        size = int(np.clip(objective.design.table.n_rows // 10, 1, self.batch_size))
+        steps = epochs(objective, start, self.schedule(problem, size), self.seed)
+        return follow(steps, objective, stopping, record=record)
+
+    def schedule(self, problem: Problem, batch_size: int) -> LearningRate:
+        """Return the rate asked for, or one that suits the noise of a batch."""
+        return LearningRate(self.rate or noisy_rate(problem, batch_size), batch_size)
+
+
+def noisy_rate(problem: Problem, batch_size: int) -> float:
+    """Return 1 / (L + L_row / b): L of the mean loss, L_row of a typical single row's."""
+    bound, weight = problem.bound, problem.moments.total_weight
+    trace = bound.sum() if bound.ndim == 1 else np.trace(bound)
+    return float(1 / (1 / safe_rate(problem) + trace / weight / batch_size))
+
+
+def epochs(
+    objective: Objective, start: Floats, schedule: LearningRate, seed: int
+) -> Iterator[Step[Evaluation]]:
+    """Yield the average after each pass over the rows, for ever."""
+    rng, here = np.random.default_rng(seed), AveragedIterate(start, start)
+    yield Step(objective.evaluate(here.average), 0.0)
+    while True:
+        order = rng.permutation(objective.design.table.n_rows)
+        here = epoch(objective, here, schedule, order)
+        yield Step(objective.evaluate(here.average), schedule.at(here.n_steps))
+
+
+def epoch(
+    objective: Objective, here: AveragedIterate, schedule: LearningRate, order: Codes
+) -> AveragedIterate:
+    """Return the descent after one step per mini-batch of rows, taken in the order given."""
+    design, weight = objective.design, objective.design.total_weight
+    mean_weight = weight / design.table.n_rows
+    phi, average, t = here.phi, here.average, here.n_steps
+    for first in range(0, len(order), schedule.batch_size):
+        batch = design.take(order[first : first + schedule.batch_size])
+        _, g = SmallDesign(batch).sums(phi)
+        # φ ← φ − η_t M⁻¹ (mean gradient of the batch + λ M φ / W)
+        g = g / (mean_weight * batch.n_rows) + objective.pull(phi) / weight
+        phi = phi - schedule.at(t) * steepest(g, batch.n_classes)
+        t += 1
+        average = average + (_FORGETTING + 1) / (t + _FORGETTING) * (phi - average)
+    return AveragedIterate(phi, average, t)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """Coefficients after some batches, in original units, and the moments of all of them.
+
+    Units are those of all rows so far, so they settle as the stream goes on, and the
+    coefficients are carried over from batch to batch.
+    """
+
+    moments: Moments
+    beta: Floats  # where the descent stands  (C, D)
+    average: Floats  # the answer  (C, D)
+    n_steps: int = 0
+
+    @classmethod
+    def before(cls, nothing: Moments) -> Stream:
+        """Return the stream before its first batch, from moments of no rows."""
+        zero = np.zeros((nothing.n_classes - 1, nothing.n_features + 1))
+        return cls(nothing, zero, zero)
+
+    @classmethod
+    def after(cls, moments: Moments, beta: Floats) -> Stream:
+        """Return the stream after a fit of all rows at once."""
+        if moments.storage == "per-class":
+            moments = replace(moments, scatter=DiagonalScatter(moments.diagonals))
+        return cls(replace(moments, fourth=None), beta, beta)
+
+    def fed(self, table: Table, descent: StochasticDescent, l2: float) -> Stream:
+        """Return the stream after one more batch, coded by the classes of the stream."""
+        storage = "pooled" if self.moments.storage == "pooled" else "diagonal"
+        moments = self.moments + coded_moments(table, storage)
+        problem = Problem.of(table, moments, l2=l2)
+        scaling, objective = problem.scaling, problem.objective
+        share = objective.design.total_weight / moments.total_weight
+        objective = replace(objective, penalty=objective.penalty * share)
+        phi, average = scaling.from_original(self.beta), scaling.from_original(self.average)
+        here = AveragedIterate(phi, average, self.n_steps)
+        schedule = descent.schedule(problem, min(descent.batch_size, table.n_rows))
+        order = np.random.default_rng([descent.seed, self.n_steps]).permutation(table.n_rows)
+        there = epoch(objective, here, schedule, order)
+        beta, average = scaling.to_original(there.phi), scaling.to_original(there.average)
+        return Stream(moments, beta, average, there.n_steps)

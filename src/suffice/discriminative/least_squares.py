@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.discriminative.problem import Scaling, aliased_columns
-from suffice.discriminative.solve import solve_semidefinite
+from suffice.discriminative.design import Scaling
+from suffice.discriminative.problem import aliased_columns
 from suffice.errors import InvalidInputError
+from suffice.linalg import solve_semidefinite
 from suffice.moments import Moments
 from suffice.threads import chunk_edges
 

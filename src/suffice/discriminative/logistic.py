@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from suffice.discriminative.contrasts import against_first, symmetric
+from suffice.discriminative.design import SMALL, SmallDesign
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.objective import CurvedPoint, Objective
-from suffice.discriminative.path import Path
-from suffice.discriminative.problem import Problem
+from suffice.discriminative.objective import CurvedEvaluation, Objective
+from suffice.discriminative.path import DescentPath
+from suffice.discriminative.problem import Lda, Problem
 from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
-from suffice.discriminative.rows import SMALL, PlainRows
 from suffice.discriminative.separation import find_separation
-from suffice.discriminative.start import Lda
 from suffice.discriminative.summary import Inference
 from suffice.threads import one_blas_thread
 
@@ -23,11 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from suffice.discriminative.descent import Solution
-    from suffice.discriminative.problem import Scaling, Solver
+    from suffice.discriminative.design import Scaling
+    from suffice.discriminative.problem import Solver, Start
     from suffice.discriminative.separation import Separation
-    from suffice.discriminative.start import Start
     from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+    from suffice.table.table import Table
+    from suffice.typing import Floats
 
 SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not exist
 _CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
@@ -54,26 +53,27 @@ class LogisticFit:
     def inference(self) -> Inference | None:
         """Uncertainty of ``beta``, if the solver knew the Hessian."""
         point = self.solution.point
-        if not isinstance(point, CurvedPoint):
+        if not isinstance(point, CurvedEvaluation):
             return None
         return Inference.of(self.problem, point, self.l2)
 
-    def path(self, names: tuple[str, ...]) -> Path:
-        """Return the recorded descent."""
-        scaling = self.problem.scaling
-        landscape = LogisticLandscape.of(self.problem.objective, scaling)
-        return Path.along(
+    def path(self, names: tuple[str, ...]) -> DescentPath:
+        """Return the recorded descent; of many rows, the loss around it is that of a sample."""
+        scaling, objective, factor = self.problem.scaling, self.problem.objective, 1.0
+        if objective.design.table.n_rows > _DRAWN_ROWS:
+            sample = objective.sample(_DRAWN_ROWS)
+            factor = objective.design.total_weight / sample.design.total_weight
+            objective = sample
+        return DescentPath.along(
             self.solution.trace,
             lambda phi: symmetric(scaling.to_original(phi)),
             names,
-            landscape,
+            partial(_loss_at, objective, scaling, factor),
         )
 
 
 def fit_logistic(
-    x: Any,
-    codes: Codes,
-    weight: Floats | None,
+    table: Table,
     moments: Moments,
     *,
     l2: float = 1.0,
@@ -83,21 +83,21 @@ def fit_logistic(
     standardize: bool = True,
     record: bool = False,
 ) -> LogisticFit:
-    """Return the fit of rows ``x`` (n, d), codes (n,), whose moments are known.
+    """Return the fit of a table whose moments are known.
 
     Without a solver, the one that suits the size. ``limits`` are fields of ``Stopping`` that
-    replace the solver's own. Where l2 = 0 and the classes turn out to be
-    separable, the fit of ``SUBSTITUTE_L2`` is returned, and says so.
+    replace the solver's own. Where l2 = 0 and the classes turn out to be separable, the fit of
+    ``SUBSTITUTE_L2`` is returned, and says so.
     """
 
     def fitted(l2: float) -> tuple[Problem, Solution[Any]]:
-        problem = Problem.of(x, codes, weight, moments, l2=l2, standardize=standardize)
+        problem = Problem.of(table, moments, l2=l2, standardize=standardize)
         way = solver or suitable_solver(problem)
         first = (start or Lda()).phi(problem)
         stopping = replace(way.default, **(limits or {}))
         return problem, way.solve(problem, first, stopping, record=record)
 
-    with one_blas_thread(when=x.size > SMALL):
+    with one_blas_thread(when=table.x.size > SMALL):
         problem, solution = fitted(l2)
         separation = find_separation(problem, solution) if l2 == 0 else None
         if separation is None:
@@ -112,7 +112,7 @@ def suitable_solver(problem: Problem) -> Solver:
     Hessian is computed, near the end.
     """
     c, d = problem.objective.shape
-    few = isinstance(problem.objective.rows, PlainRows)
+    few = isinstance(problem.objective.design, SmallDesign)
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()
     if few or (c > 1 and (c + 1) * d <= _CHEAP_CURVATURE):
@@ -120,29 +120,7 @@ def suitable_solver(problem: Problem) -> Solver:
     return SampledNewton() if c == 1 else QuasiNewton()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogisticLandscape:
-    """The loss of a logistic regression as a function of parameters in original units."""
-
-    objective: Objective  # of a sample, if there are many rows
-    scaling: Scaling
-    factor: float  # from the sample's loss to that of all rows
-
-    @classmethod
-    def of(cls, objective: Objective, scaling: Scaling) -> LogisticLandscape:
-        """Return the landscape of at most a few thousand rows."""
-        if objective.rows.n_rows <= _DRAWN_ROWS:
-            return cls(objective, scaling, 1.0)
-        sample = objective.sample(_DRAWN_ROWS)
-        return cls(sample, scaling, objective.rows.total_weight / sample.rows.total_weight)
-
-    def __call__(self, parameters: Floats) -> Floats:
-        """Return the loss (m,) at each row of ``parameters`` (m, p)."""
-        d = self.objective.shape[1]
-        losses = [
-            self.objective.evaluate(
-                self.scaling.from_original(against_first(row.reshape(-1, d)))
-            ).loss
-            for row in parameters
-        ]
-        return self.factor * np.array(losses)
+def _loss_at(objective: Objective, scaling: Scaling, factor: float, parameters: Floats) -> float:
+    """Return the loss at parameters in original units, times a factor."""
+    beta = against_first(parameters.reshape(-1, objective.shape[1]))
+    return factor * objective.evaluate(scaling.from_original(beta)).loss

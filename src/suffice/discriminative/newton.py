@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from suffice.discriminative.descent import Solution, Step, Stopping, follow, low_enough
-from suffice.discriminative.rows import PlainRows
+from suffice.discriminative.descent import Solution, Step, Stopping, backtracked, follow
+from suffice.discriminative.design import SmallDesign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.objective import CurvedPoint, Objective
+    from suffice.discriminative.objective import CurvedEvaluation, Objective
     from suffice.discriminative.problem import Problem
     from suffice.typing import Floats
-
-_HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Newton:
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[CurvedPoint]:
+    ) -> Solution[CurvedEvaluation]:
         """Return the minimum of the problem's objective."""
         objective = problem.objective
         solution = follow(newton_steps(objective, start), objective, stopping, record=record)
@@ -46,38 +44,26 @@ class Newton:
         return replace(solution, point=_stepped(objective, solution.point))
 
 
-def newton_steps(objective: Objective, start: Floats) -> Iterator[Step[CurvedPoint]]:
+def newton_steps(objective: Objective, start: Floats) -> Iterator[Step[CurvedEvaluation]]:
     """Yield the points of damped Newton steps, until the loss cannot be lowered."""
     here, size = objective.curve(start), 0.0
     while True:
         step = here.newton_step()
         decrement = -float(np.vdot(here.gradient, step))
         yield Step(here, size, decrement)
-        found = _lower(objective, here, step, decrement)
+        found = backtracked(objective.curve, here, step, decrement)
         if found is None:
             return
         here, size = found
 
 
-def _stepped(objective: Objective, here: CurvedPoint) -> CurvedPoint:
+def _stepped(objective: Objective, here: CurvedEvaluation) -> CurvedEvaluation:
     """Return the point after one more Newton step; of many rows, as the step promises."""
     step = here.newton_step()
     phi = here.phi + step
-    if isinstance(objective.rows, PlainRows):
+    if isinstance(objective.design, SmallDesign):
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
     loss = here.loss + 0.5 * float(np.vdot(here.gradient, step))
     misfit = loss - 0.5 * float(np.vdot(phi, objective.pull(phi)))
     return replace(here, phi=phi, loss=loss, misfit=misfit)
-
-
-def _lower(
-    objective: Objective, here: CurvedPoint, step: Floats, decrement: float
-) -> tuple[CurvedPoint, float] | None:
-    """Return the first point among φ + t Δ, t = 1, ½, ¼ … that is low enough."""
-    for halving in range(_HALVINGS):
-        t = 0.5**halving
-        there = objective.curve(here.phi + t * step)
-        if low_enough(here, there, t * decrement):
-            return there, t
-    return None

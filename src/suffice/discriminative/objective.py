@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.discriminative.contrasts import gram
-from suffice.discriminative.solve import solve_positive
+from suffice.linalg import solve_positive
 
 if TYPE_CHECKING:
-    from suffice.discriminative.rows import Rows
+    from suffice.discriminative.design import Design
     from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point:
-    """Where a descent stands: parameters, loss and gradient there."""
+class Evaluation:
+    """The loss and its gradient at some parameters."""
 
     phi: Floats  # (C, D): intercept first
     loss: float  # misfit + penalty
@@ -26,8 +26,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurvedPoint(Point):
-    """A point with the Hessian of the loss."""
+class CurvedEvaluation(Evaluation):
+    """The same with the Hessian of the loss."""
 
     hessian: Floats  # (C·D, C·D)
 
@@ -46,45 +46,44 @@ class Objective:
     zero (``contrasts.gram``).
     """
 
-    rows: Rows
+    design: Design
     penalty: Floats  # λ  (D,)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Shape (C, D) of the parameters."""
-        return self.rows.n_classes - 1, len(self.penalty)
+        return self.design.table.n_classes - 1, len(self.penalty)
 
-    def evaluate(self, phi: Floats) -> Point:
+    def evaluate(self, phi: Floats) -> Evaluation:
         """Return the loss and its gradient at φ."""
-        misfit, gradient = self.rows.sums(phi)
+        misfit, gradient = self.design.sums(phi)
         pull = self.pull(phi)
         # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
-        return Point(phi, loss, misfit, gradient + pull)
+        return Evaluation(phi, loss, misfit, gradient + pull)
 
-    def curve(self, phi: Floats) -> CurvedPoint:
+    def curve(self, phi: Floats) -> CurvedEvaluation:
         """Return the loss, its gradient and its Hessian at φ."""
-        misfit, gradient, hessian = self.rows.curved_sums(phi)
+        misfit, gradient, hessian = self.design.curved_sums(phi)
         pull = self.pull(phi)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
-        size = phi.size
-        curved = hessian.reshape(size, size) + np.kron(
-            gram(self.rows.n_classes), np.diag(self.penalty)
+        curved = hessian.reshape(phi.size, phi.size) + np.kron(
+            gram(len(phi) + 1), np.diag(self.penalty)
         )
-        return CurvedPoint(phi, loss, misfit, gradient + pull, curved)
+        return CurvedEvaluation(phi, loss, misfit, gradient + pull, curved)
 
-    def gradient_norm(self, point: Point) -> float:
+    def gradient_norm(self, point: Evaluation) -> float:
         """Return the greatest mean gradient of any parameter, the first class's included."""
         rows = np.vstack([point.gradient, point.gradient.sum(0)])
-        return float(np.abs(rows).max()) / self.rows.total_weight
+        return float(np.abs(rows).max()) / self.design.total_weight
 
     def sample(self, n: int) -> Objective:
         """Return the objective of about n rows, its penalty in proportion."""
-        rows = self.rows.sample(n)
-        share = rows.total_weight / self.rows.total_weight
-        return replace(self, rows=rows, penalty=self.penalty * share)
+        design = self.design.sample(n)
+        share = design.total_weight / self.design.total_weight
+        return replace(self, design=design, penalty=self.penalty * share)
 
     def pull(self, phi: Floats) -> Floats:
         """Return the gradient of the penalty, M φ diag(λ), shape (C, D)."""
-        gradient: Floats = gram(self.rows.n_classes) @ phi * self.penalty
+        gradient: Floats = gram(len(phi) + 1) @ phi * self.penalty
         return gradient

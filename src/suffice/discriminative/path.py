@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path as FilePath
+    from pathlib import Path
 
     import numpy.typing as npt
     import pandas as pd
@@ -23,16 +23,8 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 
-class Landscape(Protocol):
-    """A loss that can be drawn."""
-
-    def __call__(self, parameters: Floats) -> Floats:
-        """Return the loss (m,) at each row of ``parameters`` (m, p)."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Path:
+class DescentPath:
     """Where a solver went, step by step, the start included.
 
     Examples
@@ -50,7 +42,7 @@ class Path:
     gradient_norms: Floats  # (T,)
     step_sizes: Floats  # (T,): 0 at the start
     names: tuple[str, ...]  # (p,)
-    landscape: Landscape
+    loss: Callable[[Floats], float]  # at parameters (p,)
 
     @classmethod
     def along(
@@ -58,12 +50,12 @@ class Path:
         trace: Trace,
         shown: Callable[[Floats], Floats],
         names: tuple[str, ...],
-        landscape: Landscape,
-    ) -> Path:
+        loss: Callable[[Floats], float],
+    ) -> DescentPath:
         """Return the path of a solver's trace, its parameters as they are shown to people."""
         parameters = np.array([shown(phi).ravel() for phi in trace.phi])
         norms, sizes = trace.gradient_norms, trace.step_sizes
-        return cls(parameters, trace.losses, norms, sizes, names, landscape)
+        return cls(parameters, trace.losses, norms, sizes, names, loss)
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -99,7 +91,7 @@ class Path:
 
     def save_animation(
         self,
-        path: str | FilePath,
+        path: str | Path,
         parameters: tuple[int | str, int | str] | None = None,
         n_frames: int = 60,
     ) -> None:
@@ -116,13 +108,17 @@ class Path:
             raise InvalidParameterError(msg)
         return chosen
 
+    def loss_at(self, parameters: Floats) -> Floats:
+        """Return the loss (m,) at each row of ``parameters`` (m, p)."""
+        return np.array([float(self.loss(row)) for row in parameters])
+
     def section(self, axes: tuple[int, ...], grids: list[Floats]) -> Floats:
         """Return the loss over a grid in some parameters, the others at their last values."""
         mesh = np.meshgrid(*grids)
         points = np.tile(self.parameters[-1], (mesh[0].size, 1))
         for axis, values in zip(axes, mesh, strict=True):
             points[:, axis] = values.ravel()
-        return np.asarray(self.landscape(points)).reshape(mesh[0].shape)
+        return self.loss_at(points).reshape(mesh[0].shape)
 
     def _position(self, name: Any) -> int:
         if isinstance(name, str) and name in self.names:
@@ -133,17 +129,6 @@ class Path:
         raise InvalidParameterError(msg)
 
 
-@dataclass(frozen=True, slots=True)
-class PointwiseLandscape:
-    """A function of one parameter vector, over many."""
-
-    loss: Callable[[Floats], float]
-
-    def __call__(self, parameters: Floats) -> Floats:
-        """Return the loss (m,) at each row of ``parameters`` (m, p)."""
-        return np.array([float(self.loss(row)) for row in parameters])
-
-
 def descend(
     loss: Callable[[Floats], float],
     gradient: Callable[[Floats], npt.ArrayLike],
@@ -151,7 +136,7 @@ def descend(
     learning_rate: float = 0.1,
     n_steps: int = 100,
     names: Sequence[str] | None = None,
-) -> Path:
+) -> DescentPath:
     """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
 
     Parameters
@@ -192,4 +177,4 @@ def descend(
         raise InvalidParameterError(msg)
     way, losses, norms, sizes = (np.array(column) for column in zip(*steps, strict=True))
     called = tuple(names) if names is not None else tuple(f"w{j}" for j in range(len(w)))
-    return Path(way, losses, norms, sizes, called, PointwiseLandscape(loss))
+    return DescentPath(way, losses, norms, sizes, called, loss)

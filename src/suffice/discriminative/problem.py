@@ -1,77 +1,30 @@
-"""What a solver is given: the objective, and what moments know about its curvature."""
+"""What a solver is given: objective, curvature known from moments, and where to start."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from suffice.discriminative.design import Scaling, design_of, standard_deviations
 from suffice.discriminative.objective import Objective
-from suffice.discriminative.rows import rows_of
 from suffice.estimation.degenerate import total_variances
-from suffice.linalg import dependent_columns
+from suffice.linalg import dependent_columns, solve_semidefinite
+from suffice.moments import Moments
 
 if TYPE_CHECKING:
     from suffice.discriminative.descent import Solution, Stopping
-    from suffice.moments import Moments
+    from suffice.table.table import Table
     from suffice.typing import Codes, Floats
 
-
-def standard_deviations(moments: Moments) -> Floats:
-    """Return s_j of each feature over all rows, shape (d,); zero where it is constant.
-
-    The divisor is Σw − 1, as R's ``sd``; never less than half of Σw, so that weights which sum
-    to one or less have a standard deviation too.
-    """
-    weight = moments.total_weight
-    deviations: Floats = np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
-    return deviations
+_FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any curvature left
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scaling:
-    """The map z = (x − m) / s to the units a solver works in, and back."""
-
-    centre: Floats  # m  (d,)
-    inverse: Floats  # 1 / s  (d,); zero for a constant feature
-
-    @classmethod
-    def of(cls, moments: Moments) -> Scaling:
-        """Return the map that gives every feature mean zero and deviation one."""
-        s = standard_deviations(moments)
-        inverse = np.divide(1.0, s, out=np.zeros(len(s)), where=s > 0)
-        return cls(moments.grand_mean, inverse)
-
-    @classmethod
-    def raw(cls, n_features: int) -> Scaling:
-        """Return the map that leaves every feature as it is."""
-        return cls(np.zeros(n_features), np.ones(n_features))
-
-    def design(self, x: Any) -> Floats:
-        """Return rows (1, z), shape (n, 1 + d)."""
-        z = np.empty((x.shape[0], x.shape[1] + 1))
-        z[:, 0] = 1.0
-        np.subtract(x, self.centre, out=z[:, 1:])
-        z[:, 1:] *= self.inverse
-        return z
-
-    def to_original(self, phi: Floats) -> Floats:
-        """Return (w_0, w) of wᵀx + w_0 for (φ_0, φ) of φᵀz + φ_0, each (…, 1 + d)."""
-        # w = φ / s,  w_0 = φ_0 − wᵀm
-        slopes = phi[..., 1:] * self.inverse
-        intercept = phi[..., :1] - slopes @ self.centre[:, None]
-        return np.concatenate([intercept, slopes], axis=-1)
-
-    def from_original(self, beta: Floats) -> Floats:
-        """Return (φ_0, φ) for (w_0, w), each (…, 1 + d); a constant feature gets zero."""
-        # φ = w s,  φ_0 = w_0 + wᵀm
-        scale = np.divide(
-            1.0, self.inverse, out=np.zeros(len(self.inverse)), where=self.inverse > 0
-        )
-        slopes = beta[..., 1:] * scale
-        intercept = beta[..., :1] + beta[..., 1:] @ self.centre[:, None]
-        return np.concatenate([intercept, slopes], axis=-1)
+def coded_moments(table: Table, storage: str = "auto") -> Moments:
+    """Return the moments of a table, classes known by their codes."""
+    coded = replace(table, classes=np.arange(table.n_classes))
+    return Moments.of_table(coded, storage=storage, fourth=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,17 +37,8 @@ class Problem:
     aliased: Codes  # columns whose coefficients the rows cannot tell, held at zero
 
     @classmethod
-    def of(
-        cls,
-        x: Any,
-        codes: Codes,
-        weight: Floats | None,
-        moments: Moments,
-        *,
-        l2: float,
-        standardize: bool = True,
-    ) -> Problem:
-        """Return the problem of rows ``x`` (n, d) whose moments are known."""
+    def of(cls, table: Table, moments: Moments, *, l2: float, standardize: bool = True) -> Problem:
+        """Return the problem of a table whose moments are known."""
         s = standard_deviations(moments)
         scaling = Scaling.of(moments) if standardize else Scaling.raw(len(s))
         aliased = np.flatnonzero(s == 0) if l2 > 0 else aliased_columns(moments)
@@ -102,8 +46,7 @@ class Problem:
         penalty = np.concatenate([[0.0], l2 * np.square(s * scaling.inverse)])
         # any penalty holds a coefficient at zero whose work others can do as well
         penalty[1 + aliased] = moments.total_weight
-        rows = rows_of(x, codes, weight, moments.n_classes, scaling)
-        return cls(Objective(rows, penalty), scaling, moments, aliased)
+        return cls(Objective(design_of(table, scaling), penalty), scaling, moments, aliased)
 
     @property
     def products(self) -> Floats:
@@ -158,3 +101,79 @@ class Solver(Protocol):
     ) -> Solution[Any]:
         """Return where the descent from ``start`` (C, D) ends."""
         ...
+
+
+class Start(Protocol):
+    """A choice of first parameters."""
+
+    def phi(self, problem: Problem) -> Floats:
+        """Return parameters in the problem's units, shape (C, D)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """Every class equally likely, everywhere."""
+
+    def phi(self, problem: Problem) -> Floats:
+        """Return zeros, shape (C, D)."""
+        return np.zeros(problem.objective.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Random:
+    """Standard normal parameters, seeded."""
+
+    seed: int = 0
+
+    def phi(self, problem: Problem) -> Floats:
+        """Return random parameters, shape (C, D)."""
+        return np.random.default_rng(self.seed).standard_normal(problem.objective.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """Parameters of an earlier fit, in original units."""
+
+    beta: Floats  # (C, D)
+
+    def phi(self, problem: Problem) -> Floats:
+        """Return the same parameters in the problem's units."""
+        return problem.scaling.from_original(self.beta)
+
+
+@dataclass(frozen=True, slots=True)
+class Lda:
+    """Linear discriminant analysis: a closed form of the same linear log odds.
+
+    Zero where moments hold no full covariance (very many features).
+
+    References
+    ----------
+    Efron (1975), *Journal of the American Statistical Association* 70, 892–898.
+    """
+
+    def phi(self, problem: Problem) -> Floats:
+        """Return the log odds of Gaussian classes of one covariance, shape (C, D)."""
+        m, v = problem.moments, problem.scaling.inverse
+        if m.storage == "diagonal":
+            return Zero().phi(problem)
+        # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
+        means = m.centred_means * v
+        within = m.pooled_scatter * v * v[:, None] / m.total_weight
+        slopes = _tempered(means, solve_semidefinite(within, means.T).T)
+        log_priors = np.log(m.weights / m.total_weight)
+        intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
+        about = (m.grand_mean - problem.scaling.centre) * v
+        rows = np.column_stack([intercepts - slopes @ about, slopes])
+        phi: Floats = rows[1:] - rows[0]
+        return phi
+
+
+def _tempered(means: Floats, slopes: Floats) -> Floats:
+    """Return the slopes, all smaller where classes lie so far apart that the loss is flat."""
+    # half the squared distance of two class means is their log odds there
+    scores = means @ slopes.T
+    own = np.diagonal(scores)
+    distances = own + own[:, None] - scores - scores.T
+    return slopes * min(1.0, _FARTHEST / max(0.5 * float(distances.max()), _FARTHEST))

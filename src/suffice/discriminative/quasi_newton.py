@@ -1,41 +1,35 @@
-"""Limited-memory BFGS in a metric that already knows the curvature of the loss."""
+"""Limited-memory BFGS whose first Hessian already knows the curvature of the loss."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
 from suffice.discriminative.contrasts import steepest
-from suffice.discriminative.descent import Solution, Step, Stopping, follow, low_enough
+from suffice.discriminative.descent import Solution, Step, Stopping, backtracked, follow
 from suffice.discriminative.newton import Newton, newton_steps
-from suffice.discriminative.solve import generalised_inverse, positive_factor, solve_factored
+from suffice.linalg import generalised_inverse, positive_factor, solve_factored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.objective import CurvedPoint, Objective, Point
+    from suffice.discriminative.objective import CurvedEvaluation, Evaluation, Objective
     from suffice.discriminative.problem import Problem
     from suffice.typing import Floats
 
 _SAMPLE_SHARE = 16  # one row in so many
 _ROWS_PER_PARAMETER = 20
 _SAMPLE_STEPS = 2
-
-
-class Metric(Protocol):
-    """An approximate Hessian B, known by solving with it."""
-
-    def solve(self, gradient: Floats) -> Floats:
-        """Return B⁻¹ g, shape (C, D)."""
-        ...
+_MEMORY = 20
+WIDEST_HESSIAN = 1500  # parameters; above this the first Hessian is a bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HessianMetric:
+class FactoredHessian:
     """B = L Lᵀ, a Hessian of all C·D parameters."""
 
     factor: Floats  # L  (C·D, C·D), lower triangular
@@ -46,11 +40,19 @@ class HessianMetric:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoundMetric:
-    """B = M ⊗ A: D × D numbers, however many classes there are."""
+class HessianBound:
+    """B = M ⊗ A, Böhning's bound: D × D numbers, however many classes there are."""
 
     inverse: Floats  # A⁻¹  (D, D), or (D,) if diagonal
     n_classes: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> HessianBound:
+        """Return the bound on every Hessian of a problem, read from its moments."""
+        bound, k = problem.bound, problem.moments.n_classes
+        if bound.ndim > 1:
+            return cls(generalised_inverse(bound), k)
+        return cls(np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0), k)
 
     def solve(self, gradient: Floats) -> Floats:
         """Return B⁻¹ g, shape (C, D)."""
@@ -59,40 +61,30 @@ class BoundMetric:
         return g * self.inverse if self.inverse.ndim == 1 else g @ self.inverse
 
 
-def bound_metric(problem: Problem) -> BoundMetric:
-    """Return Böhning's bound as a metric."""
-    bound, n_classes = problem.bound, problem.moments.n_classes
-    if bound.ndim == 1:
-        inverse = np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0)
-        return BoundMetric(inverse, n_classes)
-    return BoundMetric(generalised_inverse(bound), n_classes)
+InitialHessian: TypeAlias = FactoredHessian | HessianBound
 
 
-def pilot(objective: Objective, start: Floats) -> tuple[Floats, HessianMetric]:
+def sampled_start(objective: Objective, start: Floats) -> tuple[Floats, FactoredHessian]:
     """Return where a few Newton steps on a sample of rows lead, and the Hessian there.
 
-    Few rows are not sampled: the Hessian of all of them at the start is the metric.
+    Few rows are not sampled: what is returned is the Hessian of all of them at the start.
     """
-    n = max(objective.rows.n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
-    if n >= objective.rows.n_rows:
-        return start, HessianMetric(positive_factor(objective.curve(start).hessian))
+    n_rows = objective.design.table.n_rows
+    n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
+    if n >= n_rows:
+        return start, FactoredHessian(positive_factor(objective.curve(start).hessian))
     sample = objective.sample(n)
     *_, last = islice(newton_steps(sample, start), 1 + _SAMPLE_STEPS)
-    share = sample.rows.total_weight / objective.rows.total_weight
-    return last.point.phi, HessianMetric(positive_factor(last.point.hessian / share))
-
-
-_MEMORY = 20
-_HALVINGS = 40
-WIDEST_HESSIAN = 1500  # parameters; above this the metric is a bound on the Hessian
+    share = sample.design.total_weight / objective.design.total_weight
+    return last.point.phi, FactoredHessian(positive_factor(last.point.hessian / share))
 
 
 @dataclass(frozen=True, slots=True)
 class QuasiNewton:
-    """L-BFGS whose metric is the Hessian of a sample of rows, after a few Newton steps there.
+    """L-BFGS that begins with the Hessian of a sample of rows, after a few Newton steps there.
 
     Each step costs one pass for loss and gradient. Where there are too many parameters for a
-    Hessian, the metric is Böhning's bound, read from the moments.
+    Hessian, it begins with Böhning's bound, read from the moments.
 
     References
     ----------
@@ -103,15 +95,15 @@ class QuasiNewton:
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[Point]:
+    ) -> Solution[Evaluation]:
         """Return the minimum of the problem's objective."""
         objective = problem.objective
-        metric: Metric
+        hessian: InitialHessian
         if start.size <= WIDEST_HESSIAN:
-            start, metric = pilot(objective, start)
+            start, hessian = sampled_start(objective, start)
         else:
-            metric = bound_metric(problem)
-        steps = quasi_newton_steps(objective, start, metric)
+            hessian = HessianBound.of(problem)
+        steps = quasi_newton_steps(objective, start, hessian)
         return follow(steps, objective, stopping, record=record)
 
 
@@ -130,7 +122,7 @@ class SampledNewton:
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[CurvedPoint]:
+    ) -> Solution[CurvedEvaluation]:
         """Return the minimum of the problem's objective."""
         near = QuasiNewton().solve(problem, start, stopping, record=record)
         there = Newton().solve(problem, near.point.phi, stopping, record=record)
@@ -152,16 +144,16 @@ class Pair:
 
 
 def quasi_newton_steps(
-    objective: Objective, start: Floats, metric: Metric
-) -> Iterator[Step[Point]]:
+    objective: Objective, start: Floats, hessian: InitialHessian
+) -> Iterator[Step[Evaluation]]:
     """Yield the points of L-BFGS steps, until the loss cannot be lowered."""
     here, size = objective.evaluate(start), 0.0
     pairs: deque[Pair] = deque(maxlen=_MEMORY)
     while True:
-        step = -_two_loops(here.gradient, pairs, metric)
+        step = -_two_loops(here.gradient, pairs, hessian)
         decrement = -float(np.vdot(here.gradient, step))
         yield Step(here, size, decrement)
-        found = _lower(objective, here, step, decrement)
+        found = backtracked(objective.evaluate, here, step, decrement)
         if found is None:
             return
         there, size = found
@@ -171,28 +163,16 @@ def quasi_newton_steps(
         here = there
 
 
-def _two_loops(gradient: Floats, pairs: deque[Pair], metric: Metric) -> Floats:
-    """Return H g, H the inverse of the metric after one BFGS update per pair."""
+def _two_loops(gradient: Floats, pairs: deque[Pair], hessian: InitialHessian) -> Floats:
+    """Return H g, H the inverse Hessian after one BFGS update per pair."""
     q, shares = gradient, []
     for pair in reversed(pairs):
         # α = sᵀq / sᵀy,  q ← q − α y
         share = float(np.vdot(pair.step, q)) / pair.curvature
         shares.append(share)
         q = q - share * pair.change
-    r = metric.solve(q)
+    r = hessian.solve(q)
     for pair, share in zip(pairs, reversed(shares), strict=True):
         # r ← r + (α − yᵀr / sᵀy) s
         r = r + (share - float(np.vdot(pair.change, r)) / pair.curvature) * pair.step
     return r
-
-
-def _lower(
-    objective: Objective, here: Point, step: Floats, decrement: float
-) -> tuple[Point, float] | None:
-    """Return the first point among φ + t Δ, t = 1, ½, ¼ … that is low enough."""
-    for halving in range(_HALVINGS):
-        t = 0.5**halving
-        there = objective.evaluate(here.phi + t * step)
-        if low_enough(here, there, t * decrement):
-            return there, t
-    return None

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
-from suffice.discriminative.objective import CurvedPoint
+from suffice.discriminative.objective import CurvedEvaluation
 from suffice.linalg import scaled_cholesky
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.discriminative.descent import Solution
-    from suffice.discriminative.objective import Point
+    from suffice.discriminative.design import Design
+    from suffice.discriminative.objective import Evaluation
     from suffice.discriminative.problem import Problem
-    from suffice.discriminative.rows import Block, Rows
+    from suffice.table.table import Table
     from suffice.typing import Codes, Floats
 
 
@@ -44,18 +45,18 @@ class Constraints:
         return Constraints(self.matrix[low], self.margins[low])
 
 
-def hardest(rows: Rows, delta: Floats, n: int) -> Constraints:
+def hardest(design: Design, delta: Floats, n: int) -> Constraints:
     """Return the n constraints of least margin in direction δ (C, D)."""
     best = Constraints(np.empty((0, delta.size)), np.empty(0))
-    for block in rows.blocks():
+    for block in design.blocks():
         best = _least(best.joined(_constraints(block, delta, n)), n)
     return best
 
 
-def _constraints(block: Block, delta: Floats, n: int) -> Constraints:
+def _constraints(block: Table, delta: Floats, n: int) -> Constraints:
     """Return the n hardest constraints of a block."""
-    scale = np.abs(block.z).max(1)  # at least 1, the leading entry
-    scores = all_scores(delta @ block.z.T) / scale
+    scale = np.abs(block.x).max(1)  # at least 1, the leading entry
+    scores = all_scores(delta @ block.x.T) / scale
     row = np.arange(len(scale))
     margins = scores[block.codes, row] - scores  # (K, n)
     margins[block.codes, row] = np.inf
@@ -67,9 +68,9 @@ def _constraints(block: Block, delta: Floats, n: int) -> Constraints:
 
 
 def _matrix(
-    block: Block, row: Codes, rivals: Codes, shape: tuple[int, int], scale: Floats
+    block: Table, row: Codes, rivals: Codes, shape: tuple[int, int], scale: Floats
 ) -> Floats:
-    z = block.z[row] / scale[row, None]
+    z = block.x[row] / scale[row, None]
     matrix = np.zeros((len(row), shape[0] + 1, shape[1]))
     every = np.arange(len(row))
     matrix[every, block.codes[row]] += z
@@ -96,7 +97,7 @@ _WIDEST = 1500  # parameters of a linear program that is still quick
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """How the classes can be told apart without a single error.
+    """How the classes can be separated without a single error.
 
     References
     ----------
@@ -119,21 +120,21 @@ def find_separation(problem: Problem, solution: Solution[Any]) -> Separation | N
     some direction. With more than 1500 parameters it is not run: only complete separation is
     then found.
     """
-    point: Point = solution.point
+    point: Evaluation = solution.point
     if solution.converged and not _flat(problem, point):
         return None
-    rows, shape = problem.objective.rows, point.phi.shape
-    complete = bool(hardest(rows, point.phi, 1).margins[0] > 0)
+    design, shape = problem.objective.design, point.phi.shape
+    complete = bool(hardest(design, point.phi, 1).margins[0] > 0)
     if point.phi.size > _WIDEST:
         return Separation(complete, np.empty(0, np.intp)) if complete else None
     gain = _gain(problem)
-    if _separating(rows, point.phi, lambda a: _steepest_program(a, gain)) is None:
+    if _separating(design, point.phi, lambda a: _steepest_program(a, gain)) is None:
         return Separation(complete, np.empty(0, np.intp)) if complete else None
-    sparse = _separating(rows, point.phi, lambda a: _sparsest_program(a, gain, shape))
+    sparse = _separating(design, point.phi, lambda a: _sparsest_program(a, gain, shape))
     return Separation(complete, _used(sparse))
 
 
-def _flat(problem: Problem, point: Point) -> bool:
+def _flat(problem: Problem, point: Evaluation) -> bool:
     """Return whether the loss is flat in some direction, compared with that at zero."""
     c, d = point.phi.shape
     if c * d > _WIDEST:
@@ -147,11 +148,11 @@ def _flat(problem: Problem, point: Point) -> bool:
     return scaled_cholesky(curvature - _FLAT * null) is None
 
 
-def _hessian(problem: Problem, point: Point) -> Floats:
-    if isinstance(point, CurvedPoint):
+def _hessian(problem: Problem, point: Evaluation) -> Floats:
+    if isinstance(point, CurvedEvaluation):
         return point.hessian
     objective = problem.objective
-    sample = objective.sample(max(_SAMPLE, objective.rows.n_rows // 8))
+    sample = objective.sample(max(_SAMPLE, objective.design.table.n_rows // 8))
     return sample.curve(point.phi).hessian
 
 
@@ -166,17 +167,17 @@ def _gain(problem: Problem) -> Floats:
 
 
 def _separating(
-    rows: Rows, start: Floats, program: Callable[[Floats], Floats | None]
+    design: Design, start: Floats, program: Callable[[Floats], Floats | None]
 ) -> Floats | None:
     """Return a direction (C, D) that no row contradicts, or None if some rows rule it out."""
     n = int(np.clip(10 * start.size, 200, 2000))
-    working = hardest(rows, start, n)
+    working = hardest(design, start, n)
     for _ in range(_ROUNDS):
         found = program(working.matrix)
         if found is None:
             return None
         delta = found.reshape(start.shape)
-        violated = hardest(rows, delta, n).below(-_VIOLATED * np.abs(delta).max())
+        violated = hardest(design, delta, n).below(-_VIOLATED * np.abs(delta).max())
         if not len(violated.margins):
             return delta
         working = working.joined(violated)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from suffice.discriminative.contrasts import gram
-from suffice.discriminative.problem import Problem
-from suffice.discriminative.solve import positive_factor, solve_factored
+from suffice.discriminative.problem import Problem, coded_moments
+from suffice.linalg import positive_factor, solve_factored
 from suffice.text.numbers import p_value
 from suffice.text.tables import text_lines
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from suffice.discriminative.objective import CurvedPoint
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+    from suffice.discriminative.objective import CurvedEvaluation
+    from suffice.table.table import Table
+    from suffice.typing import Floats
 
 
 def summary_text(summary: LogisticSummary) -> str:
@@ -173,7 +173,7 @@ class Inference:
     l2: float
 
     @classmethod
-    def of(cls, problem: Problem, point: CurvedPoint, l2: float) -> Inference:
+    def of(cls, problem: Problem, point: CurvedEvaluation, l2: float) -> Inference:
         """Return the inverse of the Hessian at the minimum."""
         c, d = point.phi.shape
         inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))
@@ -193,17 +193,9 @@ class Inference:
         )
 
     @classmethod
-    def at(
-        cls,
-        x: Any,
-        codes: Codes,
-        weight: Floats | None,
-        moments: Moments,
-        beta: Floats,
-        l2: float,
-    ) -> Inference:
+    def at(cls, table: Table, beta: Floats, l2: float) -> Inference:
         """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
-        problem = Problem.of(x, codes, weight, moments, l2=l2)
+        problem = Problem.of(table, coded_moments(table), l2=l2)
         point = problem.objective.curve(problem.scaling.from_original(beta))
         return cls.of(problem, point, l2)
 

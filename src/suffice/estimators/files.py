@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from suffice import archive
+from suffice.discriminative.gradient import Stream
 from suffice.discriminative.separation import Separation
-from suffice.discriminative.stochastic import Stream
 from suffice.discriminative.summary import Inference
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart

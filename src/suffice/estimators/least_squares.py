@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
 from suffice.errors import InvalidParameterError
 from suffice.estimators.face import checked_table
-from suffice.estimators.linear import LinearDecisions, as_floats, chosen, require_two
+from suffice.estimators.linear import LinearDecisions, chosen, require_two
 from suffice.moments import Moments
 from suffice.table.matrix import as_weights
 
@@ -121,7 +121,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         """Learn from rows ``X`` with targets ``y``."""
         x, y = validate_data(self, X, y, dtype=(np.float64, np.float32), y_numeric=True)
         weight = as_weights(sample_weight, len(x))
-        return self._set_moments(joint_moments(as_floats(x), y, weight), x.shape[1])
+        return self._set_moments(joint_moments(x, y, weight), x.shape[1])
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
         """Learn the regression of one column on all others, from sums collected elsewhere."""

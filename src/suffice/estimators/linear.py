@@ -3,79 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.errors import InvalidParameterError, TooFewClassesError, UnknownLabelError
+from suffice.errors import InvalidParameterError, TooFewClassesError
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.model.geometry import Hyperplane
-from suffice.table.labels import as_labels, code_of, encode
-from suffice.table.matrix import as_matrix, as_weights, refuse_unusable
+from suffice.table.labels import code_of
+from suffice.table.matrix import refuse_unusable
+from suffice.table.table import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from suffice.typing import Codes, Floats, Labels
+    from suffice.typing import Floats, Labels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """Rows to learn from, all of positive weight."""
-
-    x: Any  # (n, d)
-    classes: Labels  # (K,)
-    codes: Codes  # (n,)
-    weight: Floats | None  # (n,)
-
-
-def counted(x: Any, classes: Labels, codes: Codes, sample_weight: Any) -> Table:
-    """Return the rows of positive weight, and the classes they have."""
-    weight = as_weights(sample_weight, len(codes))
-    if weight is None or weight.all():
-        return Table(x, classes, codes, weight)
-    x, codes, weight = x[weight > 0], codes[weight > 0], weight[weight > 0]
-    present = np.unique(codes)
-    return Table(x, classes[present], np.searchsorted(present, codes), weight)
+def labelled(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+) -> Table:
+    """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
+    x, y = checked_table(estimator, X, y, reset=reset)
+    table = Table.of(x, y, sample_weight)
+    return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
 
 
 def class_weighted(table: Table, class_weight: Any) -> Table:
     """Return the same rows, their weights multiplied by those of their classes."""
-    factors = _class_factors(class_weight, table)
-    if factors is None:
-        return table
-    rows = factors[table.codes]
-    return replace(table, weight=rows if table.weight is None else rows * table.weight)
-
-
-def _class_factors(class_weight: Any, table: Table) -> Floats | None:
     if class_weight is None:
-        return None
+        return table
+    factors = _class_factors(class_weight, table)[table.codes]
+    return replace(table, weight=factors if table.weight is None else factors * table.weight)
+
+
+def _class_factors(class_weight: Any, table: Table) -> Floats:
+    factors = np.ones(table.n_classes)
     if isinstance(class_weight, Mapping):
-        return _named_factors(class_weight, table.classes)
+        for label, weight in class_weight.items():
+            factors[code_of(label, table.classes, where="class_weight")] = weight
+        if not (np.isfinite(factors) & (factors > 0)).all():
+            msg = f"class weights must be finite and positive, got {dict(class_weight)}"
+            raise InvalidParameterError(msg)
+        return factors
     if class_weight == "balanced":
         # every class counts the same, the total weight stays: W / (K w_k)
-        totals = np.bincount(table.codes, table.weight, len(table.classes))
-        factors: Floats = totals.sum() / (len(totals) * totals)
-        return factors
+        totals = table.class_weights
+        balanced: Floats = totals.sum() / (len(totals) * totals)
+        return balanced
     msg = f"class_weight must be None, 'balanced' or {{label: weight}}, got {class_weight!r}"
     raise InvalidParameterError(msg)
-
-
-def _named_factors(class_weight: Mapping[Any, float], classes: Labels) -> Floats:
-    known = classes.tolist()
-    strangers = [label for label in class_weight if label not in known]
-    if strangers:
-        msg = f"class_weight names {strangers[0]!r}, which is not one of the classes {known}"
-        raise UnknownLabelError(msg)
-    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
-    if not (np.isfinite(factors) & (factors > 0)).all():
-        msg = f"class weights must be finite and positive, got {dict(class_weight)}"
-        raise InvalidParameterError(msg)
-    return factors
 
 
 class LinearDecisions(Tells, Exports, ClassifierMixin):
@@ -132,22 +112,6 @@ class LinearDecisions(Tells, Exports, ClassifierMixin):
         return k * self.coef_[0], k * float(self.intercept_[0])
 
 
-def coded_table(estimator: Any, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Labels, Codes]:
-    """Return rows as floats (n, d), the classes (K,), and each row's code (n,)."""
-    x, y = checked_table(estimator, X, y, reset=reset)
-    classes, codes = encode(as_labels(y))
-    return as_floats(x), classes, codes
-
-
-def as_floats(x: Any) -> Any:
-    """Return rows as float64 or float32, not copied if they are, in any memory order."""
-    matrix, _ = as_matrix(x)
-    if matrix.dtype.kind != "f":
-        return matrix.astype(np.float64)
-    native = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
-    return np.require(native, requirements="A")
-
-
 def require_two(classes: Labels) -> None:
     """Raise unless there are two classes or more."""
     if len(classes) < 2:
@@ -162,14 +126,6 @@ def feature_names(estimator: Any) -> tuple[str, ...] | None:
     """Return the names seen in fit, if there were any."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(names)
-
-
-def column_names(estimator: Any, columns: Codes, most: int = 6) -> str:
-    """Return how messages call some columns."""
-    names = feature_names(estimator)
-    called = [f"{j}" if names is None else f"{names[j]!r}" for j in columns[:most]]
-    more = len(columns) - len(called)
-    return ", ".join(called) + (f" and {more} more" if more else "")
 
 
 def chosen(name: str, value: Any, choices: Mapping[str, Any]) -> Any:

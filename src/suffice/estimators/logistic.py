@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,12 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.discriminative.contrasts import against_first, symmetric
-from suffice.discriminative.gradient import GradientDescent
+from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
 from suffice.discriminative.logistic import fit_logistic
 from suffice.discriminative.newton import Newton
+from suffice.discriminative.problem import Given, Lda, Random, Zero, coded_moments
 from suffice.discriminative.quasi_newton import QuasiNewton
-from suffice.discriminative.start import Given, Lda, Random, Zero
-from suffice.discriminative.stochastic import StochasticDescent, Stream
 from suffice.discriminative.summary import Inference
 from suffice.errors import (
     DegenerateDataWarning,
@@ -27,25 +27,25 @@ from suffice.errors import (
 )
 from suffice.estimators.linear import (
     LinearDecisions,
-    Table,
     chosen,
     class_weighted,
-    coded_table,
-    column_names,
-    counted,
+    feature_names,
+    labelled,
     positive,
     require_two,
 )
 from suffice.model.readout import LogPosterior, Posterior
 from suffice.moments import Moments
-from suffice.table.matrix import as_weights
+from suffice.table.labels import codes_of, encode
+from suffice.table.matrix import column_name
+from suffice.text.lists import listed
 
 if TYPE_CHECKING:
     from suffice.discriminative.logistic import LogisticFit
-    from suffice.discriminative.problem import Solver
-    from suffice.discriminative.start import Start
+    from suffice.discriminative.problem import Solver, Start
     from suffice.discriminative.summary import LogisticSummary
-    from suffice.typing import Floats
+    from suffice.table.table import Table
+    from suffice.typing import Codes, Floats
 
 
 def warn_of(estimator: Any, fit: LogisticFit) -> None:
@@ -64,7 +64,7 @@ def _aliased(estimator: Any, fit: LogisticFit) -> str:
     columns = fit.problem.aliased
     if not len(columns):
         return ""
-    named = column_names(estimator, columns)
+    named = _named(estimator, columns)
     if fit.l2 > 0:
         return f"columns {named}: constant, so their coefficients are set to zero; drop them"
     return (
@@ -79,14 +79,19 @@ def _separated(estimator: Any, fit: LogisticFit) -> str:
     if separation is None:
         return ""
     how = "completely separated" if separation.complete else "separated but for ties"
-    by = column_names(estimator, separation.features)
-    n, d = fit.problem.objective.rows.n_rows, fit.problem.moments.n_features
+    by = f" by columns {_named(estimator, separation.features)}" if len(separation.features) else ""
+    n, d = fit.problem.objective.design.table.n_rows, fit.problem.moments.n_features
     few = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
     return (
-        f"the classes are {how}{f' by columns {by}' if by else ''}{few}, so no finite "
+        f"the classes are {how}{by}{few}, so no finite "
         f"maximum-likelihood coefficients exist: l2={fit.l2:g} was used instead of l2=0. "
         "Set l2 > 0 yourself, or drop those columns"
     )
+
+
+def _named(estimator: Any, columns: Codes) -> str:
+    names = feature_names(estimator)
+    return listed([column_name(names, j) for j in columns])
 
 
 def _unfinished(fit: LogisticFit) -> str:
@@ -105,66 +110,11 @@ def _unfinished(fit: LogisticFit) -> str:
     )
 
 
-class LogisticSettings:
-    """What the constructor was given, checked and translated."""
-
-    l2: float
-    solver: str
-    start: str
-    learning_rate: Any
-    batch_size: int
-    tol: float | None
-    epsilon: float | None
-    max_iter: int | None
-    random_state: Any
-
-    def _penalty(self) -> float:
-        return positive("l2", self.l2, zero=True)
-
-    def _solver(self) -> Solver | None:
-        solvers = {
-            "auto": None,
-            "newton": Newton(),
-            "quasi-newton": QuasiNewton(),
-            "gd": GradientDescent(self._rate()),
-            "sgd": self._stochastic(),
-        }
-        solver: Solver | None = chosen("solver", self.solver, solvers)
-        return solver
-
-    def _stochastic(self) -> StochasticDescent:
-        size = int(positive("batch_size", self.batch_size))
-        return StochasticDescent(self._rate(), size, self._seed())
-
-    def _rate(self) -> float | None:
-        automatic = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
-        return None if automatic else positive("learning_rate", self.learning_rate)
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, int):
-            return self.random_state
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _limits(self) -> dict[str, Any]:
-        limits: dict[str, Any] = {
-            "tol": self.tol,
-            "epsilon": self.epsilon,
-            "max_iter": self.max_iter,
-        }
-        given = {name: positive(name, v) for name, v in limits.items() if v is not None}
-        return given | ({"max_iter": int(given["max_iter"])} if "max_iter" in given else {})
-
-    def _first(self) -> Start:
-        starts = {"lda": Lda(), "zero": Zero(), "random": Random(self._seed())}
-        first: Start = chosen("start", self.start, starts)
-        return first
-
-
 _MANY_FEATURES = 3000  # above this, moments keep variances only
 _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
 
 
-class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
+class LogisticRegression(LinearDecisions, BaseEstimator):
     r"""Logistic regression of two classes, softmax regression of more.
 
     Minimises :math:`\sum_i -w_i \log p(y_i | x_i) + \tfrac{\lambda}{2} \sum_j (s_j w_j)^2`, s_j
@@ -224,7 +174,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         The penalty used.
     separation_ : Separation or None
         How the classes are separated, if l2=0 was asked for and they are.
-    path_ : Path or None
+    path_ : DescentPath or None
 
     ``n_iter_``, ``converged_``, ``gradient_norm_``, ``log_likelihood_`` and ``path_`` describe a
     ``fit``; after ``partial_fit`` there are none.
@@ -282,12 +232,10 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         """Learn from rows ``X`` with labels ``y``."""
         l2, solver, limits = self._penalty(), self._solver(), self._limits()
         table = self._table(X, y, sample_weight)
-        moments = _moments(table, "diagonal" if table.x.shape[1] > _MANY_FEATURES else "auto")
+        storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
         fit = fit_logistic(
-            table.x,
-            table.codes,
-            table.weight,
-            moments,
+            table,
+            coded_moments(table, storage),
             l2=l2,
             solver=solver,
             limits=limits,
@@ -307,13 +255,16 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
             msg = "class_weight='balanced' needs all rows at once: pass {label: weight} instead"
             raise InvalidParameterError(msg)
         first = "_stream" not in vars(self)
-        x, seen, codes = coded_table(self, X, y, reset=first)
+        table = labelled(self, X, y, sample_weight, reset=first)
         if first:
-            self._begin_stream(seen if classes is None else classes, x.shape[1])
-        table = class_weighted(self._batch(x, seen, codes, sample_weight), self.class_weight)
-        more = _moments(table, self._stream.storage)
-        rows = (table.x, table.codes, table.weight)
-        self._stream = self._stream.fed(*rows, more, self._stochastic(), self._penalty())
+            labels = table.classes if classes is None else encode(classes)[0]
+            require_two(labels)
+            self.classes_, self.l2_ = labels, self._penalty()
+            codes = range(len(labels))
+            nothing = Moments.empty(codes, table.n_features, storage="diagonal")
+            self._stream = Stream.before(nothing)
+        table = class_weighted(self._recoded(table), self.class_weight)
+        self._stream = self._stream.fed(table, self._stochastic(), self._penalty())
         self._set_coefficients(self._stream.average)
         self._inference = None
         for name in _OF_A_FIT:
@@ -372,8 +323,7 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         return against_first(np.column_stack([self.intercept_, self.coef_]))
 
     def _table(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Table:
-        x, classes, codes = coded_table(self, X, y, reset=reset)
-        table = counted(x, classes, codes, sample_weight)
+        table = labelled(self, X, y, sample_weight, reset=reset).counted()
         require_two(table.classes)
         return class_weighted(table, self.class_weight)
 
@@ -382,45 +332,61 @@ class LogisticRegression(LogisticSettings, LinearDecisions, BaseEstimator):
         if not np.array_equal(table.classes, self.classes_):
             msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
             raise UnknownLabelError(msg)
-        rows = (table.x, table.codes, table.weight)
-        return Inference.at(*rows, _moments(table, "auto"), self._beta(), self.l2_)
+        return Inference.at(table, self._beta(), self.l2_)
 
-    def _begin_stream(self, classes: Any, n_features: int) -> None:
-        labels = Moments.empty(classes).classes
-        require_two(labels)
-        self.classes_ = labels
-        codes = range(len(labels))
-        self._stream = Stream.before(Moments.empty(codes, n_features, storage="diagonal"))
-        self.l2_ = self._penalty()
-
-    def _batch(self, x: Any, seen: Any, codes: Any, sample_weight: Any) -> Table:
+    def _recoded(self, batch: Table) -> Table:
         """Return a batch coded by the classes of the stream."""
-        places = np.searchsorted(self.classes_, seen).clip(max=len(self.classes_) - 1)
-        strangers = seen[self.classes_[places] != seen]
-        if len(strangers):
+        codes = codes_of(batch.classes, self.classes_, strict=False)
+        if (codes < 0).any():
             msg = (
-                f"label {strangers[0]!r} is not one of the classes {self.classes_.tolist()}: "
-                "list all labels in the first call, partial_fit(X, y, classes=...)"
+                f"label {batch.classes[codes.argmin()]!r} is not one of the classes "
+                f"{self.classes_.tolist()}: list all labels in the first call, "
+                "partial_fit(X, y, classes=...)"
             )
             raise UnknownLabelError(msg)
-        return Table(x, self.classes_, places[codes], as_weights(sample_weight, len(codes)))
+        return replace(batch, classes=self.classes_, codes=codes[batch.codes])
+
+    def _penalty(self) -> float:
+        return positive("l2", self.l2, zero=True)
+
+    def _solver(self) -> Solver | None:
+        solvers = {
+            "auto": None,
+            "newton": Newton(),
+            "quasi-newton": QuasiNewton(),
+            "gd": GradientDescent(self._rate()),
+            "sgd": self._stochastic(),
+        }
+        solver: Solver | None = chosen("solver", self.solver, solvers)
+        return solver
+
+    def _stochastic(self) -> StochasticDescent:
+        size = int(positive("batch_size", self.batch_size))
+        return StochasticDescent(self._rate(), size, self._seed())
+
+    def _rate(self) -> float | None:
+        automatic = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
+        return None if automatic else positive("learning_rate", self.learning_rate)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int):
+            return self.random_state
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _limits(self) -> dict[str, Any]:
+        asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
+        given: dict[str, Any] = {k: positive(k, v) for k, v in asked.items() if v is not None}
+        return given | ({"max_iter": int(given["max_iter"])} if "max_iter" in given else {})
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
-        first = self._first()
+        starts = {"lda": Lda(), "zero": Zero(), "random": Random(self._seed())}
+        first: Start = chosen("start", self.start, starts)
         again = self.warm_start and "_stream" in vars(self)
-        if not again or self.coef_.shape[1] != table.x.shape[1]:
+        if not again or self.coef_.shape[1] != table.n_features:
             return first
         return Given(self._beta()) if np.array_equal(self.classes_, table.classes) else first
 
     def _scores(self, X: Any) -> Floats:
         scores = self.decision_function(X)
         return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
-
-
-def _moments(table: Table, storage: str) -> Moments:
-    """Return the moments of the rows, classes known by their codes."""
-    codes = np.arange(len(table.classes))
-    return Moments.of(
-        table.x, table.codes, table.weight, storage=storage, fourth=False, classes=codes
-    )

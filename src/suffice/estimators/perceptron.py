@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from suffice.discriminative.path import Path
+from suffice.discriminative.design import CompiledDesign, Scaling, design_of
+from suffice.discriminative.path import DescentPath
 from suffice.discriminative.perceptron import (
-    Averaged,
-    Batch,
+    BatchSteps,
     Direct,
-    Last,
     OneAgainstRest,
-    PerceptronLandscape,
-    Pocket,
-    Stochastic,
+    StochasticSteps,
+    averaged,
+    criterion,
+    last,
     learn,
     margin,
+    pocket,
+    trace_of,
 )
-from suffice.discriminative.problem import Scaling
-from suffice.discriminative.rows import StreamedRows, rows_of
+from suffice.discriminative.problem import coded_moments
 from suffice.errors import NotConvergedWarning
-from suffice.estimators.linear import LinearDecisions, chosen, coded_table, positive, require_two
-from suffice.moments import Moments
+from suffice.estimators.linear import LinearDecisions, chosen, labelled, positive, require_two
 
 if TYPE_CHECKING:
-    from suffice.discriminative.perceptron import Keeping, Lesson, Rule, Teaching
-    from suffice.discriminative.rows import Rows
-    from suffice.typing import Codes, Floats
+    from suffice.discriminative.design import Design
+    from suffice.discriminative.perceptron import PerceptronFit, Rule, Steps, Variant
+    from suffice.table.table import Table
+    from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
 
@@ -80,7 +82,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
     margin_ : float
         Least distance of a row from a boundary, in the units worked in; negative if some row is
         misclassified.
-    path_ : Path or None
+    path_ : DescentPath or None
 
     References
     ----------
@@ -121,43 +123,42 @@ class Perceptron(LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        teaching, keeping, max_iter = self._teaching(rng), self._keeping(), self._max_iter()
-        x, self.classes_, codes = coded_table(self, X, y)
-        require_two(self.classes_)
+        steps, variant, max_iter = self._steps(rng), self._variant(), self._max_iter()
+        table = labelled(self, X, y)
+        require_two(table.classes)
+        self.classes_ = table.classes
         rule = self._rule()
-        moments = Moments.of(x, codes, storage="diagonal", fourth=False)
-        scaling = Scaling.of(moments) if self.standardize else Scaling.raw(x.shape[1])
-        rows = self._rows(x, codes, scaling)
-        first = self._first(rng, (rule.n_scores, x.shape[1] + 1))
-        lesson = learn(rows, rule, teaching, keeping, first, max_iter, record=self.record)
-        return self._accept(rows, rule, scaling, lesson)
-
-    def _rows(self, x: Any, codes: Codes, scaling: Scaling) -> Rows:
-        """Return the rows in a form that suits their number: Python is slow one by one."""
-        make = StreamedRows if len(x) > _FEW_ROWS and self.learning == "stochastic" else rows_of
-        return make(x, codes, None, len(self.classes_), scaling)
-
-    def _accept(self, rows: Rows, rule: Rule, scaling: Scaling, lesson: Lesson) -> Self:
-        beta = scaling.to_original(lesson.weights)
+        moments = coded_moments(table, "diagonal")
+        scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
+        design = self._design(table, scaling)
+        first = self._first(rng, (rule.n_scores, table.n_features + 1))
+        fit = learn(design, rule, steps, variant, first, max_iter)
+        self.converged_, self.n_updates_ = fit.converged, fit.n_updates
+        self.n_passes_ = self.n_iter_ = fit.n_passes
+        self.margin_ = margin(design, fit.weights)
+        beta = scaling.to_original(fit.weights)
         self.intercept_, self.coef_ = beta[:, 0], beta[:, 1:]
-        self.converged_ = lesson.converged
-        self.n_passes_ = self.n_iter_ = lesson.n_passes
-        self.n_updates_ = lesson.n_updates
-        self.margin_ = margin(rows, lesson.weights)
-        self.path_ = self._path(rows, rule, scaling, lesson) if self.record else None
-        if not lesson.converged and self.variant == "plain":
+        self.path_ = self._path(fit, design, rule, scaling) if self.record else None
+        if not fit.converged and self.variant == "plain":
             msg = (
-                f"still making mistakes after {lesson.n_passes} passes: the classes may not be "
+                f"still making mistakes after {fit.n_passes} passes: the classes may not be "
                 "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
                 "LogisticRegression"
             )
-            warnings.warn(msg, NotConvergedWarning, stacklevel=3)
+            warnings.warn(msg, NotConvergedWarning, stacklevel=2)
         return self
 
-    def _path(self, rows: Rows, rule: Rule, scaling: Scaling, lesson: Lesson) -> Path:
-        landscape = PerceptronLandscape(rows, rule, scaling)
-        names = self._parameter_names()
-        return Path.along(lesson.trace, scaling.to_original, names, landscape)
+    def _design(self, table: Table, scaling: Scaling) -> Design:
+        """Return the rows in a form that suits their number: Python is slow one by one."""
+        one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS
+        return CompiledDesign(table, scaling) if one_by_one else design_of(table, scaling)
+
+    def _path(
+        self, fit: PerceptronFit, design: Design, rule: Rule, scaling: Scaling
+    ) -> DescentPath:
+        trace = trace_of(fit, design, rule, self.learning_rate)
+        loss = partial(_loss_at, design, rule, scaling)
+        return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 
     def _rule(self) -> Rule:
         rules = {"one-against-rest": OneAgainstRest, "direct": Direct}
@@ -165,16 +166,16 @@ class Perceptron(LinearDecisions, BaseEstimator):
         k = len(self.classes_)
         return OneAgainstRest(k) if k == 2 else rule(k)
 
-    def _teaching(self, rng: np.random.Generator) -> Teaching:
+    def _steps(self, rng: np.random.Generator) -> Steps:
         rate = positive("learning_rate", self.learning_rate)
-        ways = {"stochastic": Stochastic(rate, rng), "batch": Batch(rate)}
-        way: Teaching = chosen("learning", self.learning, ways)
-        return way
+        kinds = {"stochastic": StochasticSteps(rate, rng), "batch": BatchSteps(rate)}
+        steps: Steps = chosen("learning", self.learning, kinds)
+        return steps
 
-    def _keeping(self) -> Keeping:
-        variants = {"plain": Last(), "averaged": Averaged(), "pocket": Pocket()}
-        keeping: Keeping = chosen("variant", self.variant, variants)
-        return keeping
+    def _variant(self) -> Variant:
+        variants = {"plain": last, "averaged": averaged, "pocket": pocket}
+        variant: Variant = chosen("variant", self.variant, variants)
+        return variant
 
     def _max_iter(self) -> int:
         return int(positive("max_iter", self.max_iter))
@@ -183,6 +184,12 @@ class Perceptron(LinearDecisions, BaseEstimator):
         draw = {"zero": np.zeros, "random": rng.standard_normal}
         first: Floats = chosen("start", self.start, draw)(shape)
         return first
+
+
+def _loss_at(design: Design, rule: Rule, scaling: Scaling, parameters: Floats) -> float:
+    """Return the criterion at weights in original units."""
+    weights = scaling.from_original(parameters.reshape(rule.n_scores, -1))
+    return criterion(design, rule, weights)[0]
 
 
 __all__ = ["Perceptron"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from suffice.plots.style import style_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from suffice.discriminative.path import Path
+    from suffice.discriminative.path import DescentPath
     from suffice.plots.style import Style, Theme
     from suffice.typing import Floats
 
@@ -29,7 +29,7 @@ MANY_STEPS = 300  # from which early steps are stretched
 WAY = "#D55E00"
 
 
-def draw(path: Path, axes: tuple[int, ...], theme: Theme = "light") -> Figure:
+def draw(path: DescentPath, axes: tuple[int, ...], theme: Theme = "light") -> Figure:
     """Return a figure: loss and gradient by step, and the way over the contours of the loss."""
     style = style_of(theme)
     with style.context():
@@ -48,7 +48,7 @@ def draw(path: Path, axes: tuple[int, ...], theme: Theme = "light") -> Figure:
 
 
 def animate(
-    path: Path, axes: tuple[int, ...], n_frames: int, theme: Theme = "light"
+    path: DescentPath, axes: tuple[int, ...], n_frames: int, theme: Theme = "light"
 ) -> FuncAnimation:
     """Return an animation: the way appears step by step."""
     style = style_of(theme)
@@ -74,9 +74,9 @@ def animate(
     return FuncAnimation(figure, show, frames=frames.tolist(), interval=120, blit=False)
 
 
-def save(path: Path, axes: tuple[int, ...], n_frames: int, file: str | FilePath) -> None:
+def save(path: DescentPath, axes: tuple[int, ...], n_frames: int, file: str | Path) -> None:
     """Write an animation to a .gif or .html file; the file is whole or not there."""
-    target = FilePath(file)
+    target = Path(file)
     if target.suffix not in {".gif", ".html"}:
         msg = f"an animation is written to .gif or .html, got {target.name!r}"
         raise InvalidParameterError(msg)
@@ -93,7 +93,7 @@ def save(path: Path, axes: tuple[int, ...], n_frames: int, file: str | FilePath)
         plt.close(animation._fig)  # type: ignore[attr-defined]
 
 
-def _draw_curves(path: Path, loss: Any, slope: Any, style: Style) -> None:
+def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None:
     steps, line = np.arange(len(path)), _line(path)
     loss.plot(steps, path.losses, **line)
     loss.set_ylabel("loss")
@@ -110,7 +110,7 @@ def _draw_curves(path: Path, loss: Any, slope: Any, style: Style) -> None:
         ax.grid(axis="y", color=style.grid)
 
 
-def draw_ground(path: Path, axes: tuple[int, ...], ax: Any, style: Style) -> None:
+def draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style) -> None:
     """Draw the loss around the way: contours in two parameters, or a curve in one."""
     grids = [_span(path.parameters[:, axis]) for axis in axes]
     values = path.section(axes, grids)
@@ -130,7 +130,7 @@ def draw_ground(path: Path, axes: tuple[int, ...], ax: Any, style: Style) -> Non
     ax.set_ylabel(names[1], parse_math=False)
 
 
-def draw_way(path: Path, axes: tuple[int, ...], ax: Any, style: Style) -> None:
+def draw_way(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style) -> None:
     """Draw the steps, the start and the end."""
     points = _on_ground(path, axes)
     ax.plot(*points.T, **_line(path))
@@ -141,7 +141,7 @@ def draw_way(path: Path, axes: tuple[int, ...], ax: Any, style: Style) -> None:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, labelcolor=style.ink)
 
 
-def _line(path: Path) -> dict[str, Any]:
+def _line(path: DescentPath) -> dict[str, Any]:
     dots = {"marker": "o", "markersize": 4} if len(path) <= FEW_STEPS else {}
     return {"color": WAY, "linewidth": 1.6, **dots}
 
@@ -151,7 +151,7 @@ def _blend(colour: str, page: str, share: float) -> Any:
     return tuple(mixed.tolist())
 
 
-def _on_ground(path: Path, axes: tuple[int, ...]) -> Floats:
+def _on_ground(path: DescentPath, axes: tuple[int, ...]) -> Floats:
     """Return the points to draw, (T, 2)."""
     if len(axes) == 1:
         return np.column_stack([path.parameters[:, axes[0]], path.losses])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from suffice.table.table import Table
     from suffice.typing import Codes
 
 FEWEST = 10  # rows of a class that a sample keeps, where there are so many
@@ -41,3 +43,19 @@ def stratified_folds(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes,
     fold = np.empty(len(codes), np.intp)
     fold[order] = np.arange(len(codes)) % n_folds
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+
+
+def strided_sample(table: Table, n_rows: int) -> Table:
+    """Return about ``n_rows`` rows, evenly from every class, weighted to stand for all.
+
+    Within a class every s-th row is taken: nothing is drawn. A small class is kept whole.
+    """
+    codes, k = table.codes, table.n_classes
+    counts = np.bincount(codes, minlength=k)
+    stride = np.maximum(1, counts // max(1, n_rows // k))
+    order = np.argsort(codes.astype(np.int16) if k < 2**15 else codes, kind="stable")
+    ranks = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    index = np.sort(order[ranks % np.repeat(stride, counts) == 0])
+    kept = np.bincount(codes[index], minlength=k)
+    sample, factor = table.take(index), (counts / np.maximum(kept, 1))[codes[index]]
+    return replace(sample, weight=factor if sample.weight is None else factor * sample.weight)

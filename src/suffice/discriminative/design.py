@@ -1,0 +1,223 @@
+"""Rows as linear scores see them, (1, z) in standard units: few in NumPy, many compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from suffice.discriminative.contrasts import all_scores
+from suffice.estimation.degenerate import total_variances
+from suffice.table.sampling import strided_sample
+from suffice.threads import chunk_edges, over_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suffice.moments import Moments
+    from suffice.table.table import Table
+    from suffice.typing import Floats
+
+SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
+
+
+def standard_deviations(moments: Moments) -> Floats:
+    """Return s_j of each feature over all rows, shape (d,); zero where it is constant.
+
+    The divisor is Σw − 1, as R's ``sd``; never less than half of Σw, so that weights which sum
+    to one or less have a standard deviation too.
+    """
+    weight = moments.total_weight
+    deviations: Floats = np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
+    return deviations
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """The map z = (x − m) / s to the units a solver works in, and back."""
+
+    centre: Floats  # m  (d,)
+    inverse: Floats  # 1 / s  (d,); zero for a constant feature
+
+    @classmethod
+    def of(cls, moments: Moments) -> Scaling:
+        """Return the map that gives every feature mean zero and standard deviation one."""
+        s = standard_deviations(moments)
+        return cls(moments.grand_mean, np.divide(1.0, s, out=np.zeros(len(s)), where=s > 0))
+
+    @classmethod
+    def raw(cls, n_features: int) -> Scaling:
+        """Return the map that leaves every feature as it is."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    def standardised(self, table: Table) -> Table:
+        """Return the table with rows (1, z), shape (n, 1 + d), and a weight for each."""
+        z = np.empty((table.n_rows, table.n_features + 1))
+        z[:, 0] = 1.0
+        np.subtract(table.x, self.centre, out=z[:, 1:])
+        z[:, 1:] *= self.inverse
+        return replace(table, x=z, weight=table.weights, names=None)
+
+    def to_original(self, phi: Floats) -> Floats:
+        """Return (w_0, w) of wᵀx + w_0 for (φ_0, φ) of φᵀz + φ_0, each (…, 1 + d)."""
+        # w = φ / s,  w_0 = φ_0 − wᵀm
+        slopes = phi[..., 1:] * self.inverse
+        intercept = phi[..., :1] - slopes @ self.centre[:, None]
+        return np.concatenate([intercept, slopes], axis=-1)
+
+    def from_original(self, beta: Floats) -> Floats:
+        """Return (φ_0, φ) for (w_0, w), each (…, 1 + d); a constant feature gets zero."""
+        # φ = w s,  φ_0 = w_0 + wᵀm
+        v = self.inverse
+        slopes = beta[..., 1:] * np.divide(1.0, v, out=np.zeros(len(v)), where=v > 0)
+        intercept = beta[..., :1] + beta[..., 1:] @ self.centre[:, None]
+        return np.concatenate([intercept, slopes], axis=-1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmallDesign:
+    """Few rows: kept standardised, summed with NumPy."""
+
+    table: Table  # x holds (1, z), weight is never None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.table.weights.sum())
+
+    def sums(self, phi: Floats) -> tuple[float, Floats]:
+        """Return −log-likelihood at φ (C, 1 + d) and its gradient (C, 1 + d)."""
+        loss, p = self._probabilities(phi)
+        return loss, self._gradient(p)
+
+    def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
+        """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
+        loss, p = self._probabilities(phi)
+        z, w = self.table.x, self.table.weights
+        c, d = phi.shape
+        hessian = np.empty((c, d, c, d))
+        for k in range(c):
+            for j in range(k + 1):
+                # ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ
+                v = w * p[k] * ((k == j) - p[j])
+                hessian[k, :, j] = hessian[j, :, k] = (v[:, None] * z).T @ z
+        return loss, self._gradient(p), hessian
+
+    def sample(self, n: int) -> SmallDesign:
+        """Return about n rows, evenly from every class, weighted to stand for all."""
+        return SmallDesign(strided_sample(self.table, n))
+
+    def take(self, index: Any) -> Table:
+        """Return some rows, standardised."""
+        return self.table.take(index)
+
+    def blocks(self) -> Iterator[Table]:
+        """Yield all rows at once, standardised."""
+        yield self.table
+
+    def _probabilities(self, phi: Floats) -> tuple[float, Floats]:
+        """Return Σ −w log p(y | x) and the probabilities of all classes but the first, (C, n)."""
+        codes = self.table.codes
+        a = all_scores(phi @ self.table.x.T)
+        own = a[codes, np.arange(len(codes))]
+        # p_k = exp(a_k − top) / Σ_j exp(a_j − top);  −log p_y = log Σ_j exp(a_j − top) + top − a_y
+        top = a.max(0)
+        e = np.exp(a - top)
+        total = e.sum(0)
+        return float(self.table.weights @ (np.log(total) + (top - own))), e[1:] / total
+
+    def _gradient(self, p: Floats) -> Floats:
+        """Return Σ w (p_k − t_k) z for each class k after the first."""
+        residual, codes = p.copy(), self.table.codes
+        own = np.flatnonzero(codes)
+        residual[codes[own] - 1, own] -= 1.0
+        gradient: Floats = (residual * self.table.weights) @ self.table.x
+        return gradient
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledDesign:
+    """Many rows: left where they are, standardised tile by tile, summed by compiled chunks."""
+
+    table: Table  # float64 or float32, in any memory order
+    scaling: Scaling
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        weight = self.table.weight
+        return float(self.table.n_rows if weight is None else weight.sum())
+
+    def sums(self, phi: Floats) -> tuple[float, Floats]:
+        """Return −log-likelihood at φ (C, 1 + d) and its gradient (C, 1 + d)."""
+        if len(phi) > 1 or not self.table.x.flags.c_contiguous:
+            loss, gradient, _ = self._summed(phi, 0)
+            return loss, gradient
+        return self._row_by_row(phi)
+
+    def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
+        """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
+        c, d = phi.shape
+        loss, gradient, lower = self._summed(phi, c * (c + 1) // 2)
+        hessian = np.empty((c, d, c, d))
+        for block, k, j in zip(lower, *np.tril_indices(c), strict=True):
+            low = np.tril(block[:d, :d])
+            hessian[k, :, j] = hessian[j, :, k] = low + np.tril(low, -1).T
+        return loss, gradient, hessian
+
+    def sample(self, n: int) -> CompiledDesign:
+        """Return about n rows, copied, evenly from every class, weighted to stand for all."""
+        return CompiledDesign(strided_sample(self.table, n), self.scaling)
+
+    def take(self, index: Any) -> Table:
+        """Return some rows, standardised."""
+        return self.scaling.standardised(self.table.take(index))
+
+    def blocks(self) -> Iterator[Table]:
+        """Yield all rows in order, standardised, some thousands at a time."""
+        yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
+
+    def _row_by_row(self, phi: Floats) -> tuple[float, Floats]:
+        """Return −log-likelihood and gradient of two classes, chunks added in order."""
+        from suffice.discriminative.kernels import chunk_gradient
+
+        def one(lo: int, hi: int) -> tuple[float, Floats]:
+            gradient = np.zeros(phi.shape)
+            return chunk_gradient(*self._chunk(lo, hi), phi, gradient), gradient
+
+        parts = list(over_chunks(one, self.table.n_rows))
+        return sum(loss for loss, _ in parts), np.sum([part for _, part in parts], axis=0)
+
+    def _summed(self, phi: Floats, n_blocks: int) -> tuple[float, Floats, Floats]:
+        """Return −log-likelihood, gradient and lower Hessian blocks, chunks added in order."""
+        from suffice.discriminative.kernels import chunk_sums
+
+        padded = -(-phi.shape[1] // 4) * 4
+
+        def one(lo: int, hi: int) -> tuple[float, Floats, Floats]:
+            gradient, blocks = np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
+            return chunk_sums(*self._chunk(lo, hi), phi, gradient, blocks), gradient, blocks
+
+        loss, gradient, blocks = 0.0, np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
+        for part in over_chunks(one, self.table.n_rows):
+            loss += part[0]
+            gradient += part[1]
+            blocks += part[2]
+        return loss, gradient, blocks
+
+    def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
+        """Return what the compiled sums ask of the rows lo … hi−1."""
+        table, scaling = self.table, self.scaling
+        weight = np.zeros(0) if table.weight is None else table.weight
+        return table.x, table.codes, weight, lo, hi, scaling.centre, scaling.inverse
+
+
+Design: TypeAlias = SmallDesign | CompiledDesign
+
+
+def design_of(table: Table, scaling: Scaling) -> Design:
+    """Return the rows in the form that suits their number."""
+    if table.x.size <= SMALL:
+        return SmallDesign(scaling.standardised(table))
+    return CompiledDesign(table, scaling)
