@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import best_of, machine, table
 from suffice.discriminative.contrasts import against_first
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Lda, Problem, Zero
+from suffice.discriminative.problem import Problem, lda_start, zero_start
 from suffice.estimators.logistic import LogisticRegression
 from suffice.moments import Moments
 from suffice.table.table import Table
@@ -130,7 +130,7 @@ def _row(
 
 
 def _one_step(x: np.ndarray, judge: Problem, clock: Callable[[], float]) -> dict:
-    start, solve = Lda().phi(judge), Newton().solve
+    start, solve = lda_start(judge), Newton().solve
     seconds = best_of(
         {
             "syrk": lambda: dsyrk(1.0, x.T, lower=1),
@@ -141,10 +141,10 @@ def _one_step(x: np.ndarray, judge: Problem, clock: Callable[[], float]) -> dict
         clock=clock,
     )
     steps = {
-        f"Newton steps from {type(first).__name__.lower()}": solve(
-            judge, first.phi(judge), Newton.default
+        f"Newton steps from {first.__name__.removesuffix('_start')}": solve(
+            judge, first(judge), Newton.default
         ).n_iter
-        for first in (Lda(), Zero())
+        for first in (lda_start, zero_start)
     }
     c = judge.objective.shape[0]
     ratio = seconds["Hessian"] / (seconds["syrk"] * c * (c + 1) / 2)

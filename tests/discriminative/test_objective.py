@@ -4,7 +4,7 @@ import pytest
 from suffice.discriminative import design
 from suffice.discriminative.design import CompiledDesign, SmallDesign
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Zero
+from suffice.discriminative.problem import zero_start
 from suffice.table.sampling import strided_sample
 from suffice.table.table import Table
 
@@ -112,7 +112,7 @@ def test_rows_far_from_the_origin_keep_their_digits(rows_and_codes, problem):
     x, codes = rows_and_codes(200, 3, 2)
     x = np.round(x * 2.0**20) / 2.0**20  # so that adding 2²⁶ is exact
     near, far = problem(x, codes), problem(x + 2.0**26, codes)
-    a, b = (Newton().solve(t, Zero().phi(t), Newton.default).point for t in (near, far))
+    a, b = (Newton().solve(t, zero_start(t), Newton.default).point for t in (near, far))
     assert b.loss == pytest.approx(a.loss, rel=1e-13)
     np.testing.assert_allclose(b.phi[:, 1:], a.phi[:, 1:], rtol=1e-12)
 

@@ -5,7 +5,7 @@ from suffice.discriminative import separation as module
 from suffice.discriminative.gradient import GradientDescent
 from suffice.discriminative.logistic import SUBSTITUTE_L2, fit_logistic
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Lda
+from suffice.discriminative.problem import lda_start
 from suffice.discriminative.quasi_newton import QuasiNewton
 from suffice.discriminative.separation import find_separation
 from suffice.moments import Moments
@@ -15,7 +15,7 @@ from suffice.table.table import Table
 def separation(problem, x, codes, solver=None):
     solver = solver or Newton()
     task = problem(x, codes)
-    return find_separation(task, solver.solve(task, Lda().phi(task), solver.default))
+    return find_separation(task, solver.solve(task, lda_start(task), solver.default))
 
 
 @pytest.fixture

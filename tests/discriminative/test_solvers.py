@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,7 @@ from suffice.discriminative.descent import Stopping
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, safe_rate
 from suffice.discriminative.logistic import suitable_solver
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Lda, Random, Zero
+from suffice.discriminative.problem import lda_start, random_start, zero_start
 from suffice.discriminative.quasi_newton import QuasiNewton, SampledNewton
 from suffice.errors import InvalidInputError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
@@ -16,14 +18,14 @@ name = lambda value: type(value).__name__  # noqa: E731
 
 
 @pytest.mark.parametrize("solver", EXACT, ids=name)
-@pytest.mark.parametrize("start", [Lda(), Zero(), Random(5)], ids=name)
+@pytest.mark.parametrize("start", [lda_start, zero_start, partial(random_start, seed=5)])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_every_solver_finds_the_same_minimum_from_every_start(
     rows_and_codes, problem, solver, start, n_classes
 ):
     task = problem(*rows_and_codes(300, 4, n_classes), l2=1.0)
-    best = Newton().solve(task, Zero().phi(task), Newton.default)
-    found = solver.solve(task, start.phi(task), solver.default)
+    best = Newton().solve(task, zero_start(task), Newton.default)
+    found = solver.solve(task, start(task), solver.default)
     assert found.converged
     assert task.objective.gradient_norm(task.objective.evaluate(found.point.phi)) <= 1e-8
     np.testing.assert_allclose(found.point.phi, best.point.phi, atol=2e-6)
@@ -32,7 +34,7 @@ def test_every_solver_finds_the_same_minimum_from_every_start(
 def test_stochastic_descent_arrives_within_its_tolerance(rows_and_codes, problem):
     task = problem(*rows_and_codes(400, 3, 3), l2=1.0)
     solver = StochasticDescent(seed=1)
-    found = solver.solve(task, Zero().phi(task), solver.default)
+    found = solver.solve(task, zero_start(task), solver.default)
     assert found.converged
     assert task.objective.gradient_norm(found.point) <= solver.default.tol
 
@@ -41,7 +43,7 @@ def test_stochastic_descent_is_seeded(rows_and_codes, problem):
     task = problem(*rows_and_codes(100, 2, 2), l2=1.0)
     rule = Stopping(tol=1e-12, max_iter=3)
     first, again, other = (
-        StochasticDescent(seed=s).solve(task, Zero().phi(task), rule).point.phi for s in (1, 1, 2)
+        StochasticDescent(seed=s).solve(task, zero_start(task), rule).point.phi for s in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -49,7 +51,7 @@ def test_stochastic_descent_is_seeded(rows_and_codes, problem):
 
 def test_newton_survives_a_start_where_full_steps_overshoot(rows_and_codes, problem):
     task = problem(*rows_and_codes(300, 3, 3))
-    start = 8 * Random(0).phi(task)
+    start = 8 * random_start(task)
     found = Newton().solve(task, start, Newton.default)
     assert found.converged
     assert found.trace.step_sizes[1:].min() < 1
@@ -62,7 +64,8 @@ def test_the_lda_start_saves_at_least_two_newton_steps(rows_and_codes, problem):
     x = rng.normal(size=(4000, 5)) + 1.3 * codes[:, None]
     task = problem(x, codes)
     near, far = (
-        Newton().solve(task, start.phi(task), Newton.default).n_iter for start in (Lda(), Zero())
+        Newton().solve(task, start(task), Newton.default).n_iter
+        for start in (lda_start, zero_start)
     )
     assert near <= far - 2
 
@@ -75,7 +78,7 @@ def test_the_lda_start_is_linear_discriminant_analysis(rows_and_codes, problem):
     x = rng.normal(size=(180, 4)) @ rng.normal(size=(4, 4)) + codes[:, None] * [1, 0, 0.5, 0]
     for standardize in (True, False):
         task = problem(x, codes, standardize=standardize)
-        beta = task.scaling.to_original(Lda().phi(task))
+        beta = task.scaling.to_original(lda_start(task))
         # scikit-learn's lsqr solver divides the pooled scatter by n, as maximum likelihood does
         lda = LinearDiscriminantAnalysis(solver="lsqr").fit(x, codes)
         rows = np.column_stack([lda.intercept_, lda.coef_])
@@ -87,7 +90,7 @@ def test_gradient_descent_never_rises_at_the_safe_rate_and_rises_far_above_it(
 ):
     task = problem(*rows_and_codes(200, 3, 3))
     rule = Stopping(tol=1e-12, max_iter=50)
-    rate, start = safe_rate(task), Zero().phi(task)
+    rate, start = safe_rate(task), zero_start(task)
     assert GradientDescent(rate).solve(task, start, rule).trace.rises == 0
     assert GradientDescent(40 * rate).solve(task, start, rule).trace.rises > 0
 
@@ -96,8 +99,8 @@ def test_gradient_descent_treats_all_classes_alike(rows_and_codes, problem):
     x, codes = rows_and_codes(120, 2, 3)
     rule = Stopping(tol=1e-12, max_iter=7)
     task, turned = problem(x, codes, l2=1.0), problem(x, (codes + 1) % 3, l2=1.0)
-    a = GradientDescent().solve(task, Zero().phi(task), rule).point.phi
-    b = GradientDescent().solve(turned, Zero().phi(turned), rule).point.phi
+    a = GradientDescent().solve(task, zero_start(task), rule).point.phi
+    b = GradientDescent().solve(turned, zero_start(turned), rule).point.phi
     rows = np.vstack([np.zeros_like(a[:1]), a])[[2, 0, 1]]
     np.testing.assert_allclose(b, rows[1:] - rows[0], rtol=1e-9)
 
@@ -105,7 +108,7 @@ def test_gradient_descent_treats_all_classes_alike(rows_and_codes, problem):
 def test_a_descent_can_stop_on_the_change_of_the_log_likelihood(rows_and_codes, problem):
     task = problem(*rows_and_codes(200, 3, 2))
     loose = Stopping(tol=1e-12, epsilon=0.5, max_iter=1000)
-    found = GradientDescent().solve(task, Zero().phi(task), loose)
+    found = GradientDescent().solve(task, zero_start(task), loose)
     losses = found.trace.losses
     assert found.converged
     assert abs(losses[-1] - losses[-2]) < 0.5 <= abs(losses[-2] - losses[-3])
@@ -113,7 +116,7 @@ def test_a_descent_can_stop_on_the_change_of_the_log_likelihood(rows_and_codes, 
 
 def test_newton_stops_where_arithmetic_ends(rows_and_codes, problem):
     task = problem(*rows_and_codes(200, 3, 3))
-    found = Newton().solve(task, Lda().phi(task), Stopping(tol=1e-300, max_iter=100))
+    found = Newton().solve(task, lda_start(task), Stopping(tol=1e-300, max_iter=100))
     assert found.converged
     assert found.n_iter < 15
 
@@ -122,9 +125,9 @@ def test_quasi_newton_may_begin_with_a_bound_on_the_hessian(rows_and_codes, prob
     from suffice.discriminative import quasi_newton
 
     task = problem(*rows_and_codes(400, 6, 5), l2=1.0)
-    best = Newton().solve(task, Lda().phi(task), Newton.default).point.phi
+    best = Newton().solve(task, lda_start(task), Newton.default).point.phi
     monkeypatch.setattr(quasi_newton, "WIDEST_HESSIAN", 0)
-    found = QuasiNewton().solve(task, Lda().phi(task), QuasiNewton.default)
+    found = QuasiNewton().solve(task, lda_start(task), QuasiNewton.default)
     np.testing.assert_allclose(found.point.phi, best, atol=1e-6)
 
 
@@ -133,11 +136,11 @@ def test_many_rows_of_many_classes_are_solved_on_compiled_sums(
 ):
     x, codes = rows_and_codes(6000, 8, 6)
     plain = problem(x, codes, l2=1.0)
-    best = Newton().solve(plain, Lda().phi(plain), Newton.default).point.phi
+    best = Newton().solve(plain, lda_start(plain), Newton.default).point.phi
     monkeypatch.setattr(design, "SMALL", 0)
     task = problem(x, codes, l2=1.0)
     for solver in (Newton(), QuasiNewton()):
-        found = solver.solve(task, Lda().phi(task), solver.default)
+        found = solver.solve(task, lda_start(task), solver.default)
         assert found.converged
         np.testing.assert_allclose(found.point.phi, best, atol=1e-6)
 
@@ -165,8 +168,8 @@ def test_a_sample_leads_newton_to_the_same_minimum_and_hessian(
     x, codes = rows_and_codes(20_000, 6, 2)
     monkeypatch.setattr(design, "SMALL", 0)
     task = problem(x, codes, l2=0.5)
-    best = Newton().solve(task, Lda().phi(task), Newton.default)
-    found = SampledNewton().solve(task, Lda().phi(task), Newton.default, record=record)
+    best = Newton().solve(task, lda_start(task), Newton.default)
+    found = SampledNewton().solve(task, lda_start(task), Newton.default, record=record)
     assert found.converged
     np.testing.assert_allclose(found.point.phi, best.point.phi, rtol=1e-9)
     np.testing.assert_allclose(found.point.hessian, best.point.hessian, rtol=1e-5)

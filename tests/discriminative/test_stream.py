@@ -3,7 +3,7 @@ import pytest
 
 from suffice.discriminative.gradient import StochasticDescent, Stream
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Lda
+from suffice.discriminative.problem import lda_start
 from suffice.moments import Moments
 from suffice.table.table import Table
 
@@ -25,7 +25,7 @@ def test_a_long_stream_comes_near_the_fit_of_all_rows(long, problem):
     x, codes = long
     stream = feed(Stream.before(Moments.empty([0, 1, 2], 3, storage="diagonal")), x, codes)
     task = problem(x, codes)
-    best = Newton().solve(task, Lda().phi(task), Newton.default).point
+    best = Newton().solve(task, lda_start(task), Newton.default).point
     here = task.objective.evaluate(task.scaling.from_original(stream.average))
     assert (here.loss - best.loss) / len(x) < 2e-3
     assert stream.moments.total_weight == len(x)
@@ -42,7 +42,7 @@ def test_units_do_not_change_what_a_stream_learns(long):
 def test_a_stream_goes_on_from_a_fit(long, problem):
     x, codes = long
     task = problem(x, codes)
-    best = Newton().solve(task, Lda().phi(task), Newton.default).point
+    best = Newton().solve(task, lda_start(task), Newton.default).point
     beta = task.scaling.to_original(best.phi)
     stream = feed(Stream.after(task.moments, beta), x[:500], codes[:500])
     assert stream.moments.total_weight == len(x) + 500

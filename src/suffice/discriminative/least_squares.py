@@ -20,16 +20,8 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearFit:
-    """Several linear functions wᵀx + w_0 of the same features."""
-
-    intercepts: Floats  # w_0  (R,)
-    slopes: Floats  # w  (R, d)
-
-
-def regress_indicators(moments: Moments) -> LinearFit:
-    r"""Return the least-squares fit of each class's indicator, in class order.
+def regress_indicators(moments: Moments) -> Floats:
+    r"""Return (w_k0, w_k) of the least-squares fit of each class's indicator, (K, 1 + d).
 
     .. math::  w_k = T^{-1} n_k (\mu_k - \mu), \qquad w_{k0} = \pi_k - w_k^\top \mu
 
@@ -47,9 +39,7 @@ def regress_indicators(moments: Moments) -> LinearFit:
     shares = moments.weights / moments.total_weight
     slopes = solve_semidefinite(total, sums.T).T
     # they sum to zero, as the right-hand sides do, up to rounding
-    phi = np.column_stack([shares, slopes - slopes.mean(0)])
-    beta = scaling.to_original(phi)
-    return LinearFit(beta[:, 0], beta[:, 1:])
+    return scaling.to_original(np.column_stack([shares, slopes - slopes.mean(0)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

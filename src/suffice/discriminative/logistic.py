@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.design import SMALL, SmallDesign
+from suffice.discriminative.gradient import GradientDescent, StochasticDescent
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.objective import CurvedEvaluation, Objective
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.problem import Lda, Problem
+from suffice.discriminative.problem import Problem, lda_start
 from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
 from suffice.discriminative.separation import find_separation
 from suffice.discriminative.summary import Inference
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from suffice.discriminative.descent import Solution
     from suffice.discriminative.design import Scaling
-    from suffice.discriminative.problem import Solver, Start
+    from suffice.discriminative.problem import Start
     from suffice.discriminative.separation import Separation
     from suffice.moments import Moments
     from suffice.table.table import Table
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not exist
 _CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
 _DRAWN_ROWS = 2000
+
+Solver: TypeAlias = Newton | QuasiNewton | SampledNewton | GradientDescent | StochasticDescent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +96,7 @@ def fit_logistic(
     def fitted(l2: float) -> tuple[Problem, Solution[Any]]:
         problem = Problem.of(table, moments, l2=l2, standardize=standardize)
         way = solver or suitable_solver(problem)
-        first = (start or Lda()).phi(problem)
+        first = (start or lda_start)(problem)
         stopping = replace(way.default, **(limits or {}))
         return problem, way.solve(problem, first, stopping, record=record)
 

@@ -123,10 +123,14 @@ class StochasticSteps:
         """Return the state after every row was shown once."""
         order = self.rng.permutation(design.table.n_rows)
         weights, drift, seen = state.weights.copy(), state.drift.copy(), state.n_seen
+        wrong = 0
         if isinstance(design, CompiledDesign):
-            wrong = _compiled(design, rule, order, self.rate, seen, weights, drift)
+            from suffice.discriminative.kernels import show_rows
+
+            table, scaling = design.table, design.scaling
+            rows = (table.x, table.codes, scaling.centre, scaling.inverse, order)
+            wrong = int(show_rows(*rows, self.rate, seen, rule.direct, weights, drift))
         else:
-            wrong = 0
             for first in range(0, len(order), _BLOCK):
                 block = design.take(order[first : first + _BLOCK])
                 wrong += _corrected(block, rule, self.rate, seen + first, weights, drift)
@@ -155,23 +159,6 @@ def _corrected(
         scores += step * products[place]
         place, wrong = place + 1, wrong + 1
     return wrong
-
-
-def _compiled(
-    design: CompiledDesign,
-    rule: Rule,
-    order: Codes,
-    rate: float,
-    seen: int,
-    weights: Floats,
-    drift: Floats,
-) -> int:
-    """Do the same for all rows, compiled."""
-    from suffice.discriminative.kernels import show_rows
-
-    table, scaling = design.table, design.scaling
-    rows = (table.x, table.codes, scaling.centre, scaling.inverse)
-    return int(show_rows(*rows, order, rate, seen, rule.direct, weights, drift))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

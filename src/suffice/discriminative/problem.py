@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from suffice.linalg import dependent_columns, solve_semidefinite
 from suffice.moments import Moments
 
 if TYPE_CHECKING:
-    from suffice.discriminative.descent import Solution, Stopping
     from suffice.table.table import Table
     from suffice.typing import Codes, Floats
 
@@ -88,86 +88,47 @@ def aliased_columns(moments: Moments) -> Codes:
     return dependent_columns(scatter)
 
 
-class Solver(Protocol):
-    """A way to the minimum, and when it stops unless told otherwise."""
-
-    @property
-    def default(self) -> Stopping:
-        """The rule to stop by."""
-        ...
-
-    def solve(
-        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[Any]:
-        """Return where the descent from ``start`` (C, D) ends."""
-        ...
+Start: TypeAlias = Callable[[Problem], "Floats"]  # first parameters in the problem's units, (C, D)
 
 
-class Start(Protocol):
-    """A choice of first parameters."""
-
-    def phi(self, problem: Problem) -> Floats:
-        """Return parameters in the problem's units, shape (C, D)."""
-        ...
+def zero_start(problem: Problem) -> Floats:
+    """Return zeros, shape (C, D): every class equally likely, everywhere."""
+    return np.zeros(problem.objective.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Zero:
-    """Every class equally likely, everywhere."""
-
-    def phi(self, problem: Problem) -> Floats:
-        """Return zeros, shape (C, D)."""
-        return np.zeros(problem.objective.shape)
+def random_start(problem: Problem, seed: int = 0) -> Floats:
+    """Return standard normal parameters, shape (C, D)."""
+    return np.random.default_rng(seed).standard_normal(problem.objective.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Random:
-    """Standard normal parameters, seeded."""
-
-    seed: int = 0
-
-    def phi(self, problem: Problem) -> Floats:
-        """Return random parameters, shape (C, D)."""
-        return np.random.default_rng(self.seed).standard_normal(problem.objective.shape)
+def given_start(problem: Problem, beta: Floats) -> Floats:
+    """Return the parameters of an earlier fit, given in original units, shape (C, D)."""
+    return problem.scaling.from_original(beta)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Given:
-    """Parameters of an earlier fit, in original units."""
+def lda_start(problem: Problem) -> Floats:
+    """Return the log odds of Gaussian classes of one covariance, shape (C, D).
 
-    beta: Floats  # (C, D)
-
-    def phi(self, problem: Problem) -> Floats:
-        """Return the same parameters in the problem's units."""
-        return problem.scaling.from_original(self.beta)
-
-
-@dataclass(frozen=True, slots=True)
-class Lda:
-    """Linear discriminant analysis: a closed form of the same linear log odds.
-
-    Zero where moments hold no full covariance (very many features).
+    Linear discriminant analysis is a closed form of the same linear log odds. Zeros where
+    moments hold no full covariance (very many features).
 
     References
     ----------
     Efron (1975), *Journal of the American Statistical Association* 70, 892–898.
     """
-
-    def phi(self, problem: Problem) -> Floats:
-        """Return the log odds of Gaussian classes of one covariance, shape (C, D)."""
-        m, v = problem.moments, problem.scaling.inverse
-        if m.storage == "diagonal":
-            return Zero().phi(problem)
-        # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
-        means = m.centred_means * v
-        within = m.pooled_scatter * v * v[:, None] / m.total_weight
-        slopes = _tempered(means, solve_semidefinite(within, means.T).T)
-        log_priors = np.log(m.weights / m.total_weight)
-        intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
-        about = (m.grand_mean - problem.scaling.centre) * v
-        rows = np.column_stack([intercepts - slopes @ about, slopes])
-        phi: Floats = rows[1:] - rows[0]
-        return phi
+    m, v = problem.moments, problem.scaling.inverse
+    if m.storage == "diagonal":
+        return zero_start(problem)
+    # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
+    means = m.centred_means * v
+    within = m.pooled_scatter * v * v[:, None] / m.total_weight
+    slopes = _tempered(means, solve_semidefinite(within, means.T).T)
+    log_priors = np.log(m.weights / m.total_weight)
+    intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
+    about = (m.grand_mean - problem.scaling.centre) * v
+    rows = np.column_stack([intercepts - slopes @ about, slopes])
+    phi: Floats = rows[1:] - rows[0]
+    return phi
 
 
 def _tempered(means: Floats, slopes: Floats) -> Floats:

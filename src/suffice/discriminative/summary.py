@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,55 +24,53 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 
-def summary_text(summary: LogisticSummary) -> str:
-    """Return the table, one block per class, with its totals below."""
-    return "\n".join(_lines(summary))
+@dataclass(frozen=True, slots=True, eq=False)
+class Inference:
+    """Coefficients of every class against the first, in original units, and their covariance.
 
+    With a penalty this is the inverse curvature of the penalised loss: the spread of a Bayesian
+    posterior whose prior is the penalty, not that of a repeated experiment.
+    """
 
-def _lines(s: LogisticSummary) -> Iterator[str]:
-    head = ("", "coefficient", "std. error", "z", "p", "odds ratio", f"{s.level:.0%} interval")
-    yield "Logistic regression"
-    for k, label in enumerate(s.classes[1:]):
-        yield ""
-        yield f"log odds of {label!s} against {s.classes[0]!s}"
-        yield from text_lines(head, [_cells(s, k, j) for j in range(len(s.terms))])
-    yield ""
-    yield from _totals(s)
+    beta: Floats  # (C, D): intercept first
+    covariance: Floats  # (C·D, C·D), classes outside; NaN where aliased
+    degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
+    log_likelihood: float
+    null_log_likelihood: float  # of the model with intercepts only
+    weight: float  # number of rows, or the sum of their weights
+    l2: float
 
+    @classmethod
+    def of(cls, problem: Problem, point: CurvedEvaluation, l2: float) -> Inference:
+        """Return the inverse of the Hessian at the minimum."""
+        c, d = point.phi.shape
+        inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))
+        pull = np.kron(gram(c + 1), np.diag(problem.objective.penalty))
+        # tr H⁻¹ (H − Λ)
+        freedom = c * d - float(np.vdot(inverse, pull))
+        m = problem.moments
+        null = float(m.weights @ np.log(m.weights / m.total_weight))
+        beta = problem.scaling.to_original(point.phi)
+        covariance = _in_original_units(problem, inverse.reshape(c, d, c, d))
+        return cls(beta, covariance, freedom, -point.misfit, null, m.total_weight, l2)
 
-def _cells(s: LogisticSummary, k: int, j: int) -> list[str]:
-    lower, upper = (end[k, j] for end in s.odds_intervals)
-    return [
-        s.terms[j],
-        f"{s.coefficients[k, j]:.5g}",
-        f"{s.standard_errors[k, j]:.4g}",
-        f"{s.z[k, j]:.3f}",
-        p_value(s.p_values[k, j]),
-        f"{s.odds_ratios[k, j]:.4g}",
-        f"{lower:.4g} to {upper:.4g}",
-    ]
+    @classmethod
+    def at(cls, table: Table, beta: Floats, l2: float) -> Inference:
+        """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
+        problem = Problem.of(table, coded_moments(table), l2=l2)
+        point = problem.objective.curve(problem.scaling.from_original(beta))
+        return cls.of(problem, point, l2)
 
-
-def _totals(s: LogisticSummary) -> Iterator[str]:
-    yield (
-        f"log-likelihood {s.log_likelihood:.6g} (intercepts only {s.null_log_likelihood:.6g}), "
-        f"pseudo-R² {s.pseudo_r2:.4f}"
-    )
-    yield (
-        f"AIC {s.aic:.6g}, BIC {s.bic:.6g}, {s.degrees_of_freedom:.4g} parameters, "
-        f"{s.weight:g} rows"
-    )
-    if s.l2:
-        yield (
-            f"penalised (l2={s.l2:g}): coefficients are drawn towards zero and errors describe "
-            "the penalised fit; l2=0 is maximum likelihood"
-        )
-    if not s.standard_errors.all() or (s.standard_errors != s.standard_errors).any():
-        yield "nan: a constant column, or a combination of the others; its coefficient is zero"
+    def summary(
+        self, classes: tuple[Any, ...], terms: tuple[str, ...], level: float
+    ) -> LogisticSummary:
+        """Return the table for people."""
+        known = {field.name: getattr(self, field.name) for field in fields(Inference)}
+        return LogisticSummary(**known, classes=classes, terms=terms, level=level)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogisticSummary:
+class LogisticSummary(Inference):
     r"""Coefficients of each class against the first, and how well they are known.
 
     Standard errors are the roots of the inverse Hessian's diagonal, z = coefficient / error, p
@@ -84,16 +82,19 @@ class LogisticSummary:
     McFadden (1974), pseudo-R² = 1 − log L / log L of the model with intercepts only.
     """
 
-    terms: tuple[str, ...]  # (D,): "intercept", then the features
     classes: tuple[Any, ...]  # (K,); coefficients are of each after the first, against the first
-    coefficients: Floats  # (C, D)
-    standard_errors: Floats  # (C, D)
-    log_likelihood: float
-    null_log_likelihood: float  # of the model with intercepts only
-    weight: float  # number of rows, or the sum of their weights
-    degrees_of_freedom: float
-    l2: float
+    terms: tuple[str, ...]  # (D,): "intercept", then the features
     level: float = 0.95
+
+    @property
+    def coefficients(self) -> Floats:
+        """Log odds of each class against the first, intercept first, (C, D)."""
+        return self.beta
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Roots of the covariance's diagonal, (C, D)."""
+        return np.sqrt(np.diagonal(self.covariance)).reshape(self.beta.shape)
 
     @property
     def z(self) -> Floats:
@@ -146,76 +147,56 @@ class LogisticSummary:
             "odds_lower": lower,
             "odds_upper": upper,
         }
-        names: Any = pd.MultiIndex.from_product(
-            [self.classes[1:], self.terms], names=["class", "term"]
-        )
-        index = pd.Index(self.terms, name="term") if len(self.classes) == 2 else names
+        index: Any = pd.Index(self.terms, name="term")
+        if len(self.classes) > 2:
+            both = [self.classes[1:], self.terms]
+            index = pd.MultiIndex.from_product(both, names=["class", "term"])
         return pd.DataFrame({name: a.ravel() for name, a in columns.items()}, index=index)
 
     def __str__(self) -> str:
-        return summary_text(self)
+        return "\n".join(_lines(self))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inference:
-    """Coefficients of every class against the first, in original units, and their covariance.
+def _lines(s: LogisticSummary) -> Iterator[str]:
+    head = ("", "coefficient", "std. error", "z", "p", "odds ratio", f"{s.level:.0%} interval")
+    yield "Logistic regression"
+    for k, label in enumerate(s.classes[1:]):
+        yield ""
+        yield f"log odds of {label!s} against {s.classes[0]!s}"
+        yield from text_lines(head, [_cells(s, k, j) for j in range(len(s.terms))])
+    yield ""
+    yield from _totals(s)
 
-    With a penalty this is the inverse curvature of the penalised loss: the spread of a Bayesian
-    posterior whose prior is the penalty, not that of a repeated experiment.
-    """
 
-    beta: Floats  # (C, D): intercept first
-    covariance: Floats  # (C·D, C·D), classes outside; NaN where aliased
-    degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
-    log_likelihood: float
-    null_log_likelihood: float
-    weight: float
-    l2: float
+def _cells(s: LogisticSummary, k: int, j: int) -> list[str]:
+    lower, upper = (end[k, j] for end in s.odds_intervals)
+    return [
+        s.terms[j],
+        f"{s.coefficients[k, j]:.5g}",
+        f"{s.standard_errors[k, j]:.4g}",
+        f"{s.z[k, j]:.3f}",
+        p_value(s.p_values[k, j]),
+        f"{s.odds_ratios[k, j]:.4g}",
+        f"{lower:.4g} to {upper:.4g}",
+    ]
 
-    @classmethod
-    def of(cls, problem: Problem, point: CurvedEvaluation, l2: float) -> Inference:
-        """Return the inverse of the Hessian at the minimum."""
-        c, d = point.phi.shape
-        inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))
-        pull = np.kron(gram(c + 1), np.diag(problem.objective.penalty))
-        # tr H⁻¹ (H − Λ)
-        freedom = c * d - float(np.vdot(inverse, pull))
-        m = problem.moments
-        null = float(m.weights @ np.log(m.weights / m.total_weight))
-        return cls(
-            problem.scaling.to_original(point.phi),
-            _in_original_units(problem, inverse.reshape(c, d, c, d)),
-            freedom,
-            -point.misfit,
-            null,
-            m.total_weight,
-            l2,
+
+def _totals(s: LogisticSummary) -> Iterator[str]:
+    yield (
+        f"log-likelihood {s.log_likelihood:.6g} (intercepts only {s.null_log_likelihood:.6g}), "
+        f"pseudo-R² {s.pseudo_r2:.4f}"
+    )
+    yield (
+        f"AIC {s.aic:.6g}, BIC {s.bic:.6g}, {s.degrees_of_freedom:.4g} parameters, "
+        f"{s.weight:g} rows"
+    )
+    if s.l2:
+        yield (
+            f"penalised (l2={s.l2:g}): coefficients are drawn towards zero and errors describe "
+            "the penalised fit; l2=0 is maximum likelihood"
         )
-
-    @classmethod
-    def at(cls, table: Table, beta: Floats, l2: float) -> Inference:
-        """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
-        problem = Problem.of(table, coded_moments(table), l2=l2)
-        point = problem.objective.curve(problem.scaling.from_original(beta))
-        return cls.of(problem, point, l2)
-
-    def summary(
-        self, classes: tuple[Any, ...], terms: tuple[str, ...], level: float
-    ) -> LogisticSummary:
-        """Return the table for people."""
-        errors = np.sqrt(np.diagonal(self.covariance)).reshape(self.beta.shape)
-        return LogisticSummary(
-            terms,
-            classes,
-            self.beta,
-            errors,
-            self.log_likelihood,
-            self.null_log_likelihood,
-            self.weight,
-            self.degrees_of_freedom,
-            self.l2,
-            level,
-        )
+    if not s.standard_errors.all() or (s.standard_errors != s.standard_errors).any():
+        yield "nan: a constant column, or a combination of the others; its coefficient is zero"
 
 
 def _in_original_units(problem: Problem, inverse: Floats) -> Floats:

@@ -72,11 +72,10 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
         require_two(moments.classes[moments.weights > 0])
         self.moments_ = moments
         self.classes_ = moments.classes
-        fit = regress_indicators(moments)
-        self.coef_, self.intercept_ = fit.slopes, fit.intercepts
-        if len(self.classes_) == 2:
-            self.coef_ = fit.slopes[1:] - fit.slopes[:1]
-            self.intercept_ = fit.intercepts[1:] - fit.intercepts[:1]
+        beta = regress_indicators(moments)
+        if len(beta) == 2:
+            beta = beta[1:] - beta[:1]
+        self.intercept_, self.coef_ = beta[:, 0], beta[:, 1:]
         return self
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +16,13 @@ from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
 from suffice.discriminative.logistic import fit_logistic
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Given, Lda, Random, Zero, coded_moments
+from suffice.discriminative.problem import (
+    coded_moments,
+    given_start,
+    lda_start,
+    random_start,
+    zero_start,
+)
 from suffice.discriminative.quasi_newton import QuasiNewton
 from suffice.discriminative.summary import Inference
 from suffice.errors import (
@@ -41,8 +48,8 @@ from suffice.table.matrix import column_name
 from suffice.text.lists import listed
 
 if TYPE_CHECKING:
-    from suffice.discriminative.logistic import LogisticFit
-    from suffice.discriminative.problem import Solver, Start
+    from suffice.discriminative.logistic import LogisticFit, Solver
+    from suffice.discriminative.problem import Start
     from suffice.discriminative.summary import LogisticSummary
     from suffice.table.table import Table
     from suffice.typing import Codes, Floats
@@ -380,12 +387,14 @@ class LogisticRegression(LinearDecisions, BaseEstimator):
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
-        starts = {"lda": Lda(), "zero": Zero(), "random": Random(self._seed())}
+        random = partial(random_start, seed=self._seed())
+        starts = {"lda": lda_start, "zero": zero_start, "random": random}
         first: Start = chosen("start", self.start, starts)
         again = self.warm_start and "_stream" in vars(self)
         if not again or self.coef_.shape[1] != table.n_features:
             return first
-        return Given(self._beta()) if np.array_equal(self.classes_, table.classes) else first
+        same = np.array_equal(self.classes_, table.classes)
+        return partial(given_start, beta=self._beta()) if same else first
 
     def _scores(self, X: Any) -> Floats:
         scores = self.decision_function(X)
