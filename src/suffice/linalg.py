@@ -25,6 +25,13 @@ def unit_scale(variances: Floats) -> Floats:
     return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
+def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
+    """Return the variances, exactly zero where they are no more than rounding of the data."""
+    # a variance below (16 ε)² of the squared size of the numbers cannot be told from zero
+    noise = (16 * EPS) ** 2 * (np.square(means) + totals)
+    return np.where(variances > noise, variances, 0.0)
+
+
 def correlation(sigma: Floats) -> tuple[Floats, Floats]:
     """Return (C, s) with Σ = diag(s) C diag(s); a zero variance leaves a zero row in C."""
     scale = unit_scale(np.diagonal(sigma))

@@ -1,3 +1,5 @@
+"""Normal–inverse-Wishart learning, and the models that are read from it, by their laws."""
+
 import json
 from pathlib import Path
 
@@ -5,26 +7,40 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import logsumexp
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
+from suffice import LDA, QDA, Moments, NormalInverseWishart
 from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
-from suffice.estimation import debiased
-from suffice.estimation.debiased import debiased_classes, tied_debiased_classes
-from suffice.estimation.normal_inverse_wishart import (
-    NormalInverseWishart,
-    posteriors,
-    predictives,
-    tied_posteriors,
-)
-from suffice.estimation.priors import Dirichlet
+from suffice.estimation.recipe import Recipe
+from suffice.estimation.settings import parse_priors
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "niw.json"
 DATASETS = json.loads(REFERENCE.read_text(encoding="utf-8"))["datasets"]
+RULES = {
+    "lda_predictive": {"tied": True, "estimate": "predictive", "prior": "flat"},
+    "qda_predictive": {"tied": False, "estimate": "predictive", "prior": "flat"},
+    "lda_debiased": {"tied": True, "estimate": "debiased"},
+    "qda_debiased": {"tied": False, "estimate": "debiased"},
+}
 
 
 def sums(name):
     return tuple(np.array(DATASETS[name][key], float) for key in ("weights", "means", "scatters"))
+
+
+def moments_of(weights, means, scatters):
+    """Return moments with exactly these sums, from rows that have them."""
+    x, y, w = [], [], []
+    for k, (n, mean, scatter) in enumerate(zip(weights, means, scatters, strict=True)):
+        d = len(mean)
+        values, axes = np.linalg.eigh(scatter)
+        root = axes * np.sqrt(np.maximum(values, 0.0))
+        # 2 d rows of weight n / 2d at mean ± √(d / n) root: their scatter is root rootᵀ
+        arms = np.sqrt(d / n) * root.T
+        x.append(mean + np.concatenate([arms, -arms]))
+        y.append(np.full(2 * d, k))
+        w.append(np.full(2 * d, n / (2 * d)))
+    return Moments.of(np.concatenate(x), np.concatenate(y), np.concatenate(w))
 
 
 def draws(seed, n, d):
@@ -37,47 +53,24 @@ def class_sums(x):
     return float(len(x)), x.mean(0), z.T @ z
 
 
-def squared_distances(x, density):
-    z = x - density.location
-    return np.einsum("ni,ni->n", z, np.linalg.solve(density.shape, z.T).T)
+def own_posteriors(prior, weights, means, scatters):
+    """Return the posterior of each class, every class with a covariance of its own."""
+    classes = zip(weights.tolist(), means, scatters, strict=True)
+    return [prior.posterior(*of_class) for of_class in classes]
 
 
-def log_posterior(rows, weights, densities):
-    joint = np.stack([f.score(squared_distances(rows, f)) for f in densities], axis=1)
-    joint += np.log(weights / weights.sum())
-    return joint - logsumexp(joint, axis=1, keepdims=True)
-
-
-def flat_predictive(weights, means, scatters, tied):
-    k, d = means.shape
-    if tied:
-        learned = tied_posteriors(NormalInverseWishart.flat(d, k), weights, means, scatters.sum(0))
-    else:
-        learned = posteriors(NormalInverseWishart.flat(d), weights, means, scatters)
-    return predictives(learned)
-
-
-def unbiased(weights, means, scatters, tied):
-    if tied:
-        return tied_debiased_classes(weights, means, scatters.sum(0))
-    return debiased_classes(weights, means, scatters)
+def predictive(posterior):
+    """Return SciPy's density of the next row."""
+    # t with f degrees at m, shape Ψ (κ + 1) / (κ f)
+    f, kappa = posterior.predictive_degrees, posterior.mean_strength
+    return multivariate_t(posterior.mean, posterior.scale * ((kappa + 1) / (kappa * f)), f)
 
 
 @pytest.mark.parametrize("name", DATASETS)
-@pytest.mark.parametrize(
-    ("rule", "densities", "tied"),
-    [
-        ("lda_predictive", flat_predictive, True),
-        ("qda_predictive", flat_predictive, False),
-        ("lda_debiased", unbiased, True),
-        ("qda_debiased", unbiased, False),
-    ],
-)
-def test_log_posteriors_are_those_of_the_textbook(name, rule, densities, tied):
-    weights, means, scatters = sums(name)
-    found = log_posterior(
-        np.array(DATASETS[name]["rows"]), weights, densities(weights, means, scatters, tied)
-    )
+@pytest.mark.parametrize("rule", RULES)
+def test_log_posteriors_are_those_of_the_textbook(name, rule):
+    model = Recipe.parse(**RULES[rule]).estimate(moments_of(*sums(name)))
+    found = model.log_posterior(np.array(DATASETS[name]["rows"]))
     np.testing.assert_allclose(found, DATASETS[name][rule], rtol=1e-9, atol=1e-10)
 
 
@@ -110,8 +103,7 @@ def test_the_predictive_density_integrates_the_parameters_out():
     # the mean integrates in closed form: x | Σ ~ N(m, Σ (1 + 1/κ))
     factor = 1 + 1 / posterior.mean_strength
     values = [multivariate_normal(posterior.mean, factor * s).pdf(x) for s in sigmas]
-    student = posterior.predictive()
-    exact = multivariate_t(student.location, student.shape, student.degrees).pdf(x)
+    exact = predictive(posterior).pdf(x)
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - exact) < 4 * error
 
@@ -120,11 +112,14 @@ def test_the_predictive_density_integrates_the_parameters_out():
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_scores_are_log_densities_of_scipy(seed, d):
     prior = NormalInverseWishart(np.zeros(d), 1.0, np.eye(d), d + 2.0)
-    student = prior.posterior(*class_sums(draws(seed, 9, d))).predictive()
-    x = draws(seed + 1, 5, d)
-    expected = multivariate_t(student.location, student.shape, student.degrees).logpdf(x)
-    found = student.score(squared_distances(x, student))
-    np.testing.assert_allclose(found, np.atleast_1d(expected), rtol=1e-9, atol=1e-9)
+    rows = [draws(seed + k, 9, d) for k in range(2)]
+    est = QDA(estimate="predictive", prior=prior).fit(np.concatenate(rows), np.repeat([0, 1], 9))
+    x = draws(seed + 2, 5, d)
+    for k in range(2):
+        expected = predictive(prior.posterior(*class_sums(rows[k]))).logpdf(x)
+        np.testing.assert_allclose(
+            est.class_log_density(x)[:, k], np.atleast_1d(expected), rtol=1e-9, atol=1e-9
+        )
 
 
 def test_map_estimates_are_the_mode_of_the_joint_density():
@@ -151,8 +146,8 @@ def test_tied_learning_adds_what_each_class_teaches(seed, strength):
     prior = NormalInverseWishart(np.ones(3), strength, np.eye(3), 4.0)
     parts = [class_sums(draws(seed + k, 4, 3)) for k in range(3)]
     weights, means, scatters = (np.array(each) for each in zip(*parts, strict=True))
-    own = posteriors(prior, weights, means, scatters)
-    tied = tied_posteriors(prior, weights, means, scatters.sum(0))
+    own = own_posteriors(prior, weights, means, scatters)
+    tied = prior.posteriors(weights, means, scatters.sum(0))
     expected = prior.scale + sum(one.scale - prior.scale for one in own)
     for one, shared in zip(own, tied, strict=True):
         np.testing.assert_allclose(shared.scale, expected, rtol=1e-9, atol=1e-9)
@@ -169,8 +164,8 @@ def test_a_uniform_prior_gives_maximum_likelihood(name):
     def uniform(m):
         return NormalInverseWishart(np.zeros(d), 0.0, np.zeros((d, d)), -(d + 1.0 + m), m)
 
-    own = posteriors(uniform(1), weights, means, scatters)
-    tied = tied_posteriors(uniform(k), weights, means, scatters.sum(0))
+    own = own_posteriors(uniform(1), weights, means, scatters)
+    tied = uniform(k).posteriors(weights, means, scatters.sum(0))
     for j in range(k):
         np.testing.assert_allclose(own[j].map_covariance, scatters[j] / weights[j])
         np.testing.assert_allclose(tied[j].map_covariance, scatters.sum(0) / weights.sum())
@@ -181,8 +176,8 @@ def test_one_class_is_tied_to_itself():
     prior = NormalInverseWishart(np.ones(2), 0.5, np.eye(2), 4.0)
     weight, mean, scatter = class_sums(draws(0, 8, 2))
     weights = np.array([weight])
-    (own,) = posteriors(prior, weights, mean[None], scatter[None])
-    (tied,) = tied_posteriors(prior, weights, mean[None], scatter)
+    (own,) = own_posteriors(prior, weights, mean[None], scatter[None])
+    (tied,) = prior.posteriors(weights, mean[None], scatter)
     np.testing.assert_allclose(tied.scale, own.scale)
     np.testing.assert_allclose(tied.map_covariance, own.map_covariance)
 
@@ -206,11 +201,11 @@ def test_the_default_prior_is_proper_for_one_row_and_for_fewer_rows_than_feature
     weights, means, scatters = (np.array(each) for each in zip(*parts, strict=True))
     pooled = scatters.sum(0)
     prior = NormalInverseWishart.default(weights, means, pooled)
-    own = posteriors(prior, weights, means, scatters)
-    for student in predictives([*own, *tied_posteriors(prior, weights, means, pooled)]):
-        assert student.degrees > 2
-        assert np.linalg.eigvalsh(student.shape).min() > 0
-        assert np.isfinite(student.log_constant)
+    own = own_posteriors(prior, weights, means, scatters)
+    for posterior in [*own, *prior.posteriors(weights, means, pooled)]:
+        assert posterior.predictive_degrees > 2
+        assert np.linalg.eigvalsh(posterior.scale).min() > 0
+        assert np.isfinite(predictive(posterior).logpdf(posterior.mean))
 
 
 def test_the_default_prior_takes_total_spread_where_classes_have_none():
@@ -227,31 +222,32 @@ def test_debiased_scores_are_unbiased():
     mu, sigma = np.array([1.0, -1.0]), np.array([[2.0, 0.6], [0.6, 1.0]])
     x = np.array([[0.5, 0.5]])
     samples = rng.multivariate_normal(mu, sigma, size=(4000, 9))
+    recipe = Recipe.parse(estimate="debiased")
+    y = np.repeat([0, 1], 9)
     scores = []
-    for sample in samples:
-        found = debiased(*class_sums(sample), degrees=8.0)
-        scores.append(found.score(squared_distances(x, found))[0])
+    for first, second in samples.reshape(2000, 2, 9, 2):
+        model = recipe.estimate(Moments.of(np.concatenate([first, second]), y))
+        scores += model.class_log_density(x)[0].tolist()
     error = np.std(scores) / np.sqrt(len(scores))
     assert abs(np.mean(scores) - multivariate_normal(mu, sigma).logpdf(x[0])) < 4 * error
 
 
 def test_too_few_rows_are_said_with_a_cure():
-    flat = NormalInverseWishart.flat(3)
-    parts = [class_sums(draws(k, n, 3)) for k, n in enumerate((9, 3))]
-    weights, means, scatters = (np.array(each) for each in zip(*parts, strict=True))
+    X = np.concatenate([draws(k, n, 3) for k, n in enumerate((9, 3))])
+    y = np.repeat([0, 1], (9, 3))
     with pytest.raises(InvalidInputError, match=r"class 1: .*use a proper prior"):
-        predictives(posteriors(flat, weights, means, scatters))
+        QDA(estimate="predictive", prior="flat").fit(X, y)
     with pytest.raises(InvalidInputError, match=r"class 1: .*2 degrees of freedom.*more than 4"):
-        debiased_classes(weights, means, scatters)
+        QDA(estimate="debiased").fit(X, y)
 
 
 def test_a_duplicated_column_is_refused():
-    weights, means = np.array([9.0, 9.0]), np.zeros((2, 2))
-    scatters = np.ones((2, 2, 2))
-    for densities in (flat_predictive, unbiased):
-        for tied in (True, False):
-            with pytest.raises(InvalidInputError, match=r"class 0: .*duplicated columns"):
-                densities(weights, means, scatters, tied)
+    X = np.repeat(np.random.default_rng(0).normal(size=(18, 1)), 2, axis=1)
+    y = np.repeat([0, 1], 9)
+    for settings_ in ({"estimate": "predictive", "prior": "flat"}, {"estimate": "debiased"}):
+        for kind in (LDA, QDA):
+            with pytest.raises(InvalidInputError, match=r"class.* 0.*: .*duplicated columns"):
+                kind(**settings_).fit(X, y)
 
 
 def test_settings_of_a_prior_are_checked():
@@ -264,23 +260,21 @@ def test_settings_of_a_prior_are_checked():
 @settings(deadline=None, derandomize=True, max_examples=50)
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=6), st.floats(1e-3, 1e3))
 def test_expected_priors_are_smoothed_frequencies(weights, concentration):
-    w = np.array(weights)
-    belief = Dirichlet.symmetric(len(w), concentration).posterior(w)
-    np.testing.assert_allclose(
-        belief.mean, (w + concentration) / (w.sum() + len(w) * concentration)
-    )
-    assert belief.mean.sum() == pytest.approx(1)
+    w, classes = np.array(weights), np.arange(len(weights))
+    mean = parse_priors(None, concentration).of(classes, w)
+    np.testing.assert_allclose(mean, (w + concentration) / (w.sum() + len(w) * concentration))
+    assert mean.sum() == pytest.approx(1)
 
 
 def test_most_probable_priors_of_a_uniform_prior_are_frequencies():
-    belief = Dirichlet.symmetric(3).posterior(np.array([5.0, 3.0, 0.0]))
-    np.testing.assert_allclose(belief.mode, [0.625, 0.375, 0.0])
+    mode = parse_priors(None, 1, at_mode=True).of(np.arange(3), np.array([5.0, 3.0, 0.0]))
+    np.testing.assert_allclose(mode, [0.625, 0.375, 0.0])
 
 
 def test_priors_without_a_mode_are_refused():
-    with pytest.raises(InvalidParameterError, match=r"class 1 has concentration 0\.5"):
-        _ = Dirichlet(np.array([2.0, 0.5])).mode
-    with pytest.raises(InvalidParameterError, match="with some rows"):
-        _ = Dirichlet.symmetric(2).mode
+    with pytest.raises(InvalidParameterError, match=r"dirichlet=0\.5 has no most probable priors"):
+        parse_priors(None, 0.5, at_mode=True)
+    with pytest.raises(InvalidInputError, match="no class has any weight"):
+        parse_priors(None, 1, at_mode=True).of(np.arange(2), np.zeros(2))
     with pytest.raises(InvalidParameterError, match="positive"):
-        Dirichlet(np.array([1.0, 0.0]))
+        parse_priors(None, 0.0)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
-from suffice.estimation.priors import parse_priors
+from suffice.estimation.settings import parse_priors
 
 CLASSES = np.array(["bass", "salmon", "trout"])
 WEIGHTS = np.array([6.0, 2.0, 0.0])
@@ -17,7 +17,7 @@ def test_priors_sum_to_one_in_every_form(w):
     shares = w / w.sum()
     forms = [None, "uniform", shares, list(shares), dict(zip(CLASSES, shares, strict=True))]
     for priors in forms:
-        pi = parse_priors(priors, CLASSES, w)
+        pi = parse_priors(priors).of(CLASSES, w)
         assert pi.sum() == pytest.approx(1, abs=1e-15)
         assert np.all(pi >= 0)
 
@@ -27,32 +27,32 @@ def test_a_mapping_does_not_depend_on_its_order(w, order):
     shares = w / w.sum()
     mapping = {str(CLASSES[k]): shares[k] for k in order}
     np.testing.assert_array_equal(
-        parse_priors(mapping, CLASSES, w), parse_priors(shares, CLASSES, w)
+        parse_priors(mapping).of(CLASSES, w), parse_priors(shares).of(CLASSES, w)
     )
 
 
 def test_the_default_is_the_share_of_each_class():
-    assert parse_priors(None, CLASSES, WEIGHTS).tolist() == [0.75, 0.25, 0.0]
+    assert parse_priors(None).of(CLASSES, WEIGHTS).tolist() == [0.75, 0.25, 0.0]
 
 
 def test_uniform_leaves_out_classes_never_seen():
-    assert parse_priors("uniform", CLASSES, WEIGHTS).tolist() == [0.5, 0.5, 0.0]
+    assert parse_priors("uniform").of(CLASSES, WEIGHTS).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_labels_may_be_numbers_of_any_type():
     classes = np.array([3, 7])
     for mapping in ({3: 0.2, 7: 0.8}, {np.int64(7): 0.8, 3.0: 0.2}):
-        assert parse_priors(mapping, classes, np.ones(2)).tolist() == [0.2, 0.8]
+        assert parse_priors(mapping).of(classes, np.ones(2)).tolist() == [0.2, 0.8]
 
 
 def test_a_sum_that_is_one_but_for_rounding_is_made_one():
-    pi = parse_priors(np.full(3, 1 / 3) + 1e-10, CLASSES, WEIGHTS)
+    pi = parse_priors(np.full(3, 1 / 3) + 1e-10).of(CLASSES, WEIGHTS)
     assert pi.sum() == pytest.approx(1, abs=1e-15)
 
 
 def test_the_given_array_is_not_changed():
     given_priors = np.array([0.5, 0.25, 0.25])
-    parse_priors(given_priors, CLASSES, WEIGHTS)[0] = 9
+    parse_priors(given_priors).of(CLASSES, WEIGHTS)[0] = 9
     assert given_priors[0] == 0.5
 
 
@@ -74,17 +74,17 @@ def test_the_given_array_is_not_changed():
 )
 def test_wrong_priors_are_refused_with_the_class_at_fault(priors, error, message):
     with pytest.raises(error, match=message):
-        parse_priors(priors, CLASSES, WEIGHTS)
+        parse_priors(priors).of(CLASSES, WEIGHTS)
 
 
 def test_without_any_weight_priors_must_be_given():
     with pytest.raises(InvalidInputError, match="give priors"):
-        parse_priors(None, CLASSES, np.zeros(3))
+        parse_priors(None).of(CLASSES, np.zeros(3))
     with pytest.raises(InvalidInputError, match="give priors"):
-        parse_priors("uniform", CLASSES, np.zeros(3))
-    assert parse_priors([0.2, 0.3, 0.5], CLASSES, np.zeros(3)).tolist() == [0.2, 0.3, 0.5]
+        parse_priors("uniform").of(CLASSES, np.zeros(3))
+    assert parse_priors([0.2, 0.3, 0.5]).of(CLASSES, np.zeros(3)).tolist() == [0.2, 0.3, 0.5]
 
 
 def test_of_many_classes_a_message_names_a_few():
     with pytest.raises(UnknownLabelError, match=r"11, … \(500 in all\)"):
-        parse_priors({-1: 1.0}, np.arange(500), np.ones(500))
+        parse_priors({-1: 1.0}).of(np.arange(500), np.ones(500))

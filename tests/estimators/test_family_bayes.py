@@ -79,10 +79,12 @@ def test_predictive_densities_are_those_of_scipy(iris):
     )
     for k in range(3):
         learned = prior.posterior(50.0, est.moments_.means[k], est.moments_.scatters[k])
-        t = learned.predictive()
-        expected = multivariate_t(t.location, t.shape, t.degrees).logpdf(X)
+        # t with f degrees at m, shape Ψ (κ + 1) / (κ f)
+        f, kappa = learned.predictive_degrees, learned.mean_strength
+        shape = learned.scale * ((kappa + 1) / (kappa * f))
+        expected = multivariate_t(learned.mean, shape, f).logpdf(X)
         np.testing.assert_allclose(est.class_log_density(X)[:, k], expected, rtol=1e-9)
-        spread = t.shape * t.degrees / (t.degrees - 2)
+        spread = shape * f / (f - 2)
         np.testing.assert_allclose(est.covariance_[k], spread, rtol=1e-9)
 
 

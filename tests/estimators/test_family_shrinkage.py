@@ -12,7 +12,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments
 from suffice.errors import InvalidParameterError, MissingStatisticsError
-from suffice.estimation.auto import AUTO, Auto
 from suffice.estimation.recipe import Recipe
 
 REFERENCE = json.loads(
@@ -150,30 +149,29 @@ def test_variances_of_naive_bayes_shrink_towards_the_sphere_only(iris):
     np.testing.assert_allclose(ratios, ratios[:, :1] * np.ones(4), rtol=1e-12)
 
 
-def test_dials_left_to_the_estimator_are_marked_until_it_chooses(iris):
+def test_settings_left_to_the_estimator_are_open_until_it_chooses(iris):
     recipe = Recipe.parse(pooling="auto", shrinkage="auto")
-    assert recipe.dials.pooling is AUTO
-    assert isinstance(recipe.dials.shrinkage, Auto)
-    assert not recipe.is_resolved
+    assert recipe.open_settings == ("pooling", "shrinkage")
     assert not recipe.needs_fourth
     with pytest.raises(InvalidParameterError, match="chosen by the estimator"):
         recipe.estimate(Moments.of(*iris))
-    half = recipe.with_dials(pooling=0.25)
-    assert not half.is_resolved
-    assert half.dials.pooling == 0.25
-    whole = half.with_dials(shrinkage="oas")
-    assert whole.is_resolved
-    assert whole.dials.pooling == 0.25
+    half = recipe.with_settings(pooling=0.25)
+    assert half.open_settings == ("shrinkage",)
+    assert half.regularisation.pooling == 0.25
+    whole = half.with_settings(shrinkage="oas")
+    assert not whole.open_settings
+    assert whole.regularisation.pooling == 0.25
+    assert whole.with_settings(pooling="auto").open_settings == ("pooling",)
     np.testing.assert_allclose(
         whole.estimate(Moments.of(*iris)).covariance_matrices,
         QDA(pooling=0.25, shrinkage="oas").fit(*iris).covariance_,
     )
 
 
-def test_the_preset_leaves_both_dials_to_the_estimator():
+def test_the_preset_leaves_pooling_and_shrinkage_to_the_estimator():
     assert RDA().get_params()["pooling"] == "auto"
     assert RDA().get_params()["shrinkage"] == "auto"
-    assert not RDA().recipe().is_resolved
+    assert RDA().recipe().open_settings == ("pooling", "shrinkage")
 
 
 @pytest.mark.parametrize(
@@ -189,6 +187,6 @@ def test_the_preset_leaves_both_dials_to_the_estimator():
         ({"target": ["diagonal"]}, "target must be"),
     ],
 )
-def test_bad_dials_are_refused_by_name(iris, settings, message):
+def test_bad_settings_are_refused_by_name(iris, settings, message):
     with pytest.raises(InvalidParameterError, match=message):
         GaussianClassifier(**settings).fit(*iris)

@@ -72,9 +72,9 @@ def command(
     cross-validation, which needs rows, in memory.
     """
     kind = models.KINDS[model]
-    dials = ("pooling", "shrinkage", "temperature")
+    numbers = ("pooling", "shrinkage", "temperature")
     given = {name: value for name, value in said.items() if value is not None}
-    given |= {name: models.number_or_word(given[name]) for name in dials if name in given}
+    given |= {name: models.number_or_word(given[name]) for name in numbers if name in given}
     given |= dict(map(models.setting, settings))
     estimator = kind.build(given)
     classes, fit = _prepared(estimator, data, kind.storage, terminal)

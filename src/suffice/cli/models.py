@@ -70,9 +70,9 @@ def refuse_without_rows(estimator: Any, name: str) -> None:
 def _left_open(estimator: Any) -> list[str]:
     """Return the settings that are chosen by looking at rows."""
     settings = estimator.get_params()
-    dials = [name for name in ("pooling", "shrinkage", "temperature") if name in settings]
-    open_dials = [name for name in dials if settings[name] == "auto"]
-    return open_dials + (["power"] if isinstance(settings.get("power"), str) else [])
+    names = ("pooling", "shrinkage", "temperature")
+    left_open = [name for name in names if settings.get(name) == "auto"]
+    return left_open + (["power"] if isinstance(settings.get("power"), str) else [])
 
 
 def number_or_word(text: str) -> Any:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, TooFewClassesError
-from suffice.estimation.degenerate import Gap, resolved, total_variances
-from suffice.linalg import scaled_cholesky
+from suffice.estimation.degenerate import Gap
+from suffice.estimation.groups import total_variances
+from suffice.linalg import resolved, scaled_cholesky
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.discriminative.design import Scaling, design_of, standard_deviations
 from suffice.discriminative.objective import Objective
-from suffice.estimation.degenerate import total_variances
+from suffice.estimation.groups import total_variances
 from suffice.linalg import dependent_columns, solve_semidefinite
 from suffice.moments import Moments
 

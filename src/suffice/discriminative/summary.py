@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 from suffice.discriminative.contrasts import gram
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.linalg import positive_factor, solve_factored
+from suffice.model.gaussian import bic
 from suffice.text.numbers import p_value
 from suffice.text.tables import text_lines
 
@@ -126,7 +127,7 @@ class LogisticSummary(Inference):
     @property
     def bic(self) -> float:
         """Schwarz's criterion, df log n − 2 log L."""
-        return self.degrees_of_freedom * float(np.log(self.weight)) - 2 * self.log_likelihood
+        return bic(self.log_likelihood, self.degrees_of_freedom, self.weight)
 
     @property
     def pseudo_r2(self) -> float:

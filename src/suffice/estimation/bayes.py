@@ -1,19 +1,18 @@
-"""Bayesian learning: parameters at the mode of their posterior, or integrated out."""
+"""Bayesian learning of Gaussian classes: parameters most probable (MAP), or integrated out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.estimation.degenerate import resolved, total_variances
-from suffice.estimation.groups import full_groups
-from suffice.estimation.normal_inverse_wishart import NormalInverseWishart, tied_posteriors
+from suffice.estimation.groups import full_groups, resolved_variances, total_variances
+from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import gaussian_model
-from suffice.estimation.structures import factored, resolved_variances
-from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
+from suffice.estimation.structures import factored
+from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.student import StudentModel
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suffice.estimation.plug_in import Evidence
-    from suffice.estimation.structures import Dials, Structure
+    from suffice.estimation.shrinkage import Regularisation
+    from suffice.estimation.structures import Structure
     from suffice.model.gaussian import GaussianModel
     from suffice.moments import Moments
 
@@ -77,6 +77,9 @@ class GivenBelief:
 
     prior: NormalInverseWishart
 
+    def __post_init__(self) -> None:
+        _check(self.prior)
+
     @property
     def is_proper(self) -> bool:
         """Whether it has a density before any row is seen."""
@@ -89,19 +92,6 @@ class GivenBelief:
             msg = f"prior speaks of {found} features, but there are {moments.n_features}"
             raise InvalidParameterError(msg)
         return replace(self.prior, mean=self.prior.mean - moments.grand_mean)
-
-
-def parse_belief(prior: Any) -> Belief:
-    """Return the belief that ``prior`` names: None, "flat", or a NormalInverseWishart."""
-    if prior is None:
-        return DefaultBelief()
-    if isinstance(prior, str) and prior == "flat":
-        return FlatBelief()
-    if isinstance(prior, NormalInverseWishart):
-        _check(prior)
-        return GivenBelief(prior)
-    msg = f"prior must be None, 'flat' or a NormalInverseWishart, got {prior!r}"
-    raise InvalidParameterError(msg)
 
 
 def _check(prior: NormalInverseWishart) -> None:
@@ -125,8 +115,15 @@ class MostProbable:
     """Parameters at the mode of their posterior."""
 
     belief: Belief
+    plugs_in = False
+    at_mode = True
 
-    def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> GaussianModel:  # noqa: ARG002
+    def model(
+        self,
+        evidence: Evidence,
+        structure: Structure,
+        how: Regularisation,  # noqa: ARG002
+    ) -> GaussianModel:
         """Return the Gaussian model of the most probable means and covariances."""
         learned = posteriors_by_group(evidence, self.belief)
         firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
@@ -145,8 +142,15 @@ class Predictive:
     """Parameters integrated out."""
 
     belief: Belief
+    plugs_in = False
+    at_mode = False
 
-    def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> StudentModel:  # noqa: ARG002
+    def model(
+        self,
+        evidence: Evidence,
+        structure: Structure,  # noqa: ARG002
+        how: Regularisation,  # noqa: ARG002
+    ) -> StudentModel:
         """Return the Student t model of the next row."""
         learned = posteriors_by_group(evidence, self.belief)
         # a class without rows is known by a proper prior, or not at all
@@ -177,9 +181,7 @@ def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInvers
         n_means = max(int(evidence.present[members].sum()), 1)
         prior = belief.about(moments, n_means=n_means, quiet=evidence.quiet or g > 0)
         weights, means = moments.weights[members], moments.centred_means[members]
-        for k, posterior in zip(
-            members, tied_posteriors(prior, weights, means, scatter), strict=True
-        ):
+        for k, posterior in zip(members, prior.posteriors(weights, means, scatter), strict=True):
             learned[k] = posterior
     return [posterior for posterior in learned if posterior is not None]
 

@@ -1,4 +1,4 @@
-"""What to tell a person about classes and columns that lack variance."""
+"""Classes and columns that lack variance: where it is borrowed from, and what users are told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning
-from suffice.linalg import EPS, dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
+from suffice.estimation.groups import total_variances
+from suffice.linalg import dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
 from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
@@ -20,12 +21,29 @@ SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do no
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Metric:
+class ReferenceCovariance:
     """A reference covariance of full rank, R = F Fᵀ, to fill gaps with."""
 
     factor: Floats  # F  (d, d)
     inverse: Floats  # F⁻¹  (d, d)
     scale: Floats  # standard deviation of each feature over all rows  (d,)
+
+    @classmethod
+    def of(cls, moments: Moments) -> ReferenceCovariance:
+        """Return the pooled within-class covariance, filled where it has no variance."""
+        scale = unit_scale(total_variances(moments))
+        units = moments.total_weight * scale[:, None] * scale
+        within, between = moments.pooled_scatter / units, moments.between_scatter / units
+        tol = rank_tolerance(len(scale))
+        e, v = symmetric_eigen(within)
+        inside, empty = v[:, e > tol], v[:, e <= tol]
+        # directions without variance inside classes: do the classes differ there?
+        t, q = symmetric_eigen(empty.T @ between @ empty)
+        variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
+        # R = F Fᵀ,  F = diag(s) V diag(√e)
+        directions, root = np.hstack([inside, empty @ q]), np.sqrt(variances)
+        factor = scale[:, None] * directions * root
+        return cls(factor, (directions / root).T / scale, scale)
 
     def filled(self, sigma: Floats) -> Floats:
         """Return a root A of Σ = A Aᵀ, with the variance of R where Σ has none."""
@@ -36,38 +54,6 @@ class Metric:
         noise = rank_tolerance(len(a)) * np.square(u * self.scale[:, None]).sum(0)
         root: Floats = self.factor @ (v * np.sqrt(np.where(a > noise, a, 1.0)))
         return root
-
-
-def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
-    """Return the variances, exactly zero where they are no more than rounding of the data."""
-    # a variance below (16 ε)² of the squared size of the numbers cannot be told from zero
-    noise = (16 * EPS) ** 2 * (np.square(means) + totals)
-    return np.where(variances > noise, variances, 0.0)
-
-
-def total_variances(moments: Moments) -> Floats:
-    """Return the variance of each feature over all rows, shape (d,); zero where constant."""
-    weight = max(moments.total_weight, np.finfo(float).tiny)
-    between = (moments.weights[:, None] * moments.centred_means**2).sum(0)
-    total = (moments.scatter.pooled_diagonal() + between) / weight
-    return resolved(total, moments.grand_mean, total)
-
-
-def full_metric(moments: Moments) -> Metric:
-    """Return the pooled within-class covariance, filled where it has no variance."""
-    scale = unit_scale(total_variances(moments))
-    units = moments.total_weight * scale[:, None] * scale
-    within, between = moments.pooled_scatter / units, moments.between_scatter / units
-    tol = rank_tolerance(len(scale))
-    e, v = symmetric_eigen(within)
-    inside, empty = v[:, e > tol], v[:, e <= tol]
-    # directions without variance inside classes: do the classes differ there?
-    t, q = symmetric_eigen(empty.T @ between @ empty)
-    variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
-    # R = F Fᵀ,  F = diag(s) V diag(√e)
-    directions, root = np.hstack([inside, empty @ q]), np.sqrt(variances)
-    factor = scale[:, None] * directions * root
-    return Metric(factor, (directions / root).T / scale, scale)
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
@@ -121,8 +107,6 @@ class Gap:
 
 def warn_of_gaps(gaps: list[Gap], moments: Moments, group_of: Codes) -> None:
     """Warn once for all gaps: who lacks variance, where it was taken from, and the cure."""
-    if not gaps:
-        return
     told = [gap.describe(moments, group_of) for gap in gaps[:_MOST_NAMED]]
     if len(gaps) > _MOST_NAMED:
         told.append(f"and {len(gaps) - _MOST_NAMED} more")

@@ -1,4 +1,4 @@
-"""Log densities of each row under the model without it, by rank-one downdates.
+"""Leave-one-out: log densities of each row under the model without it, by rank-one downdates.
 
 NaN marks rows for which no closed form holds: a class that would be left empty, a covariance
 that would be left singular, or a recipe whose covariance is not linear in the scatters.
@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups, parse_tied
-from suffice.estimation.shrinkage import FixedIntensity, pooled_groups
-from suffice.estimation.structures import DiagonalStructure, FullStructure, resolved_variances
+from suffice.estimation.groups import (
+    GroupScatter,
+    diagonal_groups,
+    full_groups,
+    resolved_variances,
+)
+from suffice.estimation.shrinkage import pooled_groups
+from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.readout import Joint
@@ -66,11 +71,11 @@ class _Sums:
 
     def lost(self, g: int, truth: Codes) -> Floats:
         """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
-        return np.where(self.group_of[truth] == g, 1.0, self.recipe.dials.pooling)
+        return np.where(self.group_of[truth] == g, 1.0, self.recipe.regularisation.pooling)
 
     def divisors(self, g: int, removal: _Removal) -> Floats:
         """Return what group g's scatter is divided by once each row is left out, (n,)."""
-        means = self.groups.n_means[g] if self.recipe.dials.divisor == "unbiased" else 0.0
+        means = self.groups.n_means[g] if self.recipe.regularisation.unbiased else 0.0
         weight = self.groups.weights[g]
         divisor = weight - self.lost(g, removal.truth) * removal.w - means
         return np.where(divisor > 1e-12 * weight, divisor, np.nan)
@@ -81,17 +86,19 @@ def downdated_scores(
 ) -> Floats:
     """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none."""
     scores = np.full((len(x), moments.n_classes), np.nan)
-    shrinkage: Any = recipe.dials.shrinkage
-    gamma = shrinkage.gamma if isinstance(shrinkage, FixedIntensity) else None
-    group_of = parse_tied(recipe.tied, moments.classes)
+    how, structure, group_of = (
+        recipe.regularisation,
+        recipe.structure,
+        recipe.group_of(moments.classes),
+    )
     removal = _Removal.of(moments, truth, w)
-    if isinstance(recipe.structure, FullStructure) and gamma == 0:
-        groups = pooled_groups(full_groups(moments, group_of), recipe.dials.pooling)
+    if recipe.is_plug_in and isinstance(structure, FullStructure) and how.shrinkage.fixed == 0:
+        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
         _full(_Sums(recipe, moments, group_of, groups), x, removal, scores)
-    elif isinstance(recipe.structure, DiagonalStructure) and (
-        gamma == 0 or recipe.dials.target == "diagonal"
+    elif isinstance(structure, DiagonalStructure) and (
+        how.shrinkage.fixed == 0 or how.target.keeps_variances
     ):
-        groups = pooled_groups(diagonal_groups(moments, group_of), recipe.dials.pooling)
+        groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
         _diagonal(_Sums(recipe, moments, group_of, groups), x, removal, scores)
     return scores
 
@@ -100,7 +107,7 @@ def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
     metrics = _metrics(sums)
     losers = [_Loser.of(sums, g, metric) for g, metric in enumerate(metrics) if metric is not None]
     # where a group loses its own rows only, each class needs one metric, that of its group
-    alone = sums.recipe.dials.pooling == 0 or len(metrics) == 1
+    alone = sums.recipe.regularisation.pooling == 0 or len(metrics) == 1
     if alone:
         squares = _squares(sums.moments, x, [metrics[g] for g in sums.group_of])
         _in_blocks(partial(_rank_one, sums, losers), (squares, scores), removal)
@@ -112,7 +119,7 @@ def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
 
 def _metrics(sums: _Sums) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = sums.groups.divided(sums.recipe.dials.divisor)
+    sigmas = sums.groups.divided(unbiased=sums.recipe.regularisation.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, sums.moments, sums.group_of)
     regular = np.all(resolved > 0, axis=1)

@@ -1,41 +1,36 @@
-"""Scatter and weight of groups of classes that share a covariance, and their divisors."""
+"""Groups of classes that share a covariance: their sums, and the ML or unbiased divisor."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError, UnknownLabelError
-from suffice.linalg import EPS
+from suffice.linalg import EPS, resolved
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats, Labels
 
+Tied: TypeAlias = bool | tuple[tuple[Any, ...], ...]  # all classes, none, or groups of labels
 
-def parse_tied(tied: Any, classes: Labels) -> Codes:
+
+def group_codes(tied: Tied, classes: Labels) -> Codes:
     """Return the group of each class (K,): one group, one each, or groups of labels.
 
     Examples
     --------
     >>> import numpy as np
-    >>> parse_tied([["red", "green"], ["blue"]], np.array(["blue", "green", "red"])).tolist()
+    >>> group_codes((("red", "green"), ("blue",)), np.array(["blue", "green", "red"])).tolist()
     [0, 1, 1]
     """
-    if isinstance(tied, (bool, np.bool_)):
+    if isinstance(tied, bool):
         return np.zeros(len(classes), np.intp) if tied else np.arange(len(classes))
-    if isinstance(tied, str) or not hasattr(tied, "__iter__"):
-        msg = f"tied must be True, False or a list of groups of labels, got {tied!r}"
-        raise InvalidParameterError(msg)
-    return _parse_groups([list(group) for group in tied], classes)
-
-
-def _parse_groups(groups: list[list[Any]], classes: Labels) -> Codes:
     position = {label: k for k, label in enumerate(classes.tolist())}
     group_of = np.full(len(classes), -1, np.intp)
-    for g, labels in enumerate(groups):
+    for g, labels in enumerate(tied):
         for label in labels:
             if label not in position:
                 msg = f"tied names label {label!r}; the classes are {classes.tolist()}"
@@ -46,7 +41,7 @@ def _parse_groups(groups: list[list[Any]], classes: Labels) -> Codes:
             group_of[position[label]] = g
     left_out = np.flatnonzero(group_of < 0)
     # a class that is not named has a covariance of its own
-    group_of[left_out] = len(groups) + np.arange(len(left_out))
+    group_of[left_out] = len(tied) + np.arange(len(left_out))
     return _in_order_of_appearance(group_of)
 
 
@@ -58,16 +53,13 @@ def _in_order_of_appearance(group_of: Codes) -> Codes:
     return rank[inverse]
 
 
-Divisor = Literal["mle", "unbiased"]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupScatter:
     """What covariances are estimated from: sums per group of tied classes."""
 
     scatters: Floats  # Σ_{k∈g} S_k: (G, d, d), or the diagonals (G, d)
     weights: Floats  # Σ_{k∈g} w_k  (G,)
-    n_means: Floats  # classes with any weight in the group  (G,)
+    n_means: Floats  # K_g: classes with any weight in the group  (G,)
 
     @property
     def pooled(self) -> GroupScatter:
@@ -78,20 +70,12 @@ class GroupScatter:
             self.n_means.sum(keepdims=True),
         )
 
-    def divided(self, divisor: Divisor) -> Floats:
+    def divided(self, *, unbiased: bool) -> Floats:
         """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
-        w = self.weights - (self.n_means if divisor == "unbiased" else 0.0)
+        w = self.weights - (self.n_means if unbiased else 0.0)
         w = w.reshape(-1, *[1] * (self.scatters.ndim - 1))
         enough = w > EPS * np.maximum(self.weights.reshape(w.shape), 1.0)
         return np.where(enough, self.scatters / np.where(enough, w, 1.0), 0.0)
-
-
-def parse_divisor(divisor: Any) -> Divisor:
-    """Return the divisor, checked."""
-    if divisor not in ("mle", "unbiased"):
-        msg = f"divisor must be 'mle' or 'unbiased', got {divisor!r}"
-        raise InvalidParameterError(msg)
-    return divisor  # type: ignore[no-any-return]
 
 
 def full_groups(moments: Moments, group_of: Codes) -> GroupScatter:
@@ -123,3 +107,18 @@ def _grouped(moments: Moments, group_of: Codes, scatters: Floats, *, summed: boo
         np.add.at(merged, group_of, scatters)
         scatters = merged
     return GroupScatter(scatters, weights, n_means)
+
+
+def total_variances(moments: Moments) -> Floats:
+    """Return the variance of each feature over all rows, shape (d,); zero where constant."""
+    weight = max(moments.total_weight, np.finfo(float).tiny)
+    between = (moments.weights[:, None] * moments.centred_means**2).sum(0)
+    total = (moments.scatter.pooled_diagonal() + between) / weight
+    return resolved(total, moments.grand_mean, total)
+
+
+def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
+    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
+    largest = np.zeros_like(variances)
+    np.maximum.at(largest, group_of, np.abs(moments.means))
+    return resolved(variances, largest, total_variances(moments))

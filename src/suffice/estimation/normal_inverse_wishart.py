@@ -1,74 +1,17 @@
-"""Bayesian learning of class densities and priors, and the debiased plug-in, from sums."""
+"""The Normal–inverse-Wishart prior: posterior, most probable parameters, predictive degrees."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
 
-from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
-from suffice.linalg import scaled_cholesky
+from suffice.errors import DegenerateDataWarning, InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from suffice.typing import Floats
-
-Density = TypeVar("Density")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StudentT:
-    """A multivariate Student t density."""
-
-    degrees: float  # f
-    location: Floats  # (d,)
-    shape: Floats  # (d, d); the covariance is shape · f / (f − 2)
-
-    @property
-    def log_constant(self) -> float:
-        """Return the log density at the location."""
-        f, d = self.degrees, len(self.location)
-        # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π f) + log|shape|)
-        gammas = gammaln((f + d) / 2) - gammaln(f / 2)
-        return float(gammas - 0.5 * (d * np.log(np.pi * f) + np.linalg.slogdet(self.shape)[1]))
-
-    def score(self, squared_distances: Floats) -> Floats:
-        """Return log densities at squared distances Δ², shape (n,)."""
-        f, d = self.degrees, len(self.location)
-        # log t(x) = constant − (f+d)/2 · log(1 + Δ²/f)
-        return self.log_constant - (f + d) / 2 * np.log1p(squared_distances / f)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DebiasedGaussian:
-    """An unbiased estimate of log N(x; μ, Σ), for each x: not the log of any density."""
-
-    log_constant: float
-    location: Floats  # (d,)
-    shape: Floats  # (d, d)
-
-    def score(self, squared_distances: Floats) -> Floats:
-        """Return estimated log densities at squared distances Δ², shape (n,)."""
-        return self.log_constant - 0.5 * squared_distances
-
-
-def each_class(
-    make: Callable[..., Density], *columns: Sequence[Any] | Floats
-) -> tuple[Density, ...]:
-    """Return one density per class, or say which class has none."""
-    made = []
-    for k, arguments in enumerate(zip(*columns, strict=True)):
-        try:
-            made.append(make(*arguments))
-        except InvalidInputError as error:
-            msg = f"class {k}: {error}"
-            raise InvalidInputError(msg) from error
-    return tuple(made)
-
 
 NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is rounding
 
@@ -91,7 +34,7 @@ class NormalInverseWishart:
     >>> posterior = prior.posterior(3.0, np.array([4.0]), np.array([[2.0]]))
     >>> posterior.map_mean, posterior.map_covariance
     (array([3.]), array([[1.66666667]]))
-    >>> posterior.predictive().degrees
+    >>> posterior.predictive_degrees
     6.0
     """
 
@@ -143,16 +86,27 @@ class NormalInverseWishart:
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
-        pull = self.pull(weight)
-        shift = mean - self.mean
-        return NormalInverseWishart(
-            # m ← (κ m + w x̄) / (κ + w)
-            mean - pull * shift,
-            self.mean_strength + weight,
-            # Ψ ← Ψ + S + κ w / (κ + w) · (x̄ − m)(x̄ − m)ᵀ
-            self.scale + scatter + pull * weight * np.outer(shift, shift),
-            self.degrees + weight,
-            self.n_means,
+        (known,) = self.posteriors(np.array([weight]), mean[None], scatter)
+        return replace(known, n_means=self.n_means)
+
+    def posteriors(
+        self, weights: Floats, means: Floats, pooled: Floats
+    ) -> tuple[NormalInverseWishart, ...]:
+        """Return the posterior of each of K classes that share one covariance.
+
+        They need weights (K,), means (K, d) and the pooled scatter Σ_k S_k (d, d), and have the
+        same scale and degrees. The reference prior of K classes is ``flat(d, n_means=K)``.
+        """
+        w, shifts = weights.tolist(), means - self.mean
+        pulls = np.array([self.pull(w_k) for w_k in w])
+        # m_k = (κ m + w_k x̄_k) / (κ + w_k)
+        centres = means - pulls[:, None] * shifts
+        # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
+        scale = self.scale + pooled + (pulls * w * shifts.T) @ shifts
+        degrees = self.degrees + sum(w)
+        return tuple(
+            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, len(w))
+            for m, w_k in zip(centres, w, strict=True)
         )
 
     def pull(self, weight: float) -> float:
@@ -173,17 +127,12 @@ class NormalInverseWishart:
 
     @property
     def predictive_degrees(self) -> float:
-        """Return the degrees of freedom f of the predictive density; none is proper if f ≤ 0."""
+        """Return the degrees of freedom f of the predictive density; none is proper if f ≤ 0.
+
+        The next row, (μ, Σ) integrated out, is a Student t at m with shape Ψ (κ + 1) / (κ f).
+        """
         # f = ν − d + 1
         return self.degrees - len(self.mean) + 1
-
-    def predictive(self) -> StudentT:
-        """Return the density of the next row, (μ, Σ) integrated out."""
-        f, kappa = self.predictive_degrees, self.mean_strength
-        if not (f > 0 and kappa > 0) or scaled_cholesky(self.scale) is None:
-            raise InvalidInputError(self.improper)
-        # t with f degrees at m, shape Ψ (κ + 1) / (κ f)
-        return StudentT(f, self.mean, self.scale * ((kappa + 1) / (kappa * f)))
 
     @property
     def improper(self) -> str:
@@ -194,39 +143,6 @@ class NormalInverseWishart:
             f"of freedom (more than {d - 1} are needed, and a scale of full rank): "
             "collect more rows, drop constant or duplicated columns, or use a proper prior"
         )
-
-
-def posteriors(
-    prior: NormalInverseWishart, weights: Floats, means: Floats, scatters: Floats
-) -> tuple[NormalInverseWishart, ...]:
-    """Return the posterior of each class, every class with a covariance of its own."""
-    classes = zip(weights.tolist(), means, scatters, strict=True)
-    return tuple(prior.posterior(*sums) for sums in classes)
-
-
-def tied_posteriors(
-    prior: NormalInverseWishart, weights: Floats, means: Floats, pooled: Floats
-) -> tuple[NormalInverseWishart, ...]:
-    """Return the posterior of each class, all sharing one covariance, from Σ_k S_k (d, d).
-
-    All have the same scale and degrees. The reference prior of K classes is
-    ``NormalInverseWishart.flat(d, n_means=K)``.
-    """
-    n = weights.tolist()
-    shifts = means - prior.mean
-    pulls = np.array([prior.pull(n_k) for n_k in n])
-    # Ψ ← Ψ + Σ_k (S_k + κ n_k / (κ + n_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + n
-    scale = prior.scale + pooled + (pulls * n * shifts.T) @ shifts
-    degrees = prior.degrees + sum(n)
-    return tuple(
-        NormalInverseWishart(m, prior.mean_strength + n_k, scale, degrees, len(n))
-        for m, n_k in zip(means - pulls[:, None] * shifts, n, strict=True)
-    )
-
-
-def predictives(learned: Sequence[NormalInverseWishart]) -> tuple[StudentT, ...]:
-    """Return the density of the next row of each class."""
-    return each_class(NormalInverseWishart.predictive, learned)
 
 
 def _positive(variances: Floats, *, quiet: bool) -> Floats:

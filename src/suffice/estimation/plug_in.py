@@ -1,17 +1,19 @@
-"""From evidence to a model: a protocol, and estimates plugged in for parameters."""
+"""Gaussian models with estimates in the place of parameters, or debiased log densities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.special import digamma
 
-from suffice.errors import TooFewClassesError
+from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import warn_of_gaps
-from suffice.estimation.groups import parse_tied
-from suffice.estimation.priors import parse_priors
-from suffice.estimation.structures import FullStructure
+from suffice.estimation.groups import full_groups, group_codes
+from suffice.linalg import scaled_cholesky
+from suffice.model.covariance import FullCovariance
+from suffice.model.debiased import DebiasedModel
 from suffice.model.gaussian import GaussianModel
 from suffice.text.lists import noun, plural, quoted
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from suffice.estimation.degenerate import Gap
-    from suffice.estimation.structures import Dials, Structure
+    from suffice.estimation.groups import Tied
+    from suffice.estimation.priors import PriorRule
+    from suffice.estimation.shrinkage import Regularisation
+    from suffice.estimation.structures import Structure
     from suffice.model.covariance import Covariance
     from suffice.model.protocol import ClassModel
     from suffice.moments import Moments
@@ -36,7 +41,7 @@ class Evidence:
     quiet: bool  # whether to keep silent about directions without variance
 
     @classmethod
-    def of(cls, moments: Moments, tied: Any, priors: Any, *, quiet: bool) -> Evidence:
+    def of(cls, moments: Moments, tied: Tied, priors: PriorRule, *, quiet: bool) -> Evidence:
         """Return the evidence, after checking that there is something to tell apart."""
         present = moments.weights > 0
         if present.sum() < 2:
@@ -46,8 +51,8 @@ class Evidence:
                 f"{plural(len(found), 'class')} {found}: check the labels"
             )
             raise TooFewClassesError(msg)
-        pi = parse_priors(priors, moments.classes, moments.weights)
-        return cls(moments, parse_tied(tied, moments.classes), pi, quiet)
+        pi = priors.of(moments.classes, moments.weights)
+        return cls(moments, group_codes(tied, moments.classes), pi, quiet)
 
     @property
     def present(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -71,7 +76,17 @@ class Evidence:
 class Learning(Protocol):
     """A way to turn evidence into a model."""
 
-    def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> ClassModel:
+    @property
+    def plugs_in(self) -> bool:
+        """Whether covariances are those of a structure, in the place of the true ones."""
+        ...
+
+    @property
+    def at_mode(self) -> bool:
+        """Whether class priors too are the most probable ones."""
+        ...
+
+    def model(self, evidence: Evidence, structure: Structure, how: Regularisation) -> ClassModel:
         """Return the model."""
         ...
 
@@ -80,36 +95,20 @@ class Learning(Protocol):
 class PlugIn:
     """Estimates in the place of parameters."""
 
-    def model(self, evidence: Evidence, structure: Structure, dials: Dials) -> GaussianModel:
+    plugs_in = True
+    at_mode = False
+
+    def model(self, evidence: Evidence, structure: Structure, how: Regularisation) -> GaussianModel:
         """Return the Gaussian model of means and structured covariances."""
-        return plug_in(evidence, structure, dials)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class LearntStructure:
-    """Any positive definite matrix, learnt together with the means."""
-
-    def covariances(
-        self, moments: Moments, group_of: Codes, dials: Dials
-    ) -> tuple[list[Covariance], list[Gap]]:
-        """Return the plug-in estimates."""
-        return FullStructure().covariances(moments, group_of, dials)
-
-    def n_parameters(self, n_groups: int, n_features: int) -> int:
-        """Return G d (d + 1) / 2."""
-        return FullStructure().n_parameters(n_groups, n_features)
-
-    def storage(self, *, tied: bool) -> str:
-        """Return the storage of moments that suffices."""
-        return FullStructure().storage(tied=tied)
+        return plug_in(evidence, structure, how)[0]
 
 
 def plug_in(
-    evidence: Evidence, structure: Structure, dials: Dials
+    evidence: Evidence, structure: Structure, how: Regularisation
 ) -> tuple[GaussianModel, list[Gap]]:
     """Return the model of means and structured covariances, and which variance was missing."""
     moments = evidence.moments
-    covariances, gaps = structure.covariances(moments, evidence.group_of, dials)
+    covariances, gaps = structure.covariances(moments, evidence.group_of, how)
     means = moments.centred_means
     return gaussian_model(evidence, structure, means, covariances, gaps), gaps
 
@@ -123,8 +122,8 @@ def gaussian_model(
 ) -> GaussianModel:
     """Return the model, and say which groups with rows lacked variance."""
     present, group_of = evidence.present, evidence.group_of
-    if not evidence.quiet:
-        told = [gap for gap in gaps if present[group_of == gap.group].any()]
+    told = [gap for gap in gaps if present[group_of == gap.group].any()]
+    if told and not evidence.quiet:
         warn_of_gaps(told, evidence.moments, group_of)
     return GaussianModel.of(
         priors=np.where(present, evidence.priors, 0.0),
@@ -136,3 +135,60 @@ def gaussian_model(
             len(covariances), evidence.moments.n_features
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Debiased:
+    """Plug-in log densities less their bias.
+
+    References
+    ----------
+    Moran & Murphy (1979), Applied Statistics 28; Ripley (1996), Pattern Recognition and Neural
+    Networks, section 2.4.
+    """
+
+    plugs_in = False
+    at_mode = False
+
+    def model(
+        self,
+        evidence: Evidence,
+        structure: Structure,
+        how: Regularisation,  # noqa: ARG002
+    ) -> DebiasedModel:
+        """Return the model of unbiased log densities."""
+        moments = evidence.moments
+        covariances: list[Covariance] = []
+        corrections = np.zeros(moments.n_classes)
+        for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
+            members = evidence.members(g)
+            seen = members[evidence.present[members]]
+            covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)
+            covariances.append(covariance)
+        plain = gaussian_model(evidence, structure, moments.centred_means, covariances, [])
+        return DebiasedModel(plain, corrections)
+
+
+def _debiased_group(
+    evidence: Evidence, seen: Codes, scatter: Floats
+) -> tuple[FullCovariance, Floats]:
+    """Return V of a group of tied classes, and what each adds to log N(x; x̄, V)."""
+    d = evidence.moments.n_features
+    if not len(seen):
+        return FullCovariance.of(np.eye(d)), np.zeros(0)
+    w = evidence.moments.weights[seen]
+    # ν = Σ_k w_k − K degrees of freedom
+    degrees, factor = float(w.sum()) - len(seen), scaled_cholesky(scatter)
+    if not degrees > d + 1 or factor is None:
+        msg = (
+            f"{evidence.named(seen)}: no debiased density of {d} features from {degrees:g} degrees "
+            f"of freedom (more than {d + 1} are needed, and a scatter of full rank): collect more "
+            "rows, drop constant or duplicated columns, or use the predictive one"
+        )
+        raise InvalidInputError(msg)
+    # E log|S| = log|Σ| + d log 2 + Σ_{j=1…d} ψ((ν + 1 − j) / 2)
+    psi = digamma((degrees - np.arange(d)) / 2).sum()
+    log_det = 2 * np.log(np.diagonal(factor)).sum() - d * np.log(2) - psi
+    # E[(ν − d − 1) (x − x̄)ᵀ S⁻¹ (x − x̄)] = (x − μ)ᵀ Σ⁻¹ (x − μ) + d / w_k
+    covariance = FullCovariance.of(scatter / (degrees - d - 1))
+    return covariance, 0.5 * (covariance.log_det - log_det + d / w)

@@ -1,10 +1,10 @@
-"""Class priors, validated in one place whatever way they are given."""
+"""Class priors: shares of the rows, smoothed by a Dirichlet prior, equal, or given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,132 +16,66 @@ if TYPE_CHECKING:
 
     from suffice.typing import Floats, Labels
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Dirichlet:
-    """A prior, or posterior, of the class probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> belief = Dirichlet.symmetric(2, 2.0).posterior(np.array([3.0, 1.0]))
-    >>> belief.mean.tolist(), belief.mode.round(3).tolist()
-    ([0.625, 0.375], [0.667, 0.333])
-    """
-
-    concentrations: Floats  # α  (K,)
-
-    def __post_init__(self) -> None:
-        if not (np.asarray(self.concentrations) > 0).all():
-            msg = f"Dirichlet concentrations must be positive, found {self.concentrations!r}"
-            raise InvalidParameterError(msg)
-
-    @classmethod
-    def symmetric(cls, n_classes: int, concentration: float = 1.0) -> Dirichlet:
-        """Return the prior that treats all classes alike; 1 is uniform over all π."""
-        return cls(np.full(n_classes, float(concentration)))
-
-    def posterior(self, weights: Floats) -> Dirichlet:
-        """Return what is known after rows of given weight per class."""
-        return Dirichlet(self.concentrations + weights)
-
-    @property
-    def mean(self) -> Floats:
-        """Return the expected class probabilities."""
-        expected: Floats = self.concentrations / self.concentrations.sum()
-        return expected
-
-    @property
-    def mode(self) -> Floats:
-        """Return the most probable class probabilities (MAP)."""
-        # π_k = (α_k − 1) / (Σ α − K)
-        excess = self.concentrations - 1
-        if excess.min() < 0 or not excess.sum() > 0:
-            k = int(np.argmin(excess))
-            msg = (
-                f"no most probable priors: class {k} has concentration "
-                f"{self.concentrations[k]:g}; use at least 1, with some rows, or take the mean"
-            )
-            raise InvalidParameterError(msg)
-        most_probable: Floats = excess / excess.sum()
-        return most_probable
-
-
-@dataclass(frozen=True, slots=True)
-class SmoothedPriors:
-    """π from class weights and α imagined rows of each class (α − 1 at the mode)."""
-
-    concentration: float  # α
-    at_mode: bool  # most probable π rather than its expectation
-
-    def of(self, weights: Floats) -> Floats:
-        """Return π, (K,)."""
-        belief = Dirichlet.symmetric(len(weights), self.concentration).posterior(weights)
-        return belief.mode if self.at_mode else belief.mean
-
-
-def parse_smoothing(priors: Any, dirichlet: Any, *, at_mode: bool) -> Any:
-    """Return ``priors``, or the rule that ``dirichlet`` names in their place."""
-    if dirichlet is None:
-        return priors
-    if priors is not None:
-        msg = (
-            "priors fixes the class priors and dirichlet learns them: give one of the two, "
-            f"found priors={priors!r} and dirichlet={dirichlet!r}"
-        )
-        raise InvalidParameterError(msg)
-    number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(dirichlet, bool)
-    if not number or not 0 < float(dirichlet) < np.inf:
-        msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
-        raise InvalidParameterError(msg)
-    if at_mode and dirichlet < 1:
-        msg = (
-            f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
-            "estimate='map', or another estimate"
-        )
-        raise InvalidParameterError(msg)
-    return SmoothedPriors(float(dirichlet), at_mode)
-
-
-Priors: TypeAlias = "Literal['uniform'] | Mapping[Any, float] | npt.ArrayLike | None"
-
 TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
 
 
-def parse_priors(priors: Priors, classes: Labels, weights: Floats) -> Floats:
-    """Return π, (K,): non-negative and of sum one.
+class PriorRule(Protocol):
+    """A rule for the class priors π."""
 
-    Parameters
-    ----------
-    priors : None, "uniform", array of shape (K,), or mapping of label to prior
-        None: the share of each class in the weights. "uniform": equal for every class with
-        any weight. Numbers must sum to one within 1e-8; a mapping must name every class.
-    classes : array of shape (K,)
-        Labels, in the order of the answer.
-    weights : array of shape (K,)
-        Weight seen of each class.
+    @property
+    def pseudo_count(self) -> float | None:
+        """A where π_k ∝ w_k + a, w the weights of the classes; None where w has no say."""
+        ...
 
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
+    def of(self, classes: Labels, weights: Floats) -> Floats:
+        """Return π (K,), non-negative and of sum one, of classes with given weights (K,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LearntPriors:
+    """π_k ∝ w_k + a: the share of each class in the rows, where a = 0.
+
+    Under a symmetric Dirichlet prior of concentration α the posterior of π is Dirichlet(w + α):
+    a = α gives its mean, and a = α − 1 its mode.
 
     Examples
     --------
     >>> import numpy as np
-    >>> classes, weights = np.array(["ham", "spam"]), np.array([30.0, 10.0])
-    >>> parse_priors(None, classes, weights)
-    array([0.75, 0.25])
-    >>> parse_priors({"spam": 0.1, "ham": 0.9}, classes, weights)
-    array([0.9, 0.1])
+    >>> LearntPriors(2.0).of(np.array(["ham", "spam"]), np.array([3.0, 1.0])).tolist()
+    [0.625, 0.375]
     """
-    if isinstance(priors, SmoothedPriors):
-        return priors.of(np.asarray(weights, dtype=np.float64))
-    if priors is None:
-        return _shares(np.asarray(weights, dtype=np.float64))
-    if isinstance(priors, str):
-        return _named(priors, weights)
-    given = in_order(priors, classes, where="priors") if isinstance(priors, Mapping) else priors
-    return _checked(given, classes)
+
+    pseudo_count: float = 0.0  # a
+
+    def of(self, classes: Labels, weights: Floats) -> Floats:  # noqa: ARG002
+        """Return π, (K,)."""
+        return _shares(weights + self.pseudo_count)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformPriors:
+    """Equal for every class with any weight."""
+
+    pseudo_count = None
+
+    def of(self, classes: Labels, weights: Floats) -> Floats:  # noqa: ARG002
+        """Return π, (K,)."""
+        return _shares((weights > 0).astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPriors:
+    """Numbers that sum to one within 1e-8: one for each class in order, or by label."""
+
+    values: Any  # (K,), or {label: prior}
+    pseudo_count = None
+
+    def of(self, classes: Labels, weights: Floats) -> Floats:  # noqa: ARG002
+        """Return π, (K,)."""
+        by_label = isinstance(self.values, Mapping)
+        given = in_order(self.values, classes, where="priors") if by_label else self.values
+        return _checked(given, classes)
 
 
 def _shares(weights: Floats) -> Floats:
@@ -151,17 +85,6 @@ def _shares(weights: Floats) -> Floats:
         msg = "no class has any weight, so priors cannot be estimated: give priors"
         raise InvalidInputError(msg)
     return np.asarray(weights / total)
-
-
-def _named(priors: str, weights: Floats) -> Floats:
-    """Return priors known by a word."""
-    if priors != "uniform":
-        msg = (
-            f"priors={priors!r}: expected None, 'uniform', an array with a prior for each "
-            f"class, or a mapping {{label: prior}}"
-        )
-        raise InvalidParameterError(msg)
-    return _shares((np.asarray(weights) > 0).astype(np.float64))
 
 
 def _checked(given: npt.ArrayLike, classes: Labels) -> Floats:

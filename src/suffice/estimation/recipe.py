@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.auto import CODES, UNRESOLVED
-from suffice.estimation.degenerate import total_variances
-from suffice.estimation.groups import parse_divisor
+from suffice.estimation import settings
+from suffice.estimation.edda import FAMILIES
+from suffice.estimation.groups import group_codes, total_variances
 from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in
-from suffice.estimation.priors import parse_smoothing
-from suffice.estimation.settings import AnyFamily, check_compatible, parse_estimate, parse_word
-from suffice.estimation.shrinkage import parse_dial, parse_shrinkage, parse_target
-from suffice.estimation.structures import Dials, Structure
+from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns
+from suffice.model.gaussian import bic
 from suffice.model.transformed import TransformedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from suffice.estimation.groups import Tied
+    from suffice.estimation.priors import PriorRule
+    from suffice.estimation.structures import Structure
     from suffice.model.protocol import ClassModel
     from suffice.moments import Moments
-    from suffice.typing import Codes
+    from suffice.typing import Codes, Labels
 
 
 def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:
@@ -56,20 +57,18 @@ def _independent(moments: Moments) -> Codes:
     return np.delete(varying, gone)
 
 
-KEEP: Any = object()  # "as it was"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """Structure, tying, dials and priors of a model, and how its parameters are learnt."""
+    """Structure, tying, regularisation and priors of a model, and how its parameters are learnt."""
 
     structure: Structure
-    tied: Any
-    dials: Dials
-    priors: Any
+    tied: Tied
+    regularisation: Regularisation
+    priors: PriorRule
     learning: Learning = field(default_factory=PlugIn)
     family: str | None = None  # the EDDA code, where the covariances are one of these families
-    candidates: tuple[Recipe, ...] = ()  # what covariance="auto" chooses from
+    candidates: tuple[Recipe, ...] = ()  # what covariance="auto" chooses from, by moments
+    open_settings: tuple[str, ...] = ()  # "pooling", "shrinkage": to be chosen by rows
 
     @classmethod
     def parse(
@@ -87,55 +86,64 @@ class Recipe:
         dirichlet: Any = None,
     ) -> Recipe:
         """Return the recipe that users' words name."""
-        method = parse_estimate(estimate, prior)
-        dials = Dials(
-            parse_divisor(divisor),
-            parse_dial(pooling, "pooling"),
-            parse_shrinkage(shrinkage),
-            parse_target(target),
+        chosen_by_moments = settings.is_open(covariance)
+        # moments that suffice for a full covariance suffice for every family
+        word = settings.parse_covariance("full" if chosen_by_moments else covariance)
+        learning = settings.parse_estimate(estimate, prior)
+        regularisation = Regularisation(
+            settings.parse_divisor(divisor),
+            settings.parse_pooling(pooling),
+            settings.parse_shrinkage(shrinkage),
+            settings.parse_target(target),
         )
-        check_compatible(covariance, tied, estimate, dials)
-        known = parse_smoothing(priors, dirichlet, at_mode=method.at_mode)
-        plain = cls(AnyFamily(), tied=False, dials=dials, priors=known)
-        if isinstance(covariance, str) and covariance == "auto":
-            return replace(plain, candidates=tuple(plain._of(code) for code in CODES))
-        recipe = plain._of(covariance)
-        if recipe.family is None:
-            recipe = replace(recipe, tied=tied)
-        return replace(
-            recipe, structure=method.structure or recipe.structure, learning=method.learning
+        settings.check_compatible(covariance, tied, estimate, divisor, pooling, shrinkage)
+        recipe = cls(
+            word.structure,
+            settings.parse_tied(tied) if word.tied is None else word.tied,
+            regularisation,
+            settings.parse_priors(priors, dirichlet, at_mode=learning.at_mode),
+            learning,
+            word.code,
+            open_settings=_left_open(pooling=pooling, shrinkage=shrinkage),
         )
+        return recipe._with_candidates() if chosen_by_moments else recipe
 
-    def _of(self, covariance: str) -> Recipe:
-        word = parse_word(covariance)
-        return replace(self, structure=word.structure, tied=word.tied, family=word.code)
+    def _with_candidates(self) -> Recipe:
+        words = [settings.parse_covariance(code) for code in FAMILIES]
+        found = [
+            replace(self, structure=w.structure, tied=bool(w.tied), family=w.code) for w in words
+        ]
+        return replace(self, candidates=tuple(found))
 
     @property
     def storage(self) -> str:
         """The storage of moments that suffices for this recipe."""
-        if self.needs_fourth:
-            return "per-class"
-        tied = isinstance(self.tied, (bool, np.bool_)) and bool(self.tied)
-        return self.structure.storage(tied=tied)
+        return "per-class" if self.needs_fourth else self.structure.storage(tied=self.tied is True)
 
     @property
     def needs_fourth(self) -> bool:
         """Whether fourth moments must be collected."""
-        return self.dials.shrinkage.needs_fourth
+        return self.regularisation.shrinkage.needs_fourth
 
     @property
-    def is_resolved(self) -> bool:
-        """Whether no dial waits for an estimator to choose it."""
-        return self.dials.is_resolved
+    def is_plug_in(self) -> bool:
+        """Whether covariances are plug-in estimates of a structure that is known."""
+        return self.learning.plugs_in and not self.candidates
 
-    def with_dials(self, *, pooling: Any = KEEP, shrinkage: Any = KEEP) -> Recipe:
-        """Return the recipe with other dials, in users' words; what is not named stays."""
-        dials = self.dials
-        if pooling is not KEEP:
-            dials = replace(dials, pooling=parse_dial(pooling, "pooling"))
-        if shrinkage is not KEEP:
-            dials = replace(dials, shrinkage=parse_shrinkage(shrinkage))
-        return replace(self, dials=dials)
+    def with_settings(self, **words: Any) -> Recipe:
+        """Return the recipe with another pooling or shrinkage, in users' words."""
+        parsers = {"pooling": settings.parse_pooling, "shrinkage": settings.parse_shrinkage}
+        values: dict[str, Any] = {name: parsers[name](word) for name, word in words.items()}
+        kept = dict.fromkeys(self.open_settings, settings.OPEN)
+        return replace(
+            self,
+            regularisation=replace(self.regularisation, **values),
+            open_settings=_left_open(**(kept | words)),
+        )
+
+    def group_of(self, classes: Labels) -> Codes:
+        """Return the group of tied classes that each class belongs to, (K,)."""
+        return group_codes(self.tied, classes)
 
     def settled(self, moments: Moments) -> Recipe:
         """Return the recipe with the family chosen, where that was left to the moments."""
@@ -147,12 +155,12 @@ class Recipe:
         Classes without weight get prior 0. Directions without variance are warned of, unless
         ``quiet``.
         """
-        if not self.is_resolved:
-            raise InvalidParameterError(UNRESOLVED)
+        if self.open_settings:
+            raise InvalidParameterError(settings.UNRESOLVED)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
         evidence = Evidence.of(moments, self.tied, self.priors, quiet=quiet)
-        return self.learning.model(evidence, self.structure, self.dials)
+        return self.learning.model(evidence, self.structure, self.regularisation)
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
@@ -163,11 +171,14 @@ class Recipe:
     def bic(self, moments: Moments) -> float | None:
         """Return p log n − 2 log L of plug-in estimates; None where L has no maximum."""
         evidence = Evidence.of(moments, self.tied, self.priors, quiet=True)
-        model, gaps = plug_in(evidence, self.structure, self.dials)
+        model, gaps = plug_in(evidence, self.structure, self.regularisation)
         if gaps:
             return None
-        size = model.n_parameters * np.log(moments.total_weight)
-        return float(size) - 2 * model.log_likelihood(moments)
+        return bic(model.log_likelihood(moments), model.n_parameters, moments.total_weight)
+
+
+def _left_open(**words: Any) -> tuple[str, ...]:
+    return tuple(name for name, word in words.items() if settings.is_open(word))
 
 
 def collecting(recipes: Iterable[Recipe]) -> dict[str, Any]:

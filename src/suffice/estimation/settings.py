@@ -1,4 +1,4 @@
-"""Which settings go together; each refusal says what to change."""
+"""Every word a user may write for a Gaussian model, what it stands for, and what excludes what."""
 
 from __future__ import annotations
 
@@ -9,28 +9,50 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.auto import CODES
-from suffice.estimation.plug_in import Learning, LearntStructure, PlugIn
-from suffice.estimation.shrinkage import CLOSED_FORMS, FixedIntensity
-from suffice.estimation.structures import (
-    DiagonalStructure,
-    FullStructure,
-    SphericalStructure,
-    Structure,
+from suffice.estimation.bayes import (
+    DefaultBelief,
+    FlatBelief,
+    GivenBelief,
+    MostProbable,
+    Predictive,
 )
+from suffice.estimation.edda import FAMILIES, DiagonalEddaStructure, EddaStructure
+from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.estimation.plug_in import Debiased, PlugIn
+from suffice.estimation.priors import GivenPriors, LearntPriors, UniformPriors
+from suffice.estimation.shrinkage import (
+    FixedIntensity,
+    LedoitWolf,
+    OracleApproximating,
+    OwnDiagonal,
+    PooledSphere,
+    RawSphere,
+)
+from suffice.estimation.structures import DiagonalStructure, FullStructure, SphericalStructure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from suffice.estimation.degenerate import Gap
-    from suffice.estimation.structures import Dials, Structure
-    from suffice.model.covariance import Covariance
-    from suffice.moments import Moments
-    from suffice.typing import Codes
+    from suffice.estimation.bayes import Belief
+    from suffice.estimation.groups import Tied
+    from suffice.estimation.plug_in import Learning
+    from suffice.estimation.priors import PriorRule
+    from suffice.estimation.shrinkage import Intensity, ShrinkageTarget
+    from suffice.estimation.structures import Structure
+
+OPEN = "auto"  # left open, to be chosen from the data
+
+
+def is_open(word: Any) -> bool:
+    """Return whether a setting is left to be chosen from the data."""
+    return isinstance(word, str) and word == OPEN
+
+
+# --- covariance, tied ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class CovarianceWord:
     """What a word for ``covariance`` stands for."""
 
     structure: Structure
@@ -44,101 +66,199 @@ _PLAIN: dict[str, Structure] = {"EEE": _FULL, "VVV": _FULL, "EEI": _DIAGONAL, "V
     "EII": _SPHERICAL, "VII": _SPHERICAL}  # fmt: skip
 
 
-def _word(code: str) -> Word:
+def _of_code(code: str) -> CovarianceWord:
     if code in _PLAIN:
-        return Word(_PLAIN[code], code[0] == "E", code)
-    from suffice.estimation.edda_structures import DiagonalEddaStructure, EddaStructure
-
-    diagonal = code.endswith("I")
-    structure = DiagonalEddaStructure(code) if diagonal else EddaStructure(code)
-    return Word(structure, tied=False, code=code)
+        return CovarianceWord(_PLAIN[code], code[0] == "E", code)
+    edda = DiagonalEddaStructure if code.endswith("I") else EddaStructure
+    return CovarianceWord(edda(code), tied=False, code=code)
 
 
-@dataclass(frozen=True, slots=True)
-class AnyFamily:
-    """A family that the moments are to choose."""
-
-    def covariances(
-        self,
-        moments: Moments,  # noqa: ARG002
-        group_of: Codes,  # noqa: ARG002
-        dials: Dials,  # noqa: ARG002
-    ) -> tuple[list[Covariance], list[Gap]]:
-        """Refuse: no family is chosen yet."""
-        msg = "covariance='auto' must be settled by moments before covariances are estimated"
-        raise InvalidParameterError(msg)
-
-    def n_parameters(self, n_groups: int, n_features: int) -> int:  # noqa: ARG002
-        """Refuse: no family is chosen yet."""
-        msg = "covariance='auto' must be settled by moments before parameters are counted"
-        raise InvalidParameterError(msg)
-
-    def storage(self, *, tied: bool) -> str:  # noqa: ARG002
-        """Return the storage of moments that suffices for every family."""
-        return "per-class"
-
-
-WORDS: Mapping[str, Word] = MappingProxyType(
+COVARIANCES: Mapping[str, CovarianceWord] = MappingProxyType(
     {
-        "full": Word(_FULL),
-        "diagonal": Word(_DIAGONAL),
-        "spherical": Word(_SPHERICAL),
+        "full": CovarianceWord(_FULL),
+        "diagonal": CovarianceWord(_DIAGONAL),
+        "spherical": CovarianceWord(_SPHERICAL),
+        **{code: _of_code(code) for code in FAMILIES},
     }
 )
 
 
-def parse_word(covariance: Any) -> Word:
+def parse_covariance(covariance: Any) -> CovarianceWord:
     """Return what ``covariance`` stands for."""
-    if not isinstance(covariance, str) or covariance not in (*WORDS, *CODES):
+    if not isinstance(covariance, str) or covariance not in COVARIANCES:
         msg = (
             "covariance must be one of 'full', 'diagonal', 'spherical', 'auto', or an EDDA code "
-            f"({', '.join(CODES)}), got {covariance!r}"
+            f"({', '.join(FAMILIES)}), got {covariance!r}"
         )
         raise InvalidParameterError(msg)
-    return WORDS[covariance] if covariance in WORDS else _word(covariance)
+    return COVARIANCES[covariance]
 
+
+def parse_tied(tied: Any) -> Tied:
+    """Return which classes share a covariance: all, none, or groups of labels."""
+    if isinstance(tied, (bool, np.bool_)):
+        return bool(tied)
+    if isinstance(tied, str) or not hasattr(tied, "__iter__"):
+        msg = f"tied must be True, False or a list of groups of labels, got {tied!r}"
+        raise InvalidParameterError(msg)
+    return tuple(tuple(group) for group in tied)
+
+
+# --- divisor, pooling, shrinkage, target ---------------------------------------------------
+
+DIVISORS: Mapping[str, bool] = MappingProxyType({"mle": False, "unbiased": True})
+CLOSED_FORMS: Mapping[str, Intensity] = MappingProxyType(
+    {"oas": OracleApproximating(), "ledoit-wolf": LedoitWolf()}
+)
+TARGETS: Mapping[str, ShrinkageTarget] = MappingProxyType(
+    {"diagonal": OwnDiagonal(), "sphere": PooledSphere(), "identity": RawSphere()}
+)
+UNRESOLVED = (
+    "pooling='auto' and shrinkage='auto' are chosen by the estimator when it sees rows: call "
+    "fit(X, y), or give numbers"
+)
+
+
+def parse_divisor(divisor: Any) -> bool:
+    """Return whether covariances are unbiased rather than of maximum likelihood."""
+    if not isinstance(divisor, str) or divisor not in DIVISORS:
+        msg = f"divisor must be 'mle' or 'unbiased', got {divisor!r}"
+        raise InvalidParameterError(msg)
+    return DIVISORS[divisor]
+
+
+def parse_pooling(pooling: Any) -> float:
+    """Return λ; None, and what is still open, is 0."""
+    return _share(pooling, "pooling")
+
+
+def parse_shrinkage(shrinkage: Any) -> Intensity:
+    """Return the rule for γ; None, and what is still open, is 0."""
+    if isinstance(shrinkage, str) and shrinkage in CLOSED_FORMS:
+        return CLOSED_FORMS[shrinkage]
+    if isinstance(shrinkage, str) and not is_open(shrinkage):
+        words = ", ".join(map(repr, [OPEN, *CLOSED_FORMS]))
+        msg = f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
+        raise InvalidParameterError(msg)
+    return FixedIntensity(_share(shrinkage, "shrinkage"))
+
+
+def _share(value: Any, name: str) -> float:
+    if value is None or is_open(value):
+        return 0.0
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+        msg = f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
+        raise InvalidParameterError(msg)
+    return float(value)  # type: ignore[arg-type]
+
+
+def parse_target(target: Any) -> ShrinkageTarget:
+    """Return what covariances are shrunk towards."""
+    if not isinstance(target, str) or target not in TARGETS:
+        msg = f"target must be one of {', '.join(map(repr, TARGETS))}, got {target!r}"
+        raise InvalidParameterError(msg)
+    return TARGETS[target]
+
+
+# --- estimate, prior -----------------------------------------------------------------------
 
 ESTIMATES = ("plug-in", "map", "predictive", "debiased")
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """How parameters are learnt."""
-
-    learning: Learning
-    structure: Structure | None = None  # None: the one that ``covariance`` names
-    at_mode: bool = False  # whether class priors too are the most probable ones
-
-
-def parse_estimate(estimate: Any, prior: Any) -> Method:
-    """Return the method that ``estimate`` names, with its prior."""
+def parse_estimate(estimate: Any, prior: Any) -> Learning:
+    """Return how parameters are learnt, under the prior that ``prior`` names."""
     if not isinstance(estimate, str) or estimate not in ESTIMATES:
         msg = f"estimate must be one of {', '.join(map(repr, ESTIMATES))}, got {estimate!r}"
         raise InvalidParameterError(msg)
-    if prior is not None and estimate not in ("map", "predictive"):
+    if estimate == "map":
+        return MostProbable(parse_prior(prior))
+    if estimate == "predictive":
+        return Predictive(parse_prior(prior))
+    if prior is not None:
         msg = f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
         raise InvalidParameterError(msg)
-    if estimate == "plug-in":
-        return Method(PlugIn())
-    from suffice.estimation.bayes import MostProbable, Predictive, parse_belief
-    from suffice.estimation.debiased import Debiased
-
-    belief, learnt = parse_belief(prior), LearntStructure()
-    methods = {
-        "map": Method(MostProbable(belief), learnt, at_mode=True),
-        "predictive": Method(Predictive(belief), learnt),
-        "debiased": Method(Debiased(), learnt),
-    }
-    return methods[estimate]
+    return PlugIn() if estimate == "plug-in" else Debiased()
 
 
-def check_compatible(covariance: Any, tied: Any, estimate: str, dials: Dials) -> None:
-    """Refuse settings that contradict each other."""
-    if isinstance(covariance, str) and (covariance == "auto" or covariance in CODES):
-        _check_family(covariance, tied, estimate, dials)
+def parse_prior(prior: Any) -> Belief:
+    """Return the belief that ``prior`` names: None, "flat", or a NormalInverseWishart."""
+    if prior is None:
+        return DefaultBelief()
+    if isinstance(prior, str) and prior == "flat":
+        return FlatBelief()
+    if isinstance(prior, NormalInverseWishart):
+        return GivenBelief(prior)
+    msg = f"prior must be None, 'flat' or a NormalInverseWishart, got {prior!r}"
+    raise InvalidParameterError(msg)
+
+
+# --- priors, dirichlet ---------------------------------------------------------------------
+
+
+def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -> PriorRule:
+    """Return the rule for class priors.
+
+    ``priors`` is None (the share of each class), "uniform" (equal for every class with any
+    weight), an array of shape (K,) or a mapping {label: prior}; a number for ``dirichlet`` smooths
+    the shares, towards their mean or, ``at_mode``, their most probable values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> classes, weights = np.array(["ham", "spam"]), np.array([30.0, 10.0])
+    >>> parse_priors(None).of(classes, weights)
+    array([0.75, 0.25])
+    >>> parse_priors({"spam": 0.1, "ham": 0.9}).of(classes, weights)
+    array([0.9, 0.1])
+    """
+    if dirichlet is not None:
+        _check_dirichlet(dirichlet, priors, at_mode=at_mode)
+        return LearntPriors(float(dirichlet) - at_mode)
+    if priors is None:
+        return LearntPriors()
+    if not isinstance(priors, str):
+        return GivenPriors(priors)
+    if priors != "uniform":
+        msg = (
+            f"priors={priors!r}: expected None, 'uniform', an array with a prior for each "
+            "class, or a mapping {label: prior}"
+        )
+        raise InvalidParameterError(msg)
+    return UniformPriors()
+
+
+def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
+    if priors is not None:
+        msg = (
+            "priors fixes the class priors and dirichlet learns them: give one of the two, "
+            f"found priors={priors!r} and dirichlet={dirichlet!r}"
+        )
+        raise InvalidParameterError(msg)
+    number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(dirichlet, bool)
+    if not number or not 0 < float(dirichlet) < np.inf:
+        msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
+        raise InvalidParameterError(msg)
+    if at_mode and dirichlet < 1:
+        msg = (
+            f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
+            "estimate='map', or another estimate"
+        )
+        raise InvalidParameterError(msg)
+
+
+# --- what excludes what --------------------------------------------------------------------
+
+
+def check_compatible(
+    covariance: Any, tied: Any, estimate: str, divisor: str, pooling: Any, shrinkage: Any
+) -> None:
+    """Refuse words that contradict each other; each of them is known to be right alone."""
+    regularised = any(word is not None and word != 0 for word in (pooling, shrinkage))
+    if is_open(covariance) or covariance in FAMILIES:
+        _check_family(covariance, tied, estimate, divisor, regularised=regularised)
     elif estimate != "plug-in":
-        _check_learning(covariance, estimate, dials)
-    elif covariance in ("diagonal", "spherical") and dials.shrinkage in CLOSED_FORMS.values():
+        _check_learning(covariance, estimate, regularised=regularised)
+    elif covariance in ("diagonal", "spherical") and shrinkage in CLOSED_FORMS:
         msg = (
             f"shrinkage='oas' and 'ledoit-wolf' shrink correlations, and covariance="
             f"{covariance!r} has none: use covariance='full', or a number"
@@ -146,7 +266,9 @@ def check_compatible(covariance: Any, tied: Any, estimate: str, dials: Dials) ->
         raise InvalidParameterError(msg)
 
 
-def _check_family(covariance: str, tied: Any, estimate: str, dials: Dials) -> None:
+def _check_family(
+    covariance: str, tied: Any, estimate: str, divisor: str, *, regularised: bool
+) -> None:
     code = f"covariance={covariance!r}"
     if not (isinstance(tied, (bool, np.bool_)) and not tied):
         msg = f"{code} says itself what classes share: leave tied=False, found tied={tied!r}"
@@ -154,25 +276,21 @@ def _check_family(covariance: str, tied: Any, estimate: str, dials: Dials) -> No
     if estimate != "plug-in":
         msg = f"{code} is estimated by maximum likelihood: leave estimate='plug-in'"
         raise InvalidParameterError(msg)
-    if dials.divisor != "mle":
+    if divisor != "mle":
         msg = f"{code} is estimated by maximum likelihood: leave divisor='mle'"
         raise InvalidParameterError(msg)
-    if _is_dialled(dials):
+    if regularised:
         msg = f"{code} takes no pooling or shrinkage: use covariance='full', or leave them out"
         raise InvalidParameterError(msg)
 
 
-def _check_learning(covariance: Any, estimate: str, dials: Dials) -> None:
+def _check_learning(covariance: Any, estimate: str, *, regularised: bool) -> None:
     if covariance != "full":
         msg = f"estimate={estimate!r} learns full covariances: leave covariance='full'"
         raise InvalidParameterError(msg)
-    if _is_dialled(dials):
+    if regularised:
         msg = (
             f"estimate={estimate!r} takes no pooling or shrinkage (a prior does their work): "
             "leave them out, or use estimate='plug-in'"
         )
         raise InvalidParameterError(msg)
-
-
-def _is_dialled(dials: Dials) -> bool:
-    return dials.pooling != 0 or dials.shrinkage != FixedIntensity(0.0)

@@ -1,28 +1,28 @@
-"""How strongly to shrink: a number, or a closed form of the statistics."""
+"""Regularised covariances: RDA's pooling and shrinkage, OAS and Ledoit–Wolf intensities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
-from suffice.estimation.auto import AUTO, Auto
 from suffice.estimation.groups import GroupScatter
 from suffice.linalg import unit_scale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from suffice.typing import Floats
-
-Target = Literal["diagonal", "sphere", "identity"]
 
 
 class ShrinkageTarget(Protocol):
     """A diagonal matrix T made of Σ."""
+
+    @property
+    def keeps_variances(self) -> bool:
+        """Whether T has the variances of Σ."""
+        ...
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
         """Return the units in which T is a multiple of the identity, (G, d)."""
@@ -37,6 +37,8 @@ class ShrinkageTarget(Protocol):
 class OwnDiagonal:
     """T = diag Σ: correlations go, variances stay."""
 
+    keeps_variances = True
+
     def scales(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
         """Return the standard deviations of each group."""
         return unit_scale(variances)
@@ -49,6 +51,8 @@ class OwnDiagonal:
 @dataclass(frozen=True, slots=True)
 class PooledSphere:
     """A sphere, once each feature is measured by its pooled standard deviation."""
+
+    keeps_variances = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
         """Return the pooled deviations."""
@@ -65,6 +69,8 @@ class PooledSphere:
 class RawSphere:
     """T = (tr Σ / d) I, in whatever units the features have: Friedman's own choice."""
 
+    keeps_variances = False
+
     def scales(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
         """Return ones."""
         return np.ones_like(variances)
@@ -72,19 +78,6 @@ class RawSphere:
     def variances(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
         """Return the mean variance."""
         return np.broadcast_to(variances.mean(1, keepdims=True), variances.shape)
-
-
-TARGETS: Mapping[str, ShrinkageTarget] = MappingProxyType(
-    {"diagonal": OwnDiagonal(), "sphere": PooledSphere(), "identity": RawSphere()}
-)
-
-
-def parse_target(target: Any) -> Target:
-    """Return the target, checked."""
-    if not isinstance(target, str) or target not in TARGETS:
-        msg = f"target must be one of {', '.join(map(repr, TARGETS))}, got {target!r}"
-        raise InvalidParameterError(msg)
-    return target  # type: ignore[return-value]
 
 
 def oas_intensity(weight: float, trace: float, trace_of_square: float, n_features: int) -> float:
@@ -176,18 +169,6 @@ def _reciprocals(weight: float, scatter: Floats, scale: Floats | None) -> Floats
     return (squares > 0) / scale
 
 
-def parse_dial(value: Any, name: str) -> float:
-    """Return a number in [0, 1], or the mark of one yet to be chosen; None is 0."""
-    if value is None:
-        return 0.0
-    if isinstance(value, str) and value == "auto":
-        return AUTO
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
-        msg = f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
-        raise InvalidParameterError(msg)
-    return float(value)  # type: ignore[arg-type]
-
-
 def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
     """Return groups that borrow from all of them (Friedman 1989, eq. 14–16).
 
@@ -239,6 +220,11 @@ class Intensity(Protocol):
         """Whether it needs fourth moments."""
         ...
 
+    @property
+    def fixed(self) -> float | None:
+        """γ where it is the same number for every group, else None."""
+        ...
+
     def intensities(
         self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
     ) -> Floats:
@@ -250,7 +236,7 @@ class Intensity(Protocol):
 class FixedIntensity:
     """The same number for every group."""
 
-    gamma: float
+    fixed: float  # γ
     needs_fourth = False
 
     def intensities(
@@ -260,7 +246,7 @@ class FixedIntensity:
         fourths: Callable[[], Floats],  # noqa: ARG002
     ) -> Floats:
         """Return γ of each group, shape (G,)."""
-        return np.full(len(groups.weights), self.gamma)
+        return np.full(len(groups.weights), self.fixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +254,7 @@ class OracleApproximating:
     """γ of least expected error for Gaussian rows (Chen et al. 2010)."""
 
     needs_fourth = False
+    fixed = None
 
     def intensities(
         self,
@@ -285,6 +272,7 @@ class LedoitWolf:
     """γ of least expected error, whatever the distribution (Ledoit & Wolf 2004)."""
 
     needs_fourth = True
+    fixed = None
 
     def intensities(
         self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
@@ -294,19 +282,11 @@ class LedoitWolf:
         return np.array([ledoit_wolf_intensity(*each) for each in sums])
 
 
-CLOSED_FORMS: Mapping[str, Intensity] = {
-    "oas": OracleApproximating(),
-    "ledoit-wolf": LedoitWolf(),
-}
+@dataclass(frozen=True, slots=True, eq=False)
+class Regularisation:
+    """How sums are turned into covariances: divisor, pooling λ, shrinkage γ and its target."""
 
-
-def parse_shrinkage(shrinkage: Any) -> Intensity:
-    """Return the rule that ``shrinkage`` names."""
-    if isinstance(shrinkage, str) and shrinkage in CLOSED_FORMS:
-        return CLOSED_FORMS[shrinkage]
-    if isinstance(shrinkage, str) and shrinkage != "auto":
-        words = ", ".join(map(repr, ["auto", *CLOSED_FORMS]))
-        msg = f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
-        raise InvalidParameterError(msg)
-    dial = parse_dial(shrinkage, "shrinkage")
-    return dial if isinstance(dial, Auto) else FixedIntensity(dial)
+    unbiased: bool  # Bessel's correction, rather than the divisor of maximum likelihood
+    pooling: float  # λ
+    shrinkage: Intensity
+    target: ShrinkageTarget

@@ -7,46 +7,30 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from suffice.estimation.auto import Auto
-from suffice.estimation.degenerate import (
-    Gap,
-    filled_variances,
-    full_metric,
-    resolved,
+from suffice.estimation.degenerate import Gap, ReferenceCovariance, filled_variances
+from suffice.estimation.groups import (
+    diagonal_groups,
+    fourth_groups,
+    full_groups,
+    resolved_variances,
     total_variances,
 )
-from suffice.estimation.groups import diagonal_groups, fourth_groups, full_groups
-from suffice.estimation.shrinkage import TARGETS, Shrinkage, pooled_groups
-from suffice.linalg import inverse_lower, scaled_cholesky, unit_scale
+from suffice.estimation.shrinkage import Shrinkage, pooled_groups
+from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 
 if TYPE_CHECKING:
-    from suffice.estimation.groups import Divisor, GroupScatter
-    from suffice.estimation.shrinkage import Intensity, Target
+    from suffice.estimation.groups import GroupScatter
+    from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Dials:
-    """How sums are turned into covariances: divisor, pooling λ and shrinkage γ."""
-
-    divisor: Divisor
-    pooling: float
-    shrinkage: Intensity
-    target: Target
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether every dial is chosen."""
-        return not any(isinstance(dial, Auto) for dial in (self.pooling, self.shrinkage))
 
 
 class Structure(Protocol):
     """A family of covariances."""
 
     def covariances(
-        self, moments: Moments, group_of: Codes, dials: Dials
+        self, moments: Moments, group_of: Codes, how: Regularisation
     ) -> tuple[list[Covariance], list[Gap]]:
         """Return one covariance per group, and what was missing."""
         ...
@@ -65,10 +49,10 @@ class FullStructure:
     """Any positive definite matrix."""
 
     def covariances(
-        self, moments: Moments, group_of: Codes, dials: Dials
+        self, moments: Moments, group_of: Codes, how: Regularisation
     ) -> tuple[list[Covariance], list[Gap]]:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
-        sigmas, variances = full_sigmas(moments, group_of, dials)
+        sigmas, variances = full_sigmas(moments, group_of, how)
         return factored(sigmas, variances, moments)
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
@@ -85,10 +69,10 @@ class DiagonalStructure:
     """Features independent given the class."""
 
     def covariances(
-        self, moments: Moments, group_of: Codes, dials: Dials
+        self, moments: Moments, group_of: Codes, how: Regularisation
     ) -> tuple[list[Covariance], list[Gap]]:
         """Return one diagonal covariance per group, empty variances filled."""
-        variances, pooled, totals = diagonal_variances(moments, group_of, dials)
+        variances, pooled, totals = diagonal_variances(moments, group_of, how)
         gaps = [Gap.of(g, np.zeros((0, 0)), v) for g, v in enumerate(variances) if not v.all()]
         filled = np.sqrt(filled_variances(variances, pooled, totals))
         return [DiagonalCovariance(scale) for scale in filled], gaps
@@ -107,10 +91,10 @@ class SphericalStructure:
     """One variance for all features, in the units of the data."""
 
     def covariances(
-        self, moments: Moments, group_of: Codes, dials: Dials
+        self, moments: Moments, group_of: Codes, how: Regularisation
     ) -> tuple[list[Covariance], list[Gap]]:
         """Return one multiple of the identity per group."""
-        variances, pooled, totals = diagonal_variances(moments, group_of, dials)
+        variances, pooled, totals = diagonal_variances(moments, group_of, how)
         variance = filled_variances(
             variances.mean(1, keepdims=True),
             pooled.mean(keepdims=True),
@@ -129,26 +113,26 @@ class SphericalStructure:
         return "diagonal"
 
 
-def full_sigmas(moments: Moments, group_of: Codes, dials: Dials) -> tuple[Floats, Floats]:
+def full_sigmas(moments: Moments, group_of: Codes, how: Regularisation) -> tuple[Floats, Floats]:
     """Return Σ_g (G, d, d), pooled and shrunk, and the variances before shrinkage (G, d)."""
-    groups = pooled_groups(full_groups(moments, group_of), dials.pooling)
-    sigmas = groups.divided(dials.divisor)
+    groups = pooled_groups(full_groups(moments, group_of), how.pooling)
+    sigmas = groups.divided(unbiased=how.unbiased)
     diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
-    shrinkage = _shrinkage(moments, group_of, dials, groups, diagonals)
+    shrinkage = _shrinkage(moments, group_of, how, groups, diagonals)
     return shrinkage.apply(sigmas), resolved_variances(diagonals, moments, group_of)
 
 
 def _shrinkage(
-    moments: Moments, group_of: Codes, dials: Dials, groups: GroupScatter, variances: Floats
+    moments: Moments, group_of: Codes, how: Regularisation, groups: GroupScatter, variances: Floats
 ) -> Shrinkage:
     """Return how far each of the groups, already pooled, is pulled, and towards what."""
-    target = TARGETS[dials.target]
+    target = how.target
     scale = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
 
     def fourths() -> Floats:
-        return pooled_groups(fourth_groups(moments, group_of), dials.pooling).scatters
+        return pooled_groups(fourth_groups(moments, group_of), how.pooling).scatters
 
-    intensities = dials.shrinkage.intensities(groups, target.scales(variances, scale), fourths)
+    intensities = how.shrinkage.intensities(groups, target.scales(variances, scale), fourths)
     return Shrinkage(intensities, target, scale)
 
 
@@ -161,35 +145,28 @@ def factored(
         for sigma, v in zip(sigmas, variances, strict=True)
     ]
     gaps = [Gap.of(g, sigmas[g], variances[g]) for g, f in enumerate(factors) if f is None]
-    metric = full_metric(moments) if gaps else None
+    reference = ReferenceCovariance.of(moments) if gaps else None
     covariances: list[Covariance] = []
     for sigma, factor in zip(sigmas, factors, strict=True):
-        if factor is None and metric is not None:
-            covariances.append(FullCovariance.of_root(metric.filled(sigma)))
+        if factor is None and reference is not None:
+            covariances.append(FullCovariance.of_root(reference.filled(sigma)))
         elif factor is not None:
             covariances.append(FullCovariance(factor, inverse_lower(factor)))
     return covariances, gaps
 
 
 def diagonal_variances(
-    moments: Moments, group_of: Codes, dials: Dials
+    moments: Moments, group_of: Codes, how: Regularisation
 ) -> tuple[Floats, Floats, Floats]:
     """Return group variances (G, d), pooled ones (d,) and total ones (d,); zero where none."""
     groups = diagonal_groups(moments, group_of)
-    lent = pooled_groups(groups, dials.pooling)
-    variances = lent.divided(dials.divisor)
-    variances = _shrinkage(moments, group_of, dials, lent, variances).apply_to_variances(variances)
-    pooled = groups.pooled.divided(dials.divisor)[0]
+    lent = pooled_groups(groups, how.pooling)
+    variances = lent.divided(unbiased=how.unbiased)
+    variances = _shrinkage(moments, group_of, how, lent, variances).apply_to_variances(variances)
+    pooled = groups.pooled.divided(unbiased=how.unbiased)[0]
     totals = total_variances(moments)
     return (
         resolved_variances(variances, moments, group_of),
         resolved(pooled, moments.grand_mean, totals),
         totals,
     )
-
-
-def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
-    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
-    largest = np.zeros_like(variances)
-    np.maximum.at(largest, group_of, np.abs(moments.means))
-    return resolved(variances, largest, total_variances(moments))

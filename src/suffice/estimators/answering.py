@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.decision.costs import parse_costs
 from suffice.estimation.recipe import Recipe
+from suffice.estimation.settings import OPEN, is_open
 from suffice.estimators.files import revived, unpacking
 from suffice.moments import Moments
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
 
 NAMES = frozenset({"GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB"})
-_DIALS = ("pooling", "shrinkage", "temperature")
+_CHOSEN = ("pooling", "shrinkage", "temperature")
 _OF_DECISIONS = ("costs", "reject_cost", "reject_label")
 _OF_NEITHER = {*_OF_DECISIONS, "power", "temperature", "n_jobs"}
 
@@ -61,9 +62,9 @@ def answering_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Answ
         moments = Moments.of_archive(header, arrays)
         settings = {name: revived(value) for name, value in header["parameters"].items()}
         chosen = revived(header["chosen"])
-        for dial in _DIALS:
-            if settings[dial] == "auto":
-                settings[dial] = chosen.get(f"{dial}_", "auto")
+        for name in _CHOSEN:
+            if is_open(settings[name]):
+                settings[name] = chosen.get(f"{name}_", OPEN)
         words = {name: value for name, value in settings.items() if name not in _OF_NEITHER}
         model = Recipe.parse(**words).settled(moments).model(moments)
         costs, reject_cost, reject_label = (settings[name] for name in _OF_DECISIONS)

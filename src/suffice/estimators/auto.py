@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.errors import TooFewClassesError
-from suffice.estimation.degenerate import total_variances
+from suffice.estimation.groups import total_variances
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.model.views import Lifted, Straightened

@@ -24,9 +24,10 @@ from suffice.errors import (
     MissingStatisticsError,
 )
 from suffice.estimation.fisher import DiscriminantSpace
-from suffice.estimation.priors import parse_priors
 from suffice.estimation.recipe import Recipe
+from suffice.estimation.settings import is_open, parse_priors
 from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
+from suffice.model.gaussian import bic
 from suffice.moments import Moments
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 def checked_power(power: Any, moments: Moments) -> None:
     """Refuse moments that were not taken in the coordinates that an estimator asks for."""
-    if power is None or (isinstance(power, str) and power == "auto"):
+    if power is None or is_open(power):
         return
     check_power(power)
     if moments.power is None:
@@ -216,8 +217,8 @@ class GaussianAttributes:
 
     def bic(self) -> float:
         """Return Schwarz's criterion, p log n − 2 log L: smaller is better."""
-        n = self.moments_.total_weight
-        return float(self.model_.n_parameters * np.log(n)) - 2 * self.log_likelihood()
+        model = self.model_
+        return bic(self.log_likelihood(), model.n_parameters, self.moments_.total_weight)
 
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
         """Return the error of the best rule if the model were true."""
@@ -312,7 +313,7 @@ class GaussianDecisions:
         check_is_fitted(self)
         changed = copy.copy(self)
         changed.priors, changed.dirichlet = priors, None
-        known = parse_priors(priors, self.classes_, self.moments_.weights)
+        known = parse_priors(priors).of(self.classes_, self.moments_.weights)
         changed._model = self.model_.with_priors(known)
         return changed
 
@@ -560,16 +561,14 @@ class GaussianClassifier(
     def _chosen(self, name: str) -> Any:
         """Return a setting, or the number that was chosen for it where it says "auto"."""
         value = vars(self)[name]
-        return vars(self).get(f"{name}_", value) if _is_word(value, "auto") else value
+        return vars(self).get(f"{name}_", value) if is_open(value) else value
 
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
         """Choose what was left open by cross-validation; return recipe and transform to use."""
         for name in ("pooling_", "shrinkage_", "temperature_"):
             self.__dict__.pop(name, None)
         recipe, power = self.recipe(), self.power
-        if recipe.is_resolved and not any(
-            _is_word(word, "auto") for word in (self.temperature, power)
-        ):
+        if not (recipe.open_settings or is_open(self.temperature) or is_open(power)):
             return recipe, power
         from suffice.search.open_settings import settled
 
@@ -630,10 +629,6 @@ class GaussianClassifier(
         return self._model
 
 
-def _is_word(value: Any, word: str) -> bool:
-    return isinstance(value, str) and value == word
-
-
 def _with_defaults(**defaults: Any) -> Callable[..., None]:
     """Return an ``__init__`` whose signature is the general one with other defaults."""
     general = inspect.signature(GaussianClassifier.__init__)
@@ -687,7 +682,7 @@ class RDA(GaussianClassifier):
     """Regularised discriminant analysis: between LDA, QDA and naive Bayes, as the data ask.
 
     ``GaussianClassifier(pooling="auto", shrinkage="auto")``; every other parameter and attribute
-    is the same. Both dials are chosen by exact cross-validation.
+    is the same. Both are chosen by exact cross-validation.
 
     References
     ----------

@@ -54,6 +54,21 @@ def _trace(covariance: Covariance, moments: Moments, members: Codes, n_groups: i
     return float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
 
 
+def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
+    """Return Schwarz's criterion p log n − 2 log L: smaller is better.
+
+    References
+    ----------
+    Schwarz (1978), *Annals of Statistics* 6, 461–464.
+
+    Examples
+    --------
+    >>> round(bic(-100.0, 5, 50), 3)
+    219.56
+    """
+    return float(n_parameters * np.log(weight)) - 2 * log_likelihood
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianModel:
     r"""Class k has prior :math:`\pi_k` and density :math:`N(\mu_k, \Sigma_k)`.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from suffice.typing import Codes
 
 MANY_ROWS = 2_000  # from which five folds tell classifiers apart
-MOST_SEARCHED = 200_000  # K d³ up to which dials are searched for within every fold
+MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
 SEARCHING = ("RDA", "AutoGaussian")
 OURS = (GaussianClassifier, AutoGaussian)
 
@@ -98,7 +98,7 @@ class Settings:
         """Return who is compared; an estimator that a person chose comes first."""
         members = parse_models(self.models, self.seed)
         if self.models is None:
-            members = (*_affordable(members, rows), *_dialled(rows))
+            members = (*_affordable(members, rows), *_regularised(rows))
         if self.estimator is None:
             return members
         own = parse_models([clone(self.estimator)], self.seed)[0]
@@ -165,13 +165,13 @@ def _affordable(members: tuple[Member, ...], rows: Rows) -> tuple[Member, ...]:
     return tuple(m for m in members if m.name not in SEARCHING)
 
 
-def _dialled(rows: Rows) -> tuple[Member, ...]:
-    """Return one Gaussian that chooses its dials by search, or two by closed form."""
+def _regularised(rows: Rows) -> tuple[Member, ...]:
+    """Return one Gaussian that chooses its settings by search, or two by closed form."""
     if _is_searchable(rows):
-        dials: dict[str, Any] = dict.fromkeys(
+        left_open: dict[str, Any] = dict.fromkeys(
             ("pooling", "shrinkage", "power", "temperature"), "auto"
         )
-        return (Member("GaussianClassifier (auto)", GaussianClassifier(**dials)),)
+        return (Member("GaussianClassifier (auto)", GaussianClassifier(**left_open)),)
     closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
     return (
         Member("LDA (OAS)", GaussianClassifier(tied=True, **closed)),

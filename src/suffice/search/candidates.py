@@ -63,13 +63,13 @@ class Choice:
     def pooling(self) -> float:
         """λ: 0 gives every class its own covariance, 1 the pooled one."""
         tied = self.recipe.tied is True
-        return 1.0 if tied else float(self.recipe.dials.pooling)
+        return 1.0 if tied else self.recipe.regularisation.pooling
 
     @property
     def shrinkage(self) -> float:
         """γ: 0 keeps the correlations, 1 drops them."""
-        dial: Any = self.recipe.dials.shrinkage
-        return float(dial.gamma)
+        gamma = self.recipe.regularisation.shrinkage.fixed
+        return np.nan if gamma is None else gamma
 
     def describe(self) -> str:
         """Return the settings in words."""

@@ -1,13 +1,14 @@
-"""The dials that a recipe leaves open, chosen by exact cross-validated log-loss."""
+"""The settings that a recipe leaves open, chosen by exact cross-validated log-loss."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.auto import Auto
+from suffice.estimation.settings import is_open
 from suffice.model.views import Plain, Straightened
 from suffice.power import PowerTransform
 from suffice.search.candidates import TEMPERATURES, search
@@ -43,25 +44,19 @@ def settled(
     codes = np.unique(y, return_inverse=True)[1]
     task = judging_task(x, y, weight, sampled(codes, MOST_ROWS, seed), seed)
     views = [(view, _recipes(recipe)) for view in _views(power, task.x, task.weight, seed)]
-    fixed = TEMPERATURES if temperature == "auto" else np.array([float(temperature)])
+    fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
     best = search(task, views, 1, fixed)[0]
     found = best.view.transform if isinstance(best.view, Straightened) else None
-    dials: Any = best.recipe.dials
-    shrinkage = getattr(dials.shrinkage, "gamma", None)
-    return Settled(dials.pooling, shrinkage, best.temperature, found)
+    how = best.recipe.regularisation
+    return Settled(how.pooling, how.shrinkage.fixed, best.temperature, found)
 
 
 def _recipes(recipe: Recipe) -> list[Recipe]:
-    """Return the recipe at every point of the dials it leaves open."""
-    poolings = POOLINGS if isinstance(recipe.dials.pooling, Auto) else (None,)
-    shrinkages = SHRINKAGES if isinstance(recipe.dials.shrinkage, Auto) else (None,)
-    return [_with(recipe, p, g) for p in poolings for g in shrinkages]
-
-
-def _with(recipe: Recipe, pooling: float | None, shrinkage: float | None) -> Recipe:
-    if pooling is not None:
-        recipe = recipe.with_dials(pooling=pooling)
-    return recipe if shrinkage is None else recipe.with_dials(shrinkage=shrinkage)
+    """Return the recipe at every point of the settings it leaves open."""
+    grids = {"pooling": POOLINGS, "shrinkage": SHRINKAGES}
+    names = recipe.open_settings
+    points = product(*(grids[name] for name in names))
+    return [recipe.with_settings(**dict(zip(names, point, strict=True))) for point in points]
 
 
 def _views(power: Any, x: Any, weight: Floats | None, seed: int) -> list[View]:

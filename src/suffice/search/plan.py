@@ -30,7 +30,7 @@ N_WAVES, FEWEST_WAVES = 150, 10
 
 MOST_ROWS = 10_000
 MOST_TRIAL_ROWS = 4_000
-FEWER = 4  # in a trial every fourth point of the grid of dials
+FEWER = 4  # in a trial every fourth point of the grid of pooling and shrinkage
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
 
 
@@ -41,28 +41,28 @@ def chosen(
     codes = np.unique(y, return_inverse=True)[1]
     rows = sampled(codes, MOST_ROWS, seed)
     straight = Straightened(PowerTransform.of(x[rows], _of(weight, rows), seed=seed))
-    dialled: list[tuple[View, Sequence[Recipe]]] = [
-        _dialled(view, x.shape[1]) for view in (Plain(), straight)
+    regularised: list[tuple[View, Sequence[Recipe]]] = [
+        _regularised(view, x.shape[1]) for view in (Plain(), straight)
     ]
     n_waves = min(N_WAVES, len(rows) // 4)
     if not waves or n_waves < FEWEST_WAVES:
-        return search(judging_task(x, y, weight, rows, seed), dialled, n_kept)
+        return search(judging_task(x, y, weight, rows, seed), regularised, n_kept)
     trial = sampled(codes, MOST_TRIAL_ROWS, seed)
     lifted: list[tuple[View, Sequence[Recipe]]] = [
         _waves(Lifted.of(straight, x[trial], width, n_waves, seed)) for width in WIDTHS
     ]
     if len(trial) < len(rows):
-        lifted = bending(judging_task(x, y, weight, trial, seed, n_folds=2), dialled, lifted)
-    return search(judging_task(x, y, weight, rows, seed), [*dialled, *lifted], n_kept)
+        lifted = bending(judging_task(x, y, weight, trial, seed, n_folds=2), regularised, lifted)
+    return search(judging_task(x, y, weight, rows, seed), [*regularised, *lifted], n_kept)
 
 
 def bending(
     task: Task,
-    dialled: Sequence[tuple[View, Sequence[Recipe]]],
+    regularised: Sequence[tuple[View, Sequence[Recipe]]],
     lifted: Sequence[tuple[View, Sequence[Recipe]]],
 ) -> list[tuple[View, Sequence[Recipe]]]:
     """Return the waves that make the average better by more than chance, if any do."""
-    few = [(view, recipes[::FEWER]) for view, recipes in dialled]
+    few = [(view, recipes[::FEWER]) for view, recipes in regularised]
     found = judged(task, [*few, *lifted], 3)
     plain = [i for i, c in enumerate(found.choices) if not isinstance(c.view, Lifted)]
     gains = found.averaged(range(len(found.choices))) - found.averaged(plain)
@@ -114,7 +114,7 @@ def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:
     return Recipe.parse(pooling=pooling, shrinkage=shrinkage)
 
 
-def _dialled(view: View, n_features: int) -> tuple[View, list[Recipe]]:
+def _regularised(view: View, n_features: int) -> tuple[View, list[Recipe]]:
     """Return the grid of λ and γ; with very many features, tied and diagonal models only."""
     poolings = POOLINGS if n_features <= MOST_FEATURES else (1.0,)
     return view, [recipe_of(view, p, g) for p in poolings for g in SHRINKAGES]

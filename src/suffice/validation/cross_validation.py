@@ -195,7 +195,7 @@ def is_read_from_sums(candidate: Any) -> bool:
     if not hasattr(candidate, "recipe"):
         return False
     open_words = (candidate.temperature, candidate.power)
-    return candidate.recipe().is_resolved and not any(
+    return not candidate.recipe().open_settings and not any(
         isinstance(word, str) and word == "auto" for word in open_words
     )
 

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.groups import parse_tied
-from suffice.estimation.priors import parse_priors
-from suffice.estimation.shrinkage import FixedIntensity
 from suffice.estimation.structures import FullStructure
 from suffice.model.readout import LogPosterior
 from suffice.validation.losses import RowLosses
@@ -33,11 +30,6 @@ class Path:
     recipe: Recipe
     members: tuple[int, ...]  # which candidates they are
     gammas: Floats  # γ of each member
-
-    @property
-    def pooling(self) -> float:
-        """λ of all members."""
-        return self.recipe.dials.pooling
 
 
 def held_out_scores(recipe: Recipe, fold: Fold, fixed_weights: Floats | None = None) -> Floats:
@@ -71,26 +63,27 @@ def held_out_losses(
 
 
 def shared_paths(recipes: Sequence[Recipe]) -> Iterator[Path]:
-    """Yield the recipes in groups that share their work; most alone, dialled ones together."""
-    together: dict[tuple[str, str, str, float], list[int]] = {}
+    """Yield the recipes in groups that share their work: those that differ in γ alone."""
+    together: dict[tuple[str, bool, str, float], list[int]] = {}
     for i, recipe in enumerate(recipes):
-        if not is_dialled(recipe):
+        if not has_path(recipe):
             yield Path(recipe, (i,), np.zeros(0))
             continue
-        dials = recipe.dials
-        key = (repr(recipe.tied), dials.divisor, repr(recipe.priors), dials.pooling)
+        how = recipe.regularisation
+        key = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
         together.setdefault(key, []).append(i)
     for members in together.values():
-        gammas = [recipes[i].dials.shrinkage.gamma for i in members]  # type: ignore[attr-defined]
-        yield Path(recipes[members[0]], tuple(members), np.array(gammas))
+        gammas = [recipes[i].regularisation.shrinkage.fixed for i in members]
+        yield Path(recipes[members[0]], tuple(members), np.array(gammas, np.float64))
 
 
-def is_dialled(recipe: Recipe) -> bool:
-    """Whether a recipe is a full covariance with two numbers for dials."""
+def has_path(recipe: Recipe) -> bool:
+    """Whether a recipe is a full covariance with numbers for pooling and shrinkage."""
     return (
-        isinstance(recipe.structure, FullStructure)
-        and isinstance(recipe.dials.shrinkage, FixedIntensity)
-        and recipe.dials.target == "diagonal"
+        recipe.is_plug_in
+        and isinstance(recipe.structure, FullStructure)
+        and recipe.regularisation.shrinkage.fixed is not None
+        and recipe.regularisation.target.keeps_variances
     )
 
 
@@ -100,10 +93,8 @@ def _path_losses(
     if not len(path.gammas):
         return None
     recipe, train = path.recipe, fold.train
-    group_of = parse_tied(recipe.tied, train.classes)
-    spectra = spectra_of(
-        train, group_of, recipe.dials.divisor, path.pooling, float(path.gammas.min())
-    )
+    group_of = recipe.group_of(train.classes)
+    spectra = spectra_of(train, group_of, recipe.regularisation, float(path.gammas.min()))
     if spectra is None:
         return None
     log_priors = _log_priors(recipe, fold, fixed_weights)
@@ -136,6 +127,6 @@ def _stacked_losses(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
 
 def _log_priors(recipe: Recipe, fold: Fold, fixed_weights: Floats | None) -> Floats:
     weights = fold.train.weights if fixed_weights is None else fixed_weights
-    priors = parse_priors(recipe.priors, fold.train.classes, weights)
+    priors = recipe.priors.of(fold.train.classes, weights)
     with np.errstate(divide="ignore"):
         return np.log(np.where(fold.train.weights > 0, priors, 0.0))

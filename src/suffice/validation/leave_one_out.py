@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.estimation.downdate import downdated_scores
-from suffice.estimation.priors import parse_priors
 from suffice.model.readout import LogPosterior
 from suffice.model.tiles import in_blocks
 from suffice.moments import Moments
@@ -160,7 +159,7 @@ def _refitted(
 
 
 def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:
-    priors = parse_priors(recipe.priors, moments.classes, moments.weights)
+    priors = recipe.priors.of(moments.classes, moments.weights)
     return np.where(rest.weights > 0, priors, 0.0)
 
 
@@ -169,19 +168,11 @@ def _add_log_priors(
 ) -> None:
     """Add log π_k to the scores of every row, up to a term common to all classes."""
     with np.errstate(divide="ignore"):
-        if refit and hasattr(recipe.priors, "of"):  # learnt, with imagined rows
-            scores += np.log(_smoothed(recipe, moments, truth, w))
-        elif refit and recipe.priors is None:
-            # π_k ∝ w_k, less the row's weight for its own class
-            rows, total = np.arange(len(truth)), moments.weights[truth]
-            scores += np.log(moments.weights)
-            scores[rows, truth] += np.log(np.maximum(total - w, 0.0) / total)
+        a = recipe.priors.pseudo_count
+        if refit and a is not None:
+            # π_k ∝ w_k + a, less the row's weight for its own class
+            rows, total = np.arange(len(truth)), moments.weights[truth] + a
+            scores += np.log(moments.weights + a)
+            scores[rows, truth] += np.log(np.maximum(total - w, a) / total)
         else:
             scores += np.log(_fixed(recipe, moments, moments))
-
-
-def _smoothed(recipe: Recipe, moments: Moments, truth: Codes, w: Floats) -> Floats:
-    weights = np.repeat(moments.weights[None], len(truth), axis=0)
-    rows = np.arange(len(truth))
-    weights[rows, truth] = np.maximum(weights[rows, truth] - w, 0.0)
-    return np.stack([parse_priors(recipe.priors, moments.classes, row) for row in weights])

@@ -61,7 +61,7 @@ def cross_validate_stream(
     Parameters
     ----------
     estimator : GaussianClassifier or preset
-        With no dial left to "auto"; a transform must be a ``PowerTransform``.
+        With no setting left to "auto"; a transform must be a ``PowerTransform``.
     source, target, features, weight, ignore, progress
         As in ``summarize``: files, frames, or anything that can be read twice.
     cv : int, default=5

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.groups import full_groups
+from suffice.estimation.groups import full_groups, resolved_variances
 from suffice.estimation.shrinkage import pooled_groups
-from suffice.estimation.structures import resolved_variances
 from suffice.linalg import correlation, rank_tolerance, symmetric_eigen
 from suffice.model.parts import SIDE
 from suffice.model.tiles import LANES
 
 if TYPE_CHECKING:
-    from suffice.estimation.groups import Divisor
+    from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
     from suffice.validation.folds import Fold
@@ -51,10 +50,10 @@ class Spectrum:
 
 
 def spectra_of(
-    train: Moments, group_of: Codes, divisor: Divisor, pooling: float, least_gamma: float
+    train: Moments, group_of: Codes, how: Regularisation, least_gamma: float
 ) -> list[Spectrum] | None:
     """Return Σ_g(λ) of every group taken apart; None where some direction lacks variance."""
-    sigmas = pooled_groups(full_groups(train, group_of), pooling).divided(divisor)
+    sigmas = pooled_groups(full_groups(train, group_of), how.pooling).divided(unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     if not resolved_variances(variances, train, group_of).all():
         return None

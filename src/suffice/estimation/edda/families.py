@@ -1,28 +1,67 @@
-"""The fourteen families: a volume, a pattern and a frame each."""
+"""The fourteen EDDA families: volume, shape and orientation, equal, varying or the identity."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from suffice.errors import InvalidParameterError
-from suffice.estimation.edda.frames import (
-    AnyAxes,
-    CommonForm,
-    FeatureAxes,
-    OwnAxes,
-    OwnForm,
-    Sphere,
-)
-from suffice.estimation.edda.shared_axes import SharedAxes
+from suffice.estimation.edda.problem import Parts, diagonal, roots, turned
+from suffice.estimation.edda.shared_axes import shared_axes
 from suffice.estimation.edda.volumes import EqualVolume, OwnVolume
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from suffice.estimation.edda.problem import Frame, Parts, Pattern, Task, Volume
+    from suffice.estimation.edda.problem import EddaProblem, Frame, Pattern, Volume
     from suffice.typing import Floats
+
+
+def common_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
+    """Return the best parts of Σ_k = λ_k C."""
+    return volume.pool(problem, w)
+
+
+def own_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
+    """Return the best parts of Σ_k = λ_k C_k: C_k ∝ W_k."""
+    problem.require_full_rank(w)
+    # C_k = W_k / |W_k|^{1/m}
+    sizes = np.exp(np.linalg.slogdet(w)[1] / w.shape[-1])
+    return Parts(volume.settle(problem.weights, sizes), w / sizes[:, None, None])
+
+
+def sphere(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+    """Return the best parts with C = I: all that matters of a scatter is its trace."""
+    d = w.shape[-1]
+    traces = np.trace(w, axis1=1, axis2=2) / d
+    parts = pattern(problem, volume, traces[:, None, None])
+    return replace(parts, forms=np.broadcast_to(np.eye(d), w.shape))
+
+
+def feature_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+    """Return the best parts with diagonal C: all that matters of a scatter is its diagonal."""
+    return pattern(problem, volume, w * np.eye(w.shape[-1]))
+
+
+def any_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+    """Return the best parts with any C: shape and orientation go together."""
+    return pattern(problem, volume, w)
+
+
+def own_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+    """Return the best parts with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone.
+
+    Whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first.
+    """
+    f, found = roots(w)
+    # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
+    _, s, axes = np.linalg.svd(f)
+    s = np.where(np.arange(w.shape[-1]) < found[:, None], s, 0.0)
+    parts = pattern(problem, volume, diagonal(np.square(s)))
+    return replace(parts, forms=turned(parts.forms, axes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +73,9 @@ class Family:
     pattern: Pattern
     frame: Frame
 
-    def fit(self, task: Task, w: Floats) -> Parts:
+    def fit(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of greatest likelihood."""
-        return self.frame.fit(task, self.volume, self.pattern, w)
+        return self.frame(problem, self.volume, self.pattern, w)
 
     def n_parameters(self, n_classes: int, n_features: int) -> int:
         """Return the number of free covariance parameters."""
@@ -47,13 +86,13 @@ class Family:
 
 _VOLUMES: dict[str, Volume] = {"E": EqualVolume(), "V": OwnVolume()}
 _FORMS: dict[str, tuple[Pattern, Frame]] = {
-    "II": (CommonForm(), Sphere()),
-    "EI": (CommonForm(), FeatureAxes()),
-    "VI": (OwnForm(), FeatureAxes()),
-    "EE": (CommonForm(), AnyAxes()),
-    "VE": (OwnForm(), SharedAxes()),
-    "EV": (CommonForm(), OwnAxes()),
-    "VV": (OwnForm(), AnyAxes()),
+    "II": (common_form, sphere),
+    "EI": (common_form, feature_axes),
+    "VI": (own_form, feature_axes),
+    "EE": (common_form, any_axes),
+    "VE": (own_form, shared_axes),
+    "EV": (common_form, own_axes),
+    "VV": (own_form, any_axes),
 }
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {

@@ -1,9 +1,9 @@
-"""What is asked of a family: class weights, and when to stop; and what it answers with."""
+"""An EDDA family to be fitted to scatters: class weights, when to stop, and the parts found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from suffice.errors import InvalidInputError
 from suffice.linalg import rank_tolerance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.typing import Codes, Floats
 
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
@@ -45,13 +47,19 @@ CURE = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class EddaProblem:
     """One family to be fitted to classes of given weights."""
 
     code: str
     weights: Floats  # n_k  (K,)
     tol: float  # stop when a step gains less log-likelihood than this per unit of weight
     max_iter: int
+
+    def require_full_rank(self, w: Floats) -> None:
+        """Refuse the first class without spread in some direction."""
+        found, m = ranks(w), w.shape[-1]
+        for k in np.flatnonzero(found < m)[:1]:
+            self.refuse(np.array([k]), f"scatter of rank {found[k]} < {m}")
 
     def refuse(self, classes: Codes, found: str) -> NoReturn:
         """Say which classes leave the likelihood of this family without a maximum."""
@@ -78,28 +86,28 @@ class Volume(Protocol):
         """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
         ...
 
-    def pool(self, task: Task, w: Floats) -> Parts:
+    def pool(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of Σ_k = λ_k C, one C for all classes, from scatters (K, m, m)."""
         ...
 
 
-class Pattern(Protocol):
-    """Whether classes share one matrix C, or have one each."""
-
-    def fit(self, task: Task, volume: Volume, w: Floats) -> Parts:
-        """Return the best parts for scatters (K, m, m), every symmetric C allowed."""
-        ...
-
-
-class Frame(Protocol):
-    """Along which axes the ellipsoids lie."""
-
-    def fit(self, task: Task, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
-        """Return the best parts for scatters (K, d, d) with C in this frame."""
-        ...
+# the best parts for scatters (K, m, m) where every symmetric C is allowed
+Pattern: TypeAlias = "Callable[[EddaProblem, Volume, Floats], Parts]"
+# the same where the axes of C are restricted, given a pattern for what remains
+Frame: TypeAlias = "Callable[[EddaProblem, Volume, Pattern, Floats], Parts]"
 
 
 def symmetric(c: Floats) -> Floats:
     """Return (C + Cᵀ) / 2 of each matrix of a stack."""
     mean: Floats = (c + np.swapaxes(c, -1, -2)) / 2
     return mean
+
+
+def diagonal(values: Floats) -> Floats:
+    """Return diagonal matrices (K, d, d) of given diagonals (K, d)."""
+    return values[:, :, None] * np.eye(values.shape[1])
+
+
+def turned(forms: Floats, axes: Floats) -> Floats:
+    """Return Dᵀ C D for each C of a stack, D having axes as its rows."""
+    return np.swapaxes(axes, -1, -2) @ forms @ axes

@@ -1,54 +1,60 @@
-"""One set of axes for all classes, each class with its own variances along them (EVE, VVE)."""
+"""One set of axes for all classes, each class with its own variances along them (EVE, VVE).
+
+The axes D minimise a smooth function of an orthogonal matrix, by limited-memory quasi-Newton
+steps: a step is a skew matrix Ω in the moving frame, D → D Cayley(Ω), so that earlier steps and
+gradients need no transport from one D to the next.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.frames import diagonal, require_full_rank, turned
-from suffice.estimation.edda.problem import roots
-from suffice.estimation.edda.rotation import Descent, Point, descend
+from suffice.estimation.edda.problem import diagonal, roots, turned
 
 if TYPE_CHECKING:
-    from suffice.estimation.edda.problem import Parts, Pattern, Task, Volume
+    from collections.abc import Callable
+
+    from suffice.estimation.edda.problem import EddaProblem, Parts, Pattern, Volume
     from suffice.typing import Floats
 
 SCOUTS = 12  # starting axes
 SCOUT_STEPS = 40  # steps each may take
 FINALISTS = 3  # the best, which go on until they converge
+MEMORY = 10
+FLATTEST = 1e-2  # curvatures are dimensionless; flatter or negative ones count as this
+SLACK = 16 * float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedAxes:
-    """C_k = D A_k Dᵀ: common principal components.
+def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+    """Return the best parts with C_k = D A_k Dᵀ: common principal components.
 
     The likelihood may have several maxima in D. Several starts go a short way, the best of them
     go on until they converge, and the best of these is the answer.
     """
-
-    def fit(self, task: Task, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
-        """Return the best parts with axes D."""
-        require_full_rank(task, w)
-        f, _ = roots(w)
-        criterion = AxesCriterion(task.weights, f, volume)
-        scouts = [
-            descend(criterion.at(axes), criterion.at, task.tol, min(SCOUT_STEPS, task.max_iter))
-            for axes in starting_axes(task.weights, f)
-        ]
-        best = min(_finish(criterion, task, scouts), key=lambda found: found.point.value)
-        axes = best.point.axes
-        parts = pattern.fit(task, volume, diagonal(np.square(f @ axes).sum(1)))
-        return replace(
-            parts,
-            forms=turned(parts.forms, axes.T),
-            iterations=best.iterations,
-            converged=best.converged,
-        )
+    problem.require_full_rank(w)
+    f, _ = roots(w)
+    criterion = AxesCriterion(problem.weights, f, volume)
+    steps = min(SCOUT_STEPS, problem.max_iter)
+    scouts = [
+        descend(criterion.at(axes), criterion.at, problem.tol, steps)
+        for axes in starting_axes(problem.weights, f)
+    ]
+    best = min(_finish(criterion, problem, scouts), key=lambda found: found.point.value)
+    axes = best.point.axes
+    parts = pattern(problem, volume, diagonal(np.square(f @ axes).sum(1)))
+    return replace(
+        parts,
+        forms=turned(parts.forms, axes.T),
+        iterations=best.iterations,
+        converged=best.converged,
+    )
 
 
-def _finish(criterion: AxesCriterion, task: Task, scouts: list[Descent]) -> list[Descent]:
+def _finish(criterion: AxesCriterion, problem: EddaProblem, scouts: list[Descent]) -> list[Descent]:
     """Return the finalists, converged."""
     finalists = sorted(scouts, key=lambda found: found.point.value)[:FINALISTS]
     return [
@@ -57,8 +63,8 @@ def _finish(criterion: AxesCriterion, task: Task, scouts: list[Descent]) -> list
         else descend(
             found.point,
             criterion.at,
-            task.tol,
-            task.max_iter - found.iterations,
+            problem.tol,
+            problem.max_iter - found.iterations,
             found.iterations,
         )
         for found in finalists
@@ -79,7 +85,7 @@ class AxesCriterion:
     roots: Floats  # F  (K, d, d), W_k = F_kᵀ F_k
     volume: Volume
 
-    def at(self, axes: Floats) -> Point:
+    def at(self, axes: Floats) -> AxesPoint:
         """Return value, gradient and curvature for D → D exp(Ω), Ω skew, at Ω = 0."""
         n, total = self.weights, self.weights.sum()
         # M_k = Dᵀ W_k D,  its diagonal w_kj
@@ -97,7 +103,7 @@ class AxesCriterion:
         # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal
         wp = w.T @ p
         own = np.diag(wp)
-        return Point(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))
+        return AxesPoint(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
@@ -112,3 +118,84 @@ def starting_axes(n: Floats, f: Floats) -> list[Floats]:
     rng = np.random.default_rng(0)
     others = [np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(SCOUTS - len(named))]
     return [*named, *others]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AxesPoint:
+    """A function and its derivatives at D exp(Ω), Ω = 0."""
+
+    axes: Floats  # D  (d, d)
+    value: float
+    gradient: Floats  # (d, d), skew
+    curvature: Floats  # (d, d), symmetric: of each plane rotation alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Descent:
+    """Where a descent ended."""
+
+    point: AxesPoint
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Memory:
+    """Pairs of a step s and the change t of the gradient along it."""
+
+    pairs: deque[tuple[Floats, Floats]] = field(default_factory=lambda: deque(maxlen=MEMORY))
+
+    def learn(self, s: Floats, t: Floats) -> None:
+        """Keep a pair, if the function curves upwards along it."""
+        if np.vdot(s, t) > SLACK * np.linalg.norm(s) * np.linalg.norm(t):
+            self.pairs.append((s, t))
+
+    def direction(self, here: AxesPoint) -> Floats:
+        """Return −H⁻¹ G by the two-loop recursion."""
+        q, shares = -here.gradient, []
+        for s, t in reversed(self.pairs):
+            shares.append(np.vdot(s, q) / np.vdot(s, t))
+            q = q - shares[-1] * t
+        q = q / np.maximum(here.curvature, FLATTEST)
+        for (s, t), share in zip(self.pairs, reversed(shares), strict=True):
+            q = q + s * (share - np.vdot(t, q) / np.vdot(s, t))
+        return q
+
+
+def descend(
+    start: AxesPoint,
+    at: Callable[[Floats], AxesPoint],
+    tol: float,
+    max_iter: int,
+    taken: int = 0,
+) -> Descent:
+    """Go downhill from a point until a step would gain less than ``tol``."""
+    here, memory = start, _Memory()
+    for iteration in range(max_iter):
+        omega = memory.direction(here)
+        # each plane is counted twice in a skew matrix
+        slope = float(np.vdot(here.gradient, omega)) / 2
+        if -slope / 2 <= tol:
+            return Descent(here, taken + iteration, converged=True)
+        t, there = _search(here, at, omega, slope)
+        memory.learn(t * omega, there.gradient - here.gradient)
+        here = there
+    return Descent(here, taken + max_iter, converged=False)
+
+
+def _search(
+    here: AxesPoint, at: Callable[[Floats], AxesPoint], omega: Floats, slope: float
+) -> tuple[float, AxesPoint]:
+    """Return the first of the steps 1, ½, … that gains its fair share, and where it leads."""
+    t, slack = 1.0, SLACK * (1 + abs(here.value))
+    there = at(here.axes @ cayley(omega))
+    while there.value > here.value + 1e-4 * t * slope + slack and t > SLACK:
+        t /= 2
+        there = at(here.axes @ cayley(t * omega))
+    return t, there
+
+
+def cayley(omega: Floats) -> Floats:
+    """Return the rotation (I − Ω/2)⁻¹ (I + Ω/2) of a skew Ω."""
+    eye = np.eye(len(omega))
+    return np.asarray(np.linalg.solve(eye - omega / 2, eye + omega / 2), dtype=np.float64)

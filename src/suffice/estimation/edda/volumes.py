@@ -11,7 +11,7 @@ from suffice.estimation.edda.problem import Parts, ranks, symmetric
 from suffice.linalg import inverse_lower
 
 if TYPE_CHECKING:
-    from suffice.estimation.edda.problem import Task, Volume
+    from suffice.estimation.edda.problem import EddaProblem, Volume
     from suffice.typing import Floats
 
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
@@ -26,13 +26,13 @@ class EqualVolume:
         # λ = Σ_k tr(C_k⁻¹ W_k) / (n m)
         return np.full(len(n), np.log(q.sum() / n.sum()))
 
-    def pool(self, task: Task, w: Floats) -> Parts:
+    def pool(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of Σ = Σ_k W_k / n."""
         pooled, m = w.sum(0), w.shape[-1]
         rank = int(ranks(pooled[None])[0])
         if rank < m:
-            task.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
-        return _proportional(self, task.weights, w, np.zeros(len(w)))
+            problem.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
+        return _proportional(self, problem.weights, w, np.zeros(len(w)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class OwnVolume:
         # λ_k = tr(C_k⁻¹ W_k) / (n_k m)
         return np.log(q / n)
 
-    def pool(self, task: Task, w: Floats) -> Parts:
+    def pool(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of Σ_k = λ_k C."""
-        _require_balance(task, w)
-        u, iterations, converged = _relative_volumes(task, w)
-        parts = _proportional(self, task.weights, w, u)
+        _require_balance(problem, w)
+        u, iterations, converged = _relative_volumes(problem, w)
+        parts = _proportional(self, problem.weights, w, u)
         return Parts(parts.log_volumes, parts.forms, iterations, converged)
 
 
@@ -63,13 +63,13 @@ def _proportional(volume: Volume, n: Floats, w: Floats, u: Floats) -> Parts:
     return Parts(volume.settle(n, q), np.broadcast_to(s / size, w.shape))
 
 
-def _require_balance(task: Task, w: Floats) -> None:
+def _require_balance(problem: EddaProblem, w: Floats) -> None:
     """Refuse classes that span too few directions for their weight.
 
     φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper
     subset Q of the classes.
     """
-    n, m, found = task.weights, w.shape[-1], ranks(w)
+    n, m, found = problem.weights, w.shape[-1], ranks(w)
     if (found == m).all():
         return
     order = np.argsort(found, kind="stable")
@@ -78,25 +78,25 @@ def _require_balance(task: Task, w: Floats) -> None:
     if len(short):
         i = int(short[0])
         need = f"more than {m * loads[i]:.3g}" if i < len(w) - 1 else f"{m}"
-        task.refuse(order[: i + 1], f"scatter of rank {spans[i]}, needs {need} of {m}")
+        problem.refuse(order[: i + 1], f"scatter of rank {spans[i]}, needs {need} of {m}")
 
 
-def _relative_volumes(task: Task, w: Floats) -> tuple[Floats, int, bool]:
+def _relative_volumes(problem: EddaProblem, w: Floats) -> tuple[Floats, int, bool]:
     """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps.
 
     φ is convex in u, and constant along u + t: the maximum of the likelihood is unique.
     """
-    n = task.weights / task.weights.sum()
+    n = problem.weights / problem.weights.sum()
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
     u = np.log(np.trace(a, axis1=1, axis2=2) / n)
-    for iteration in range(task.max_iter):
+    for iteration in range(problem.max_iter):
         slope, curvature = _derivatives(n, a, u)
         step = -np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
         gain = float(-slope @ step) / 2
-        if gain <= task.tol:
+        if gain <= problem.tol:
             return u, iteration, True
         u = _backtrack(n, a, u, step, gain)
-    return u, task.max_iter, False
+    return u, problem.max_iter, False
 
 
 def _whitened(w: Floats, factor: Floats) -> Floats:
