@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
-from suffice.estimation.degenerate import total_variances
+from suffice.estimation.groups import total_variances
 from suffice.table.sampling import strided_sample
 from suffice.threads import chunk_edges, over_chunks
 
