@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from suffice import drawing
+
 if TYPE_CHECKING:
     from suffice.comparison import compare, select
     from suffice.comparison.learning_curve import learning_curve
@@ -124,6 +126,9 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+drawing.leads_to(lambda: importlib.import_module("suffice.plots"))
 
 
 def __dir__() -> list[str]:

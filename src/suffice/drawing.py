@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_rooms: list[Callable[[], Any]] = []
+
+
+def leads_to(plots: Callable[[], Any]) -> None:
+    """Say what imports the room of figures: the package does, which stands above all rooms."""
+    _rooms[:] = [plots]
 
 
 def draw(figure: str, *args: Any, **options: Any) -> Any:
     """Return what the figure of that name, one of ``suffice.plots.DRAWERS``, returns."""
-    from suffice.plots import DRAWERS
-
-    return DRAWERS[figure](*args, **options)
+    (plots,) = _rooms
+    return plots().DRAWERS[figure](*args, **options)
 
 
 def axes(ax: Any) -> Any:
