@@ -17,8 +17,8 @@ from suffice.plots import (
     posterior_line,
     posterior_surface,
 )
-from suffice.plots.contours import region_levels
-from suffice.plots.fitted import Fitted
+from suffice.plots.densities import region_levels
+from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import marginal
 
 

@@ -134,7 +134,7 @@ def test_the_reliability_diagram_counts_every_row(nb):
 
 
 def test_of_several_classes_the_chosen_one_is_judged(flowers, qda):
-    assert reliability(qda, *flowers).get_xlabel() == "stated probability of the chosen class"
+    assert reliability(qda, *flowers).get_xlabel() == "predicted probability of the predicted class"
 
 
 def test_error_against_threshold_starts_at_the_error_and_falls_in_steps(nb):

@@ -15,8 +15,8 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.plots import Palette, decision_regions
-from suffice.plots.fitted import Fitted
-from suffice.plots.grid import Field
+from suffice.plots.grid import PredictionGrid
+from suffice.plots.inputs import Fitted
 from suffice.plots.marks import ellipse
 from suffice.plots.plane import Plane
 
@@ -177,7 +177,7 @@ def test_contours_of_a_smooth_classifier_lie_near_the_exact_boundary(petals):
     est = sf.LDA().fit(X, y)
     fitted = Fitted.of(est, X)
     plane = Plane.of_features(fitted, (0, 1))
-    field = Field.of(fitted, plane, plane.window(X), 80)
+    field = PredictionGrid.of(fitted, plane, plane.window(X), 80)
     (a, b), *_ = field.neighbours
     import matplotlib.pyplot as plt
 

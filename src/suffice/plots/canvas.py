@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
@@ -47,6 +47,24 @@ class Canvas:
             (short,) = shortened([name], WIDEST_NAME)
             getattr(self.ax, f"set_{axis}label")(short, parse_math=False)
 
+    def curve(self, x: Any, y: Any, palette: Palette, k: int, what: str, **options: Any) -> None:
+        """Draw a curve of class k in its colour and, of more than two classes, its dashes."""
+        look = palette.looks[k]
+        dashes = look.line if len(palette) > 2 else "-"
+        drawn = {"color": look.colour, "linestyle": dashes, "linewidth": 1.8} | options
+        self.ax.plot(x, y, label=f"_{what} {palette.labels[k]}", **drawn)
+
+    def dot(self, x: Any, y: Any, colour: str, size: float = 6, **options: Any) -> Any:
+        """Draw one or several dots, edged in the colour of the page; return their handle."""
+        drawn = {"linestyle": "none", "marker": "o", "zorder": 3} | options
+        edge: Any = {"markeredgecolor": self.style.ground, "markersize": size, "color": colour}
+        return self.ax.plot(x, y, **(edge | drawn))[0]
+
+    def horizontal(self, *levels: float) -> None:
+        """Draw faint lines at some heights, behind all else."""
+        for level in levels:
+            self.ax.axhline(level, color=self.style.grid, linewidth=0.9, zorder=0)
+
     def strip_above(self, height: float) -> Any:
         """Return small axes above these, ``height`` inches high, that share their x axis."""
         top = ScaledTranslation(0, 1, self.ax.transAxes)
@@ -54,9 +72,7 @@ class Canvas:
         place = blended_transform_factory(self.ax.transAxes, inches)
         return self.ax.inset_axes((0, GAP, 1, height), transform=place, sharex=self.ax)
 
-    def legend(
-        self, handles: Sequence[Any], names: Sequence[str], title: str | None = None
-    ) -> None:
+    def legend(self, entries: Sequence[tuple[Any, str]], title: str | None = None) -> None:
         """Write a legend beside the axes, or inside where the figure would not make room."""
         beside = self.ax.figure.get_layout_engine() is not None
         place: dict[str, Any] = (
@@ -64,25 +80,15 @@ class Canvas:
             if beside
             else {"loc": "best", "frameon": True, "framealpha": 0.8, "edgecolor": "none"}
         )
-        legend = self.ax.legend(
-            list(handles),
-            [plain(name) for name in names],
-            title=title,
-            alignment="left",
-            handlelength=1.8,
-            facecolor=self.style.ground,
-            labelcolor=self.style.ink,
-            **place,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        inks = {"facecolor": self.style.ground, "labelcolor": self.style.ink}
+        write_legend(self.ax, entries, title=title, alignment="left", **inks, **place)
 
     def legend_of_classes(
         self, palette: Palette, *, extra: Sequence[tuple[Any, str]] = (), lines: bool = False
     ) -> None:
         """Write a legend of the classes, the first few of many, and of anything else drawn."""
         entries = [*class_entries(palette, self.style, lines=lines), *extra]
-        self.legend([handle for handle, _ in entries], [name for _, name in entries])
+        self.legend(entries)
 
 
 @contextmanager
@@ -91,15 +97,15 @@ def drawing(
     theme: Theme,
     size: tuple[float, float] = SIZE,
     *,
-    solid: bool = False,
+    projection: Literal["3d"] | None = None,
 ) -> Iterator[Canvas]:
-    """Draw on ``ax``, or on new axes, 3-D if ``solid``, leaving matplotlib's settings alone."""
+    """Draw on ``ax``, or on new axes, leaving matplotlib's settings alone."""
     style = style_of(theme)
     with style.context():
         if ax is None:
             figure = plt.figure(figsize=size, layout="constrained")
-            ax = figure.add_subplot(projection="3d" if solid else None)
-        if solid and not hasattr(ax, "zaxis"):
+            ax = figure.add_subplot(projection=projection)
+        if projection and not hasattr(ax, "zaxis"):
             msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
             raise InvalidParameterError(msg)
         yield Canvas(ax, style)
@@ -121,16 +127,8 @@ def class_entries(palette: Palette, style: Style, *, lines: bool = False) -> lis
 
 def class_marker(look: Any, style: Style) -> Line2D:
     """Return the handle of a class drawn as points."""
-    return Line2D(
-        [],
-        [],
-        linestyle="none",
-        marker=look.marker,
-        markersize=6,
-        markerfacecolor=look.colour,
-        markeredgecolor=style.ground,
-        markeredgewidth=0.5,
-    )
+    edge: Any = {"markeredgecolor": style.ground, "markeredgewidth": 0.5, "markersize": 6}
+    return Line2D([], [], linestyle="none", marker=look.marker, markerfacecolor=look.colour, **edge)
 
 
 def class_line(look: Any, style: Style) -> Line2D:  # noqa: ARG001  one signature with class_marker
@@ -143,9 +141,13 @@ def class_patch(look: Any, style: Style) -> Patch:
     return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=style.ground)
 
 
-def plain(name: str) -> str:
-    """Return a name that a legend does not take for a sign to leave it out."""
-    return f"\u2009{name}" if name.startswith("_") else name
+def write_legend(where: Any, entries: Sequence[tuple[Any, str]], **options: Any) -> None:
+    """Write a legend on axes or a figure, names as they are: underscores, dollar signs and all."""
+    # a name that starts with an underscore would be left out: a thin space stands before it
+    names = [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
+    handles = [handle for handle, _ in entries]
+    for text in where.legend(handles, names, handlelength=1.8, **options).get_texts():
+        text.set_parse_math(False)
 
 
 def nothing() -> Line2D:

@@ -125,13 +125,5 @@ def _write(canvas: Canvas, table: Confusion, cells: Any) -> None:
         text = amount(count) + (f"\n{percent_label(share)}" if roomy and count else "")
         dark = cells[row, column] @ (0.299, 0.587, 0.114) < 0.55
         colour = "#ffffff" if dark else "#1b1f24"
-        canvas.ax.text(
-            column,
-            row,
-            text,
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            color=colour if count else canvas.style.soft,
-            linespacing=1.35,
-        )
+        middle = {"ha": "center", "va": "center", "fontsize": 8.5, "linespacing": 1.35}
+        canvas.ax.text(column, row, text, color=colour if count else canvas.style.soft, **middle)

@@ -1,4 +1,4 @@
-"""A classifier asked at every point of a grid, and the boundaries between its answers."""
+"""The class predicted at every point of a grid, and the boundaries between classes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from scipy.ndimage import gaussian_filter
 
 from suffice.errors import SufficeError
 from suffice.model.geometry import Hyperplane, Quadric
+from suffice.plots.plane import mesh
 
 if TYPE_CHECKING:
-    from suffice.plots.fitted import Fitted
+    from suffice.plots.inputs import Fitted
     from suffice.plots.plane import Plane
     from suffice.typing import Codes, Floats
 
 SMOOTH = 1.2  # cells over which a boundary known only by its two sides is smoothed
-AGREEMENT = 0.999  # share of the grid where the greatest posterior is what is predicted
+AGREEMENT = 0.999  # share of the grid where the class of largest posterior is the one predicted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
+class PredictionGrid:
     """Predicted classes on a grid over a window of a plane."""
 
     fitted: Fitted
@@ -32,7 +33,7 @@ class Field:
     codes: Codes  # (m, m), rows along y; −1 where the classifier refuses
 
     @classmethod
-    def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> Field:
+    def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> PredictionGrid:
         """Return the classes predicted at the centres of resolution × resolution cells."""
         xs, ys = (_centres(low, high, resolution) for low, high in window)
         grid = plane.lift(mesh(xs, ys))
@@ -41,7 +42,7 @@ class Field:
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """Pairs of answers that meet somewhere, the smaller code first."""
+        """Pairs of classes that meet somewhere, the smaller code first."""
         across = np.stack([self.codes[:, :-1].ravel(), self.codes[:, 1:].ravel()], axis=1)
         along = np.stack([self.codes[:-1].ravel(), self.codes[1:].ravel()], axis=1)
         pairs = np.unique(np.sort(np.concatenate([across, along]), axis=1), axis=0)
@@ -65,7 +66,7 @@ class Field:
         return [part for part, keep in parts if keep[0] and len(part) > 1]
 
     def margins(self) -> Any:
-        """Return a function of two codes: a field over their cells, zero between them."""
+        """Return a function of two codes: values over their cells, zero between them."""
         scores = self._scores()
 
         def margin(a: int, b: int) -> Any:
@@ -85,12 +86,6 @@ class Field:
         p = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
         p = p.reshape(*self.codes.shape, -1)
         return p if np.mean(p.argmax(axis=-1) == self.codes) >= AGREEMENT else None
-
-
-def mesh(xs: Floats, ys: Floats) -> Floats:
-    """Return the points of a grid, (len(ys) · len(xs), 2), x running fastest."""
-    x, y = np.meshgrid(xs, ys)
-    return np.stack([x.ravel(), y.ravel()], axis=1)
 
 
 def _centres(low: float, high: float, n: int) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.curves import standardised_coefficients
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, class_patch, drawing
-from suffice.plots.fitted import Fitted
+from suffice.plots.inputs import Fitted
 from suffice.plots.style import palette_for
 from suffice.text.lists import shortened
 
@@ -62,7 +62,7 @@ def coefficient_importance(
     """
     fitted = Fitted.of(estimator, X)
     looks = palette_for(fitted.classes, palette)
-    table = standardised_coefficients(_coefficients(estimator), _deviations(fitted))
+    table = standardised_coefficients(_coefficients(estimator), _standard_deviations(fitted))
     size = np.abs(table).max(axis=0)
     order = np.argsort(-size, kind="stable")[:most]
     entries = min(len(looks), MOST_ENTRIES)
@@ -80,7 +80,8 @@ def coefficient_importance(
         more = f" ({rest} more not shown)" if rest else ""
         canvas.name_axes(f"log odds per standard deviation{more}")
         if legend and len(table) == 1:
-            canvas.legend([class_patch(look, canvas.style) for look in looks.looks], looks.names)
+            patches = [class_patch(look, canvas.style) for look in looks.looks]
+            canvas.legend(list(zip(patches, looks.names, strict=True)))
         elif legend:
             canvas.legend_of_classes(looks)
     return canvas.axes
@@ -97,7 +98,7 @@ def _coefficients(estimator: Any) -> Any:
     return coefficients
 
 
-def _deviations(fitted: Fitted) -> Floats:
+def _standard_deviations(fitted: Fitted) -> Floats:
     """Return the standard deviation of each feature over all rows, (d,)."""
     moments = getattr(fitted.estimator, "moments_", None)
     if moments is None and len(fitted.rows):
@@ -108,8 +109,8 @@ def _deviations(fitted: Fitted) -> Floats:
     # s² = (Σ_k S_k,jj + Σ_k w_k (μ_k − μ)²_j) / w
     between = moments.weights @ np.square(moments.centred_means)
     total = moments.diagonals.sum(axis=0) + between
-    deviations: Floats = np.sqrt(total / moments.total_weight)
-    return deviations
+    s: Floats = np.sqrt(total / moments.total_weight)
+    return s
 
 
 def _bars(canvas: Canvas, table: Floats, palette: Palette) -> None:
@@ -124,24 +125,9 @@ def _bars(canvas: Canvas, table: Floats, palette: Palette) -> None:
 
 def _dots(canvas: Canvas, table: Floats, palette: Palette) -> None:
     rows = np.arange(table.shape[1])
-    canvas.ax.hlines(
-        rows,
-        table.min(axis=0),
-        table.max(axis=0),
-        color=canvas.style.grid,
-        linewidth=2,
-        zorder=1,
-    )
+    faint = {"color": canvas.style.grid, "linewidth": 2, "zorder": 1}
+    canvas.ax.hlines(rows, table.min(axis=0), table.max(axis=0), **faint)
     for k, look in enumerate(palette.looks):
-        canvas.ax.plot(
-            table[k],
-            rows,
-            linestyle="none",
-            marker=look.marker,
-            markersize=6.5,
-            zorder=4,
-            color=look.colour,
-            markeredgecolor=canvas.style.ground,
-            markeredgewidth=0.5,
-            label=f"_coefficients {palette.labels[k]}",
-        )
+        dots = {"marker": look.marker, "markeredgewidth": 0.5, "zorder": 4}
+        label = f"_coefficients {palette.labels[k]}"
+        canvas.dot(table[k], rows, look.colour, 6.5, label=label, **dots)

@@ -15,7 +15,7 @@ from suffice.model.transformed import TransformedModel
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from suffice.plots.fitted import Fitted
+    from suffice.plots.inputs import Fitted
 
 DRAWS = 4000  # synthetic rows that say how far to draw where no rows do
 

@@ -9,12 +9,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from suffice.plots.canvas import Canvas
-    from suffice.plots.plane import Plane
     from suffice.plots.style import Palette
     from suffice.typing import Codes, Floats
 
-FEW_CLASSES = 6  # are told apart by a legend; more are also named where they lie
+FEW_CLASSES = 6  # of more, names are written where they lie too
 MOST_NAMED = 40
 RUG = 0.045  # height of a class's row of ticks, by that of the axes
 MOST_POINTS = 4000  # drawn; of more rows a fixed random choice stands for all
@@ -40,32 +41,20 @@ def points(
     wrong: Any = None,
     *,
     size: float = 1.0,
-) -> Any:
+) -> None:
     """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
     shown = chosen_rows(len(z))
     area = size * marker_area(len(shown))
-    drawn = []
     for k, look in enumerate(palette.looks):
         rows = shown[codes[shown] == k]
-        edges = [canvas.style.ground] * len(rows)
-        if wrong is not None:
-            edges = [canvas.style.ink if bad else canvas.style.ground for bad in wrong[rows]]
-        ring = 1.1 if area > 10 else 0.8
-        widths = [ring if edge == canvas.style.ink else 0.4 for edge in edges]
-        drawn.append(
-            canvas.ax.scatter(
-                z[rows, 0],
-                z[rows, 1],
-                s=area,
-                marker=look.marker,
-                c=look.colour,
-                edgecolors=edges,
-                linewidths=widths,
-                label=f"_points {palette.labels[k]}",
-                zorder=3,
-            )
-        )
-    return drawn
+        bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
+        edges = {
+            "edgecolors": np.where(bad, canvas.style.ink, canvas.style.ground).tolist(),
+            "linewidths": np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist(),
+        }
+        dots = {"s": area, "marker": look.marker, "c": look.colour, "zorder": 3}
+        label = f"_points {palette.labels[k]}"
+        canvas.ax.scatter(*z[rows].T, label=label, **dots, **edges)
 
 
 def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Floats:
@@ -92,20 +81,14 @@ def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Float
     return curve
 
 
-def ellipses(canvas: Canvas, plane: Plane, model: Any, palette: Palette, coverage: Any) -> None:
-    """Draw for each class the ellipses that hold the given shares of its Gaussian."""
-    for k, look in enumerate(palette.looks):
-        mean = plane.coordinates(model.means[k : k + 1])[0]
-        sigma = plane.spread(model.covariance_of(k).dense())
-        for share in coverage:
-            curve = ellipse(mean, sigma, share)
-            canvas.ax.plot(
-                *curve.T,
-                color=look.colour,
-                linewidth=1.3,
-                zorder=2.6,
-                label=f"_ellipse {palette.labels[k]}",
-            )
+def ellipses(
+    canvas: Canvas, mean: Floats, sigma: Floats, palette: Palette, k: int, coverage: Sequence[float]
+) -> None:
+    """Draw the ellipses that hold the given shares of the Gaussian of class k."""
+    line: dict[str, Any] = {"linestyle": "-", "linewidth": 1.2, "zorder": 2.6}
+    for share in coverage:
+        x, y = ellipse(mean, sigma, share).T
+        canvas.curve(x, y, palette, k, "ellipse", **line)
 
 
 def shares(palette: Palette, coverage: Any) -> tuple[float, ...]:
@@ -152,14 +135,7 @@ def rug(canvas: Canvas, values: Floats, codes: Codes, palette: Palette, top: flo
     shown = chosen_rows(len(values), 1500)
     for k, look in enumerate(palette.looks):
         x = values[shown[codes[shown] == k]]
-        canvas.ax.plot(
-            x,
-            np.full(len(x), bottom * (k + 1) / (len(palette) + 0.7)),
-            linestyle="none",
-            marker="|",
-            markersize=6,
-            markeredgewidth=0.8,
-            color=look.colour,
-            alpha=0.8,
-            label=f"_rows {palette.labels[k]}",
-        )
+        heights = np.full(len(x), bottom * (k + 1) / (len(palette) + 0.7))
+        tick = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
+        label = f"_rows {palette.labels[k]}"
+        canvas.ax.plot(x, heights, color=look.colour, alpha=0.8, label=label, **tick)

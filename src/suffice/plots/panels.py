@@ -1,4 +1,4 @@
-"""Grids of small axes over several features."""
+"""Grids of small axes over several features, and rows over every pair of them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ import numpy as np
 
 from suffice.curves import separation
 from suffice.moments import Moments
-from suffice.plots.canvas import Canvas, plain
+from suffice.plots import marks
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, write_legend
 from suffice.plots.plane import feature_index
-from suffice.plots.style import Style, Theme, style_of
-from suffice.text.lists import shortened
+from suffice.plots.style import Style, Theme, palette_for, style_of
+from suffice.table.table import Table
+from suffice.text.lists import default_names, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.figure import FigureBase
 
+    from suffice.plots.style import Palette
     from suffice.typing import Codes, Floats
 
 MOST_FEATURES = 5  # where none are chosen
@@ -72,15 +75,8 @@ class Panels:
 
     def legend(self, entries: list[tuple[Any, str]]) -> None:
         """Write what is drawn beside the grid."""
-        legend = self.figure.legend(
-            [handle for handle, _ in entries],
-            [plain(name) for _, name in entries],
-            loc="outside right upper",
-            labelcolor=self.style.ink,
-            frameon=False,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        place = {"loc": "outside right upper", "frameon": False}
+        write_legend(self.figure, entries, labelcolor=self.style.ink, **place)
 
 
 @contextmanager
@@ -105,3 +101,78 @@ def chosen_features(names: tuple[str, ...], rows: Floats, codes: Codes, features
         return list(range(len(names)))
     ratio = separation(Moments.of(rows, codes, storage="diagonal"))
     return sorted(np.argsort(-ratio, kind="stable")[:MOST_FEATURES].tolist())
+
+
+def pairs(
+    X: Any,
+    y: Any,
+    *,
+    features: Sequence[Any] | None = None,
+    coverage: Sequence[float] | None = None,
+    palette: Palette | None = None,
+    theme: Theme = "light",
+    figure: FigureBase | None = None,
+) -> Any:
+    """Return an array (m, m) of axes: rows over each pair of features, with class ellipses.
+
+    On the diagonal are the histograms of each class. Cells over the diagonal are empty.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d) and array (n,)
+        Rows and their labels.
+    features : names or indices, optional
+        The features; by default all, of more than five those that separate the classes most.
+    coverage : sequence of float, optional
+        Shares that the ellipses hold of a Gaussian with a class's mean and covariance.
+    palette, theme
+        As in ``decision_regions``.
+    figure : Figure or SubFigure, optional
+        Where to draw; by default a new one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> pairs(*load_iris(return_X_y=True)).shape
+    (4, 4)
+    """
+    table = Table.of(X, y)
+    names, codes = table.names or default_names(table.n_features), table.codes
+    chosen = chosen_features(names, table.x, codes, features)
+    values = np.asarray(table.x[:, chosen], np.float64)
+    looks = palette_for(table.classes, palette)
+    with panels(figure, theme, tuple(names[j] for j in chosen)) as grid:
+        for row, column in np.ndindex(grid.axes.shape):
+            cell = grid.cell(row, column)
+            if row > column:
+                cut = values[:, [column, row]]
+                marks.points(cell, cut, codes, looks, size=0.5)
+                _ellipses(cell, cut, codes, looks, marks.shares(looks, coverage))
+            elif row == column:
+                histograms(cell, values[:, row], codes, looks)
+            else:
+                cell.ax.set_visible(False)
+        grid.limit(values)
+        grid.legend(class_entries(looks, grid.style))
+    return grid.axes
+
+
+def histograms(cell: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
+    """Draw the histogram of each class, or of all together if they are many."""
+    edges = np.histogram_bin_edges(x, int(np.clip(np.sqrt(len(x)) * 1.4, 8, 30)))
+    if len(palette) > MOST_ENTRIES:
+        cell.ax.hist(x, edges, color=cell.style.soft, alpha=0.45, label="_histogram")
+        return
+    for k, look in enumerate(palette.looks):
+        fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": cell.style.ground}
+        label = f"_histogram {palette.labels[k]}"
+        cell.ax.hist(x[codes == k], edges, alpha=0.45, linewidth=0.4, label=label, **fill)
+
+
+def _ellipses(
+    cell: Canvas, cut: Floats, codes: Codes, palette: Palette, coverage: tuple[float, ...]
+) -> None:
+    moments = Moments.of(cut, codes, storage="per-class", fourth=False)
+    for k in moments.classes:
+        sigma = moments.scatters[k] / moments.weights[k]
+        marks.ellipses(cell, moments.means[k], sigma, palette, k, coverage)

@@ -14,12 +14,13 @@ from suffice.errors import (
     InvalidInputError,
     InvalidParameterError,
 )
+from suffice.estimators.gaussian import LDA
 from suffice.model.geometry import Hyperplane, Quadric
 from suffice.text.numbers import percent_label
 
 if TYPE_CHECKING:
     from suffice.model.geometry import Boundary
-    from suffice.plots.fitted import Fitted
+    from suffice.plots.inputs import Fitted
     from suffice.typing import Floats
 
 FLATTEST = 0.7  # height of an isometric window by its width
@@ -125,6 +126,12 @@ def line_for(fitted: Fitted, y: Any, feature: Any, at: Any) -> Plane:
     return Plane.of_features(fitted, (0 if feature is None else feature,), at)
 
 
+def mesh(xs: Floats, ys: Floats) -> Floats:
+    """Return the points of a grid, (len(ys) · len(xs), 2), x running fastest."""
+    x, y = np.meshgrid(xs, ys)
+    return np.stack([x.ravel(), y.ravel()], axis=1)
+
+
 def feature_index(names: tuple[str, ...], feature: Any) -> int:
     """Return the place of a feature given by place or by name."""
     if isinstance(feature, str):
@@ -147,8 +154,6 @@ def held_at(fitted: Fitted, at: Any) -> Floats:
 
 def _discriminant_space(fitted: Fitted, y: Any) -> Any:
     """Return the classifier's own discriminant coordinates, or those of the rows."""
-    from suffice.estimators.gaussian import LDA
-
     if fitted.model is not None:
         return fitted.estimator
     if y is None:

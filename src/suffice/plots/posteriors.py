@@ -9,9 +9,8 @@ from matplotlib.colors import to_rgb
 
 from suffice.plots import marks
 from suffice.plots.canvas import drawing
-from suffice.plots.fitted import Fitted
-from suffice.plots.grid import mesh
-from suffice.plots.plane import line_for, plane_for
+from suffice.plots.inputs import Fitted
+from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import palette_for
 from suffice.plots.surfaces import coloured_surface, sheets
@@ -75,22 +74,17 @@ def posterior_line(
     xs = line.stretch(fitted.rows)
     p = fitted.posteriors(line.lift(xs[:, None]))
     with drawing(ax, theme) as canvas:
-        _guides(canvas)
+        canvas.horizontal(0, 0.5, 1)
         first = 1 if len(looks) == 2 else 0
         for k in range(first, len(looks)):
-            look = looks.looks[k]
-            canvas.ax.plot(
-                xs,
-                p[:, k],
-                color=look.colour,
-                linestyle=look.line if first == 0 else "-",
-                linewidth=2,
-                label=f"_posterior {looks.labels[k]}",
-            )
+            canvas.curve(xs, p[:, k], looks, k, "posterior", linewidth=2)
         _frame(canvas, xs, line.names[0], looks)
         if y is not None:
-            draw = _rows_at_ends if first else _rows_below
-            draw(canvas, line.coordinates(fitted.rows)[:, 0], fitted.codes(y), looks)
+            x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
+            if first:
+                _rows_at_ends(canvas, x, codes, looks)
+            else:
+                marks.rug(canvas, x, codes, looks, top=1.02)
         if legend:
             canvas.legend_of_classes(looks, lines=not first)
     return canvas.axes
@@ -147,9 +141,9 @@ def posterior_surface(
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
     if label is None and len(looks) == 2:
         label = looks.labels[1]
-    with drawing(ax, theme, (6.0, 4.4), solid=True) as canvas:
+    with drawing(ax, theme, (6.0, 4.4), projection="3d") as canvas:
         if label is None:
-            sheets(canvas, xs, ys, p, looks, least=0.01)
+            sheets(canvas, xs, ys, p, looks, lowest=0.01)
             height = "posterior"
         else:
             k = code_of(label, fitted.classes)
@@ -170,17 +164,10 @@ def _blended(canvas: Canvas, p: Floats, palette: Palette, k: int) -> Any:
     return share * own + (1 - share) * np.array(rest)
 
 
-def _guides(canvas: Canvas) -> None:
-    """Draw the level at which a class is more probable than all others together."""
-    canvas.ax.axhline(0.5, color=canvas.style.grid, linewidth=0.9, zorder=0)
-    for level in (0, 1):
-        canvas.ax.axhline(level, color=canvas.style.grid, linewidth=0.9, zorder=0)
-
-
 def _frame(canvas: Canvas, xs: Floats, name: str, palette: Palette) -> None:
-    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if len(palette) == 2 else (-0.02, 1.02))
-    canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     two = len(palette) == 2
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if two else (-0.02, 1.02))
+    canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     canvas.name_axes(name, f"p({palette.names[1]} | x)" if two else "posterior")
 
 
@@ -188,7 +175,3 @@ def _rows_at_ends(canvas: Canvas, x: Floats, codes: Codes, palette: Palette) -> 
     """Draw the rows of two classes just under 0 and just over 1."""
     heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
     marks.points(canvas, np.stack([x, heights], axis=1), codes, palette)
-
-
-def _rows_below(canvas: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
-    marks.rug(canvas, x, codes, palette, top=1.02)

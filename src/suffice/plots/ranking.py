@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +11,11 @@ import numpy as np
 from suffice.curves import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, class_line, drawing, nothing
-from suffice.plots.sources import event_of, log_odds, ranked_by
+from suffice.plots.inputs import event_of, log_odds, ranked_by
 from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
@@ -139,17 +141,9 @@ def _shown(rows: Predictions, label: Any) -> list[int]:
 
 
 def _curve(canvas: Canvas, x: Any, y: Any, palette: Palette, k: int, steps: str) -> None:
-    look, many = palette.looks[k], len(palette) > MOST_ENTRIES
-    canvas.ax.plot(
-        x,
-        y,
-        color=look.colour,
-        linestyle=look.line if len(palette) > 2 else "-",
-        linewidth=0.8 if many else 1.8,
-        drawstyle=steps,
-        label=f"_curve {palette.labels[k]}",
-        clip_on=False,
-    )
+    width = 0.8 if len(palette) > MOST_ENTRIES else 1.8
+    drawn = {"linewidth": width, "drawstyle": steps, "clip_on": False}
+    canvas.curve(x, y, palette, k, "curve", **drawn)
 
 
 def _square(canvas: Canvas, x: str, y: str) -> None:
@@ -164,15 +158,12 @@ def _legend(
     canvas: Canvas, drawn: Sequence[tuple[int, float]], palette: Palette, quantity: str
 ) -> None:
     """Write classes and what they reach; of many, those that reach least."""
-    by_reach: Callable[[tuple[int, float]], float] = lambda entry: entry[1]  # noqa: E731
     few = len(drawn) <= MOST_ENTRIES
-    shown = list(drawn) if few else sorted(drawn, key=by_reach)[: MOST_ENTRIES - 1]
-    handles = [class_line(palette.looks[k], canvas.style) for k, _ in shown]
-    if len(palette) == 2:
-        for handle in handles:
-            handle.set_linestyle("-")
-    names = [f"{palette.names[k]}  {value:.3f}" for k, value in shown]
+    shown = list(drawn) if few else sorted(drawn, key=itemgetter(1))[: MOST_ENTRIES - 1]
+    entries = []
+    for k, value in shown:
+        look = replace(palette.looks[k], line="-") if len(palette) == 2 else palette.looks[k]
+        entries.append((class_line(look, canvas.style), f"{palette.names[k]}  {value:.3f}"))
     if not few:
-        handles.append(nothing())
-        names.append(f"… and {len(drawn) - len(shown)} better")
-    canvas.legend(handles, names, quantity)
+        entries.append((nothing(), f"… and {len(drawn) - len(shown)} better"))
+    canvas.legend(entries, quantity)

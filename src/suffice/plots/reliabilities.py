@@ -1,4 +1,4 @@
-"""Whether posteriors can be believed."""
+"""Whether posteriors are calibrated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.curves import reliability as reliability_of
 from suffice.plots.canvas import drawing
-from suffice.plots.sources import event_of, predictions_of
+from suffice.plots.inputs import event_of, predictions_of
 from suffice.plots.style import palette_for
 from suffice.text.numbers import amount
 
@@ -33,10 +33,11 @@ def reliability(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the observed frequency of a class against the posterior that was stated.
+    """Return axes with the observed frequency of a class against the predicted probability.
 
     Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
-    On the diagonal posteriors are what they say; above it too shy, below it too bold.
+    On the diagonal posteriors are calibrated; above it they are not confident enough, below it
+    too confident.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def reliability(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
-    'stated probability of 2'
+    'predicted probability of 2'
     """
     rows = predictions_of(source, X, y, sample_weight)
     k = event_of(rows, label)
@@ -76,30 +77,16 @@ def reliability(
         colour = canvas.style.accent if k is None else looks.looks[k].colour
         canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
         spread = np.stack([table.observed - table.low, table.high - table.observed])
-        canvas.ax.errorbar(
-            table.stated,
-            table.observed,
-            spread,
-            color=colour,
-            linestyle="none",
-            elinewidth=1.2,
-            label="_interval",
-        )
+        bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
+        canvas.ax.errorbar(table.stated, table.observed, spread, color=colour, **bar)
         canvas.ax.plot(table.stated, table.observed, color=colour, linewidth=0.8, alpha=0.6)
-        canvas.ax.scatter(
-            table.stated,
-            table.observed,
-            s=16 + 90 * table.weights / table.weights.sum(),
-            color=colour,
-            edgecolors=canvas.style.ground,
-            linewidths=0.5,
-            zorder=3,
-            clip_on=False,
-            label="_reliability",
-        )
+        area = 16 + 90 * table.weights / table.weights.sum()
+        dots = {"edgecolors": canvas.style.ground, "linewidths": 0.5, "label": "_reliability"}
+        dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
+        canvas.ax.scatter(table.stated, table.observed, **dots)
         canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        what = "the chosen class" if k is None else looks.names[k]
-        canvas.name_axes(f"stated probability of {what}", "observed frequency")
+        what = "the predicted class" if k is None else looks.names[k]
+        canvas.name_axes(f"predicted probability of {what}", "observed frequency")
         _counts(canvas, table, colour)
     return canvas.axes
 
@@ -115,16 +102,8 @@ def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:
     """Draw the weight of rows in each bin, above the axes."""
     above = canvas.strip_above(0.5)
     widths = table.high_edges - table.low_edges
-    above.bar(
-        table.low_edges,
-        table.weights,
-        widths,
-        align="edge",
-        color=colour,
-        alpha=0.55,
-        edgecolor=canvas.style.ground,
-        label="_counts",
-    )
+    bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
+    above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
     top = float(table.weights.max())
     above.set(ylim=(0, top), yticks=[top])
     error = f"expected calibration error {table.calibration_error:.3f}"

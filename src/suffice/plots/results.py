@@ -1,4 +1,4 @@
-"""Losses by the number of rows learnt from."""
+"""Results that draw themselves: comparisons, cross-validation, learning curves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
+from suffice import drawing
 from suffice.plots.style import COLOURS, MARKERS, style_of
 from suffice.text.lists import shortened
-from suffice.validation.cross_validation import CRITERIA
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LONGEST = 30  # letters of a name
 def comparison(result: Comparison, *, theme: Theme = "light", axes: Any = None) -> Any:
     """Return two axes: the error of each member with its interval, and its log-loss.
 
-    Members are sorted by error. Those that cannot be told apart from the best are in colour.
+    Members are sorted by error. Those not significantly different from the best are in colour.
 
     Parameters
     ----------
@@ -109,7 +109,10 @@ def _name_members(left: Any, right: Any, names: list[str]) -> None:
 def _comparison_legend(ax: Any, style: Style, members: list[dict[str, Any]]) -> None:
     if not any(row["p_adjusted"] <= LEVEL for row in members):
         return
-    said = {style.accent: "not told apart from the best", style.soft: f"worse, p ≤ {LEVEL:g}"}
+    said = {
+        style.accent: "no significant difference from the best",
+        style.soft: f"worse, p ≤ {LEVEL:g}",
+    }
     handles = [Line2D([], [], marker="o", color=colour, markersize=6) for colour in said]
     words = {"labels": list(said.values()), "labelcolor": style.ink, "ncols": 2}
     if ax.figure.get_layout_engine() is None:
@@ -118,6 +121,7 @@ def _comparison_legend(ax: Any, style: Style, members: list[dict[str, Any]]) -> 
         ax.figure.legend(handles=handles, loc="outside upper center", **words)
 
 
+# in the order of the columns of fold_losses
 NAMES = {"error": "error rate", "log_loss": "log-loss", "brier": "Brier score"}
 SYMBOLS = {"pooling": "pooling λ", "shrinkage": "shrinkage γ"}
 INK, BEST, ONE_SE = "#2b5c8a", "#c8553d", "#3f7f5f"
@@ -126,10 +130,7 @@ MOST_BARS = 30
 
 def cross_validation(result: CrossValidation, ax: Any = None) -> Any:
     """Draw the criterion over the grid, mark the choices, and return the axes."""
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(layout="constrained")[1]
+    ax = drawing.axes(ax)
     varied = _varied(result)
     numeric = [name for name in varied if _is_numeric(result, name)]
     if len(varied) == len(numeric) == 1:
@@ -154,7 +155,7 @@ def _is_numeric(result: CrossValidation, name: str) -> bool:
 
 
 def _losses(result: CrossValidation) -> tuple[Floats, Floats]:
-    column = CRITERIA.index(result.criterion)
+    column = list(NAMES).index(result.criterion)
     return result.means[:, column], result.standard_errors[:, column]
 
 
@@ -214,7 +215,7 @@ def _ranking(result: CrossValidation, varied: list[str], ax: Any) -> None:
 
 
 SIZE = (8.2, 3.7)  # inches
-MOST_TIMES = 200  # the least log-loss is shown: with very few rows posteriors can be far too bold
+MOST_TIMES = 200  # the smallest log-loss is shown: few rows can make posteriors far too confident
 _PANELS = {"error": "error on test rows", "log_loss": "log-loss on test rows"}
 
 
@@ -293,7 +294,7 @@ def _spaced(places: Any) -> list[int]:
 
 
 def _reach(result: LearningCurve, metric: str) -> tuple[float, float]:
-    """Return the least and the greatest loss."""
+    """Return the smallest and the largest loss."""
     means = np.stack([curve.mean(metric) for curve in result.curves])
     known = means[np.isfinite(means) & (means > 0)]
     return (float(known.min()), float(known.max())) if len(known) else (0.1, 1.0)

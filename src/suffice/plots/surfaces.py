@@ -27,29 +27,20 @@ def winners_surface(
 def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Any) -> None:
     """Draw a surface (m, m) with a colour at each point (m, m, 3), lit from one side."""
     x, y = np.meshgrid(xs, ys)
-    canvas.ax.plot_surface(
-        x,
-        y,
-        z,
-        facecolors=_lit(z, colours),
-        rcount=len(ys),
-        ccount=len(xs),
-        linewidth=0,
-        antialiased=False,
-        shade=False,
-    )
+    fine = {"rcount": len(ys), "ccount": len(xs), "linewidth": 0, "antialiased": False}
+    canvas.ax.plot_surface(x, y, z, facecolors=_lit(z, colours), shade=False, **fine)
     _frame(canvas, xs, ys, float(z.max()) * 1.02)
 
 
 def sheets(
-    canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, palette: Palette, least: float
+    canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, palette: Palette, lowest: float
 ) -> None:
-    """Draw K surfaces (m, m, K) where they are over ``least``, nearer ones hiding others."""
+    """Draw K surfaces (m, m, K) where they are over ``lowest``, nearer ones hiding others."""
     x, y = np.meshgrid(xs, ys)
     faces, colours = [], []
     for k, look in enumerate(palette.looks):
         z = heights[..., k]
-        seen = _corners(z).max(axis=-1) > least
+        seen = _corners(z).max(axis=-1) > lowest
         faces.append(np.stack([_corners(v)[seen] for v in (x, y, z)], axis=-1))
         colours.append(_lit(z, np.array(to_rgb(look.colour)))[:-1, :-1][seen])
     shown = np.concatenate(colours)

@@ -12,10 +12,11 @@ from suffice.curves import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
 from suffice.plots.canvas import class_entries, drawing
-from suffice.plots.fitted import Fitted
+from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import squared_distances
 from suffice.plots.panels import chosen_features, panels
 from suffice.plots.style import palette_for
+from suffice.table.labels import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,17 +142,9 @@ def mahalanobis_qq(
             table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
             shown = marks.chosen_rows(len(squared))
             look = looks.looks[k]
-            canvas.ax.plot(
-                table.expected[shown],
-                table.observed[shown],
-                linestyle="none",
-                marker=look.marker,
-                markersize=4.5,
-                color=look.colour,
-                markeredgecolor=canvas.style.ground,
-                markeredgewidth=0.4,
-                label=f"_distances {looks.labels[k]}",
-            )
+            dots = {"marker": look.marker, "markeredgewidth": 0.4, "zorder": 2}
+            dots["label"] = f"_distances {looks.labels[k]}"
+            canvas.dot(table.expected[shown], table.observed[shown], look.colour, 4.5, **dots)
         canvas.ax.set_xlim(0, reach)
         canvas.ax.set_ylim(bottom=0)
         canvas.name_axes("distance expected of a Gaussian", "observed distance")
@@ -170,8 +163,7 @@ def _sample(fitted: Fitted, random_state: int) -> tuple[Floats, Any]:
         )
         raise InvalidInputError(msg)
     x, labels = fitted.estimator.sample(len(fitted.rows), random_state=random_state)
-    known = {label: k for k, label in enumerate(fitted.classes.tolist())}
-    return np.asarray(x), np.array([known[label] for label in labels.tolist()])
+    return np.asarray(x), codes_of(labels, fitted.classes)
 
 
 def _both(cell: Canvas, real: Floats, drawn: Floats) -> None:
@@ -196,15 +188,7 @@ def _band(canvas: Canvas, counts: Any, n_features: int, confidence: float) -> fl
     table = distance_quantiles(np.zeros(n), n_features, confidence=confidence)
     longest = distance_quantiles(np.zeros(int(counts.max())), n_features).expected[-1]
     reach = 1.04 * float(longest)
-    canvas.ax.fill_between(
-        table.expected,
-        table.low,
-        table.high,
-        color=canvas.style.soft,
-        alpha=0.25,
-        linewidth=0,
-        zorder=0,
-        label="_band",
-    )
+    fill = {"color": canvas.style.soft, "alpha": 0.25, "linewidth": 0, "zorder": 0}
+    canvas.ax.fill_between(table.expected, table.low, table.high, label="_band", **fill)
     canvas.ax.plot([0, reach], [0, reach], color=canvas.style.soft, linewidth=0.9, zorder=1)
     return reach

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from suffice.curves import cost_curve, reject_curve
 from suffice.plots.canvas import class_marker, drawing
-from suffice.plots.sources import event_of, predictions_of
+from suffice.plots.inputs import event_of, predictions_of
 from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def error_against_threshold(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the error of rows that are decided, by the least posterior required.
+    """Return axes with the error of rows that are decided, by the smallest posterior required.
 
-    A row is decided if its greatest posterior reaches the threshold; above is the share that is
+    A row is decided if its largest posterior reaches the threshold; above is the share that is
     not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
 
     Parameters
@@ -109,7 +109,7 @@ def error_against_threshold(
         confidence_scale(canvas.ax, low, float(np.clip(most, 0.99, 1 - 1e-5)))
         canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
         canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-        canvas.name_axes("least posterior required", "error of rows decided")
+        canvas.name_axes("smallest posterior required", "error of rows decided")
         _rejected(canvas, curve, thresholds)
     return canvas.axes
 
@@ -173,7 +173,7 @@ def cost_against_threshold(
         if legend and k is None:
             canvas.legend_of_classes(looks, lines=True, extra=entries)
         elif legend:
-            canvas.legend([handle for handle, _ in entries], [name for _, name in entries])
+            canvas.legend(entries)
     return canvas.axes
 
 
@@ -181,17 +181,10 @@ def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
     """Draw the share of rows left undecided, above the axes."""
     above = canvas.strip_above(0.7)
     share = np.concatenate([[0.0], curve.rejected, [1.0]])
-    above.fill_between(
-        thresholds, share, step="pre", color=canvas.style.soft, alpha=0.4, linewidth=0
-    )
-    above.plot(
-        thresholds[:-1],
-        share[:-1],
-        drawstyle="steps-pre",
-        color=canvas.style.soft,
-        linewidth=1.2,
-        label="_rejected",
-    )
+    soft = {"color": canvas.style.soft}
+    above.fill_between(thresholds, share, step="pre", alpha=0.4, linewidth=0, **soft)
+    line = {"drawstyle": "steps-pre", "linewidth": 1.2, "label": "_rejected"}
+    above.plot(thresholds[:-1], share[:-1], **line, **soft)
     above.set(ylim=(0, 1), yticks=[0.5, 1])
     above.set_title("share of rows left undecided", loc="left", fontsize=9)
     above.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
@@ -200,28 +193,14 @@ def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
 
 
 def _cost(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> None:
-    look = palette.looks[k]
-    x, y = np.append(curve.thresholds, 1.0), np.append(curve.cost, curve.cost[-1])
-    canvas.ax.plot(
-        x,
-        y,
-        drawstyle="steps-pre",
-        color=look.colour,
-        label=f"_cost {palette.labels[k]}",
-        linestyle=look.line if len(palette) > 2 else "-",
-        linewidth=1.8,
-        zorder=2.5,
-    )
-    canvas.ax.plot(
-        curve.best_threshold,
-        curve.cost.min(),
-        marker="o",
-        markersize=5.5,
-        color=look.colour,
-        markeredgecolor=canvas.style.ground,
-        label="_best",
-        zorder=3,
-    )
+    steps = {"drawstyle": "steps-pre", "zorder": 2.5}
+    canvas.curve(*_up_to_one(curve, curve.cost), palette, k, "cost", **steps)
+    colour = palette.looks[k].colour
+    canvas.dot(curve.best_threshold, curve.cost.min(), colour, 5.5, label="_best")
+
+
+def _up_to_one(curve: CostCurve, cost: Floats) -> tuple[Floats, Floats]:
+    return np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
 
 
 def _frame(canvas: Canvas, curves: list[CostCurve], what: str) -> None:
@@ -252,15 +231,9 @@ def _parts(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> list[t
     both = canvas.ax.lines[0]
     entries: list[tuple[Any, str]] = [(both, "both errors")]
     for cost, line, name in parts:
-        x, y = np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
+        soft = {"color": canvas.style.soft, "linestyle": line, "linewidth": 1.3}
         (drawn,) = canvas.ax.plot(
-            x,
-            y,
-            drawstyle="steps-pre",
-            color=canvas.style.soft,
-            linestyle=line,
-            linewidth=1.3,
-            label=f"_{name}",
+            *_up_to_one(curve, cost), drawstyle="steps-pre", label=f"_{name}", **soft
         )
         entries.append((drawn, name))
     dot = class_marker(replace(palette.looks[k], marker="o"), canvas.style)

@@ -1,4 +1,4 @@
-"""What the temperature of posteriors does."""
+"""What one setting does: the number of neighbours, the temperature of posteriors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
-from suffice.curves import temperature_curve
+from suffice.curves import NeighbourCurve, neighbour_curve, temperature_curve
 from suffice.curves.temperature import tempered
 from suffice.plots.canvas import drawing
-from suffice.plots.fitted import Fitted
+from suffice.plots.inputs import Fitted, predictions_of
 from suffice.plots.plane import line_for
-from suffice.plots.sources import predictions_of
 from suffice.plots.style import palette_for
 from suffice.table.labels import code_of
 
@@ -24,6 +24,79 @@ if TYPE_CHECKING:
 
     from suffice.plots.canvas import Canvas
     from suffice.plots.style import Palette, Theme
+
+
+def effect_of_neighbours(
+    X: Any,
+    y: Any = None,
+    neighbours: Any = None,
+    *,
+    folds: int = 10,
+    random_state: int = 0,
+    legend: bool = True,
+    theme: Theme = "light",
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with the error of nearest neighbours on rows learnt from and rows held out.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d) and array (n,)
+        Rows and their labels; standardise features first where units differ. A
+        ``NeighbourCurve`` alone will do in place of both.
+    neighbours : array of int, optional
+        Numbers of neighbours k; by default odd ones.
+    folds, random_state : int
+        Of cross-validation.
+    legend, theme, ax
+        As in ``decision_regions``.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, figure 2.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> ax = effect_of_neighbours(*load_iris(return_X_y=True), [1, 5, 15], folds=3)
+    >>> ax.get_xlabel()
+    'neighbours k'
+    """
+    curve = (
+        X
+        if isinstance(X, NeighbourCurve)
+        else neighbour_curve(X, y, neighbours, folds=folds, random_state=random_state)
+    )
+    with drawing(ax, theme) as canvas:
+        handles = _neighbour_curves(canvas, curve)
+        _neighbour_axes(canvas, curve)
+        if legend:
+            names = ("held out ± s.e.", "learnt from", f"best: k = {curve.best}")
+            canvas.legend(list(zip(handles, names, strict=True)))
+    return canvas.axes
+
+
+def _neighbour_curves(canvas: Canvas, curve: NeighbourCurve) -> list[Any]:
+    k, style = curve.neighbours, canvas.style
+    low, high = curve.test_error - curve.standard_error, curve.test_error + curve.standard_error
+    canvas.ax.fill_between(k, low.clip(0), high, color=style.accent, alpha=0.2, linewidth=0)
+    (held,) = canvas.ax.plot(k, curve.test_error, color=style.accent, label="_held out")
+    (learnt,) = canvas.ax.plot(
+        k, curve.training_error, color=style.soft, linestyle="--", label="_learnt from"
+    )
+    best = canvas.dot(curve.best, curve.test_error.min(), style.accent, label="_best")
+    return [held, learnt, best]
+
+
+def _neighbour_axes(canvas: Canvas, curve: NeighbourCurve) -> None:
+    canvas.ax.set_xscale("log")
+    canvas.ax.xaxis.set_major_formatter(ScalarFormatter())
+    canvas.ax.xaxis.set_minor_formatter(NullFormatter())
+    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if t <= curve.neighbours.max()]
+    canvas.ax.set_xticks(ticks)
+    canvas.ax.set_ylim(bottom=0)
+    canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    canvas.name_axes("neighbours k", "error")
 
 
 def effect_of_temperature(
@@ -72,33 +145,23 @@ def effect_of_temperature(
     """
     fitted = Fitted.of(estimator, X)
     looks = palette_for(fitted.classes, palette)
-    k = len(looks) - 1
-    if label is not None:
-        k = code_of(label, fitted.classes)
+    k = len(looks) - 1 if label is None else code_of(label, fitted.classes)
     line = line_for(fitted, y, feature, at)
     xs = line.stretch(fitted.rows)
     with np.errstate(divide="ignore"):
         logs = np.log(fitted.posteriors(line.lift(xs[:, None])))
     with drawing(ax, theme) as canvas:
         hard = (logs.argmax(axis=1) == k).astype(float)
-        canvas.ax.plot(
-            xs,
-            hard,
-            color=canvas.style.soft,
-            linestyle="--",
-            linewidth=1.1,
-            label="_hard",
-            zorder=1,
-        )
+        dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
+        canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
         shades = _shades(canvas, looks.looks[k].colour, len(temperatures))
         for t, shade in zip(temperatures, shades, strict=True):
             p = np.exp(tempered(logs, t))[:, k]
-            width = 2.6 if t == 1 else 1.6
-            canvas.ax.plot(xs, p, color=shade, linewidth=width, label=f"_temperature {t:g}")
+            canvas.ax.plot(xs, p, color=shade, linewidth=_width(t), label=f"_temperature {t:g}")
         canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
         canvas.name_axes(line.names[0], f"p({looks.names[k]} | x)")
         if legend:
-            _legend(canvas, temperatures, shades)
+            canvas.legend(_temperatures(canvas, temperatures, shades))
     return canvas.axes
 
 
@@ -112,7 +175,7 @@ def temperature_loss(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the log loss of posteriors by temperature, and where it is least.
+    """Return axes with the log loss of posteriors by temperature, and where it is smallest.
 
     A best temperature over 1 says that posteriors are too confident, under 1 that they are not
     confident enough.
@@ -145,16 +208,7 @@ def temperature_loss(
         canvas.ax.plot(curve.temperatures, curve.log_losses, color=style.accent, label="_loss")
         low, high = curve.temperatures.min(), curve.temperatures.max()
         if low <= curve.best <= high:
-            canvas.ax.plot(
-                curve.best,
-                curve.best_log_loss,
-                marker="o",
-                markersize=6,
-                color=style.accent,
-                markeredgecolor=style.ground,
-                zorder=3,
-                label="_best",
-            )
+            canvas.dot(curve.best, curve.best_log_loss, style.accent, label="_best")
         canvas.ax.set_xscale("log")
         ticks = [t for t in (0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100) if low <= t <= high]
         canvas.ax.set_xticks(ticks, labels=[f"{t:g}" for t in ticks])
@@ -176,10 +230,16 @@ def _shades(canvas: Canvas, colour: str, n: int) -> list[tuple[float, float, flo
     return [tuple(a * strong + (1 - a) * page) for a in np.linspace(0.35, 1, n)]
 
 
-def _legend(canvas: Canvas, temperatures: Sequence[float], shades: Any) -> None:
-    handles = [
-        Line2D([], [], color=shade, linewidth=2.6 if t == 1 else 1.6)
-        for t, shade in zip(temperatures, shades, strict=True)
+def _temperatures(
+    canvas: Canvas, temperatures: Sequence[float], shades: Any
+) -> list[tuple[Any, str]]:
+    hard = Line2D([], [], color=canvas.style.soft, linestyle="--", linewidth=1.1)
+    drawn = zip(temperatures, shades, strict=True)
+    return [
+        *((Line2D([], [], color=c, linewidth=_width(t)), f"T = {t:g}") for t, c in drawn),
+        (hard, "T → 0"),
     ]
-    handles.append(Line2D([], [], color=canvas.style.soft, linestyle="--", linewidth=1.1))
-    canvas.legend(handles, [f"T = {t:g}" for t in temperatures] + ["T → 0"])
+
+
+def _width(temperature: float) -> float:
+    return 2.6 if temperature == 1 else 1.6

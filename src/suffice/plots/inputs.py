@@ -1,4 +1,4 @@
-"""A fitted classifier and the rows it is drawn with, asked in one way whoever made it."""
+"""What figures are drawn from: a fitted classifier with rows, or predictions, whoever made them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
 
+from suffice.curves import Predictions
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.table.labels import as_labels, codes_of
+from suffice.table.labels import as_labels, code_of, codes_of
 from suffice.table.matrix import as_matrix
 from suffice.table.table import require_as_many
 from suffice.text.lists import default_names
@@ -34,8 +38,6 @@ class Fitted:
     @classmethod
     def of(cls, estimator: Any, X: Any = None) -> Fitted:
         """Return the classifier with its rows, checked against each other."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
             msg = f"{type(estimator).__name__} has no classes_: a fitted classifier is expected"
@@ -96,10 +98,47 @@ class Fitted:
 
     def _as_given(self, x: Floats) -> Any:
         """Return rows (n, d) as a frame of the caller's kind where names were learnt."""
-        import narwhals.stable.v2 as nw
-
         framed = nw.dependencies.is_into_dataframe(self.given)
         if not framed or not hasattr(self.estimator, "feature_names_in_"):
             return x
         backend = nw.from_native(self.given, eager_only=True).implementation
         return nw.from_numpy(x, schema=list(self.names), backend=backend).to_native()
+
+
+def predictions_of(source: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+    """Return the predictions themselves, or those of a fitted classifier for rows ``X``."""
+    if isinstance(source, Predictions):
+        if X is not None or y is not None or sample_weight is not None:
+            msg = "predictions carry their own rows: pass them alone, without X and y"
+            raise InvalidInputError(msg)
+        return source
+    if X is None or y is None:
+        msg = "pass a fitted classifier with rows X and labels y, or Predictions alone"
+        raise InvalidInputError(msg)
+    return Predictions.by(source, X, y, sample_weight)
+
+
+def ranked_by(source: Any, X: Any, y: Any, sample_weight: Any) -> Predictions:
+    """Return predictions whose log odds rank rows: a decision function of two will do."""
+    margin = getattr(source, "decision_function", None)
+    if hasattr(source, "predict_proba") or margin is None or X is None:
+        return predictions_of(source, X, y, sample_weight)
+    scores = np.asarray(margin(X))
+    if scores.ndim != 1:
+        return predictions_of(source, X, y, sample_weight)
+    logs = np.stack([np.zeros(len(scores)), scores], axis=1)
+    return Predictions.of_logs(y, logs, source.classes_, sample_weight)
+
+
+def log_odds(rows: Predictions, k: int) -> Floats:
+    """Return log p(k | x) − log(1 − p(k | x)), (n,): it ranks rows without ties at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        others = logsumexp(np.delete(rows.log_posteriors, k, axis=1), axis=1)
+    return np.asarray(rows.log_posteriors[:, k] - others)
+
+
+def event_of(rows: Predictions, label: Any) -> int | None:
+    """Return the class whose posterior is drawn: the one asked for, or the second of two."""
+    if label is not None:
+        return code_of(label, rows.classes)
+    return 1 if len(rows.classes) == 2 else None
