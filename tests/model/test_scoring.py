@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from suffice.errors import InvalidInputError
 from suffice.model import scoring, tiles
-from suffice.model.parts import Scaled, Whitened
-from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
-from suffice.model.scoring import Scorer
+from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
+from suffice.model.scoring import Scaled, Scorer, Whitened
+from suffice.threads import at_most
 
 READOUTS = [Posterior(), Posterior(0.3), LogPosterior(), LogDensity(), Joint(), Argmax()]
 
@@ -78,8 +78,8 @@ def rows(n, d, seed=1):
 def compiled(monkeypatch):
     """Send even the smallest inputs through compiled loops, in many blocks and threads."""
     monkeypatch.setattr(scoring, "SMALL", -1)
-    monkeypatch.setattr(tiles, "PARALLEL", -1)
-    monkeypatch.setattr(tiles, "TILE_BYTES", 1)
+    monkeypatch.setattr(scoring, "PARALLEL", -1)
+    monkeypatch.setattr(scoring, "TILE_BYTES", 1)
 
 
 @pytest.fixture(params=["compiled", "numpy"])
@@ -106,6 +106,22 @@ def test_compiled_linear_scores_agree_with_numpy(compiled, readout):
     scorer, x = linear_scorer(k=7, d=9), rows(200, 9)
     expected = by_numpy(scorer, x, readout)
     np.testing.assert_allclose(scorer.score(x, readout), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("readout", READOUTS, ids=repr)
+def test_linear_scores_of_many_classes_agree_with_numpy_wherever_a_row_stands(readout):
+    scorer, x = linear_scorer(k=401, d=303), rows(150, 303)
+    assert scorer.parts[0].is_large
+    expected = by_numpy(scorer, x, readout)
+    found = scorer.score(x, readout)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    order = np.random.default_rng(0).permutation(150)
+    np.testing.assert_array_equal(scorer.score(x[order], readout), found[order])
+    np.testing.assert_allclose(scorer.score(x[:3], readout), expected[:3], rtol=1e-10, atol=1e-12)
+    x[5, 2] = np.nan
+    values, unscored = scorer.try_score(x, readout)
+    assert unscored.tolist() == [5]
+    np.testing.assert_array_equal(np.delete(values, 5, 0), np.delete(found, 5, 0))
 
 
 @pytest.mark.parametrize(
@@ -143,14 +159,16 @@ def test_distances_equal_those_of_dense_precision_matrices(either, covariances):
 @pytest.mark.parametrize("n_jobs", [2, 5])
 def test_threads_change_no_bit(compiled, readout, n_jobs):
     scorer, x = scorer_of(mixed, k=6, d=5), rows(1000, 5)
-    alone = scorer.score(x, readout, n_jobs=1)
-    np.testing.assert_array_equal(scorer.score(x, readout, n_jobs=n_jobs), alone)
+    with at_most(1):
+        alone = scorer.score(x, readout)
+    with at_most(n_jobs):
+        np.testing.assert_array_equal(scorer.score(x, readout), alone)
 
 
 def test_the_size_of_blocks_changes_no_bit(compiled, monkeypatch):
     scorer, x = scorer_of(mixed, k=6, d=5), rows(1000, 5)
     small = scorer.score(x, Posterior())
-    monkeypatch.setattr(tiles, "TILE_BYTES", 1 << 20)
+    monkeypatch.setattr(scoring, "TILE_BYTES", 1 << 20)
     np.testing.assert_array_equal(scorer.score(x, Posterior()), small)
 
 
@@ -364,7 +382,7 @@ def test_few_rows_are_scored_without_numba():
     program = """
 import sys
 import numpy as np
-from suffice.model.readout import Posterior
+from suffice.model.posterior import Posterior
 from suffice.model.scoring import Scorer
 Scorer.linear(np.zeros(2), np.eye(2), np.zeros(2)).score(np.ones((9, 2)), Posterior())
 sys.exit("numba" in sys.modules)

@@ -134,7 +134,11 @@ class BoxM(Diagnostic):
 
     def rows(self) -> list[Row]:
         """Return a row for each null distribution."""
-        tests = {"cumulants": self.cumulants, "chi-square": self.chi_square, "F": self.f}
+        tests: dict[str, ChiSquareTest | FTest] = {
+            "cumulants": self.cumulants,
+            "chi-square": self.chi_square,
+            "F": self.f,
+        }
         return [
             {"approximation": name, "m": self.statistic} | test.row()
             for name, test in tests.items()

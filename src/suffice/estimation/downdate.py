@@ -22,7 +22,7 @@ from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
 from suffice.model.covariance import FullCovariance
-from suffice.model.readout import Joint
+from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
 from suffice.model.tiles import in_blocks
 

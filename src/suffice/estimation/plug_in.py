@@ -13,8 +13,7 @@ from suffice.estimation.degenerate import warn_of_gaps
 from suffice.estimation.groups import full_groups, group_codes
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import FullCovariance
-from suffice.model.debiased import DebiasedModel
-from suffice.model.gaussian import GaussianModel
+from suffice.model.gaussian import DebiasedModel, GaussianModel
 from suffice.text.lists import noun, plural, quoted
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from suffice.estimation.priors import PriorRule
     from suffice.estimation.shrinkage import Regularisation
     from suffice.estimation.structures import Structure
+    from suffice.model.class_model import ClassModel
     from suffice.model.covariance import Covariance
-    from suffice.model.protocol import ClassModel
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from suffice.estimation.groups import Tied
     from suffice.estimation.priors import PriorRule
     from suffice.estimation.structures import Structure
-    from suffice.model.protocol import ClassModel
+    from suffice.model.class_model import ClassModel
     from suffice.moments import Moments
     from suffice.typing import Codes, Labels
 

@@ -41,7 +41,7 @@ from suffice.estimators.linear import (
     positive,
     require_two,
 )
-from suffice.model.readout import LogPosterior, Posterior
+from suffice.model.posterior import LogPosterior, Posterior
 from suffice.moments import Moments
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.archive import replacing
 from suffice.errors import InvalidParameterError
 from suffice.export.program import program_of
-from suffice.model.parts import Linear, Scaled
+from suffice.model.scoring import Linear, Scaled
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.decision.costs import parse_costs
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.model import GaussianModel
-from suffice.model.debiased import DebiasedModel
+from suffice.model.gaussian import DebiasedModel
 from suffice.model.scoring import Scorer
 from suffice.model.student import StudentModel
 from suffice.model.transformed import TransformedModel

@@ -10,13 +10,13 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.export.program import program_of
-from suffice.model.parts import Linear, Scaled, Whitened
+from suffice.model.scoring import Linear, Scaled, Whitened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from suffice.export.program import Program
-    from suffice.model.parts import Part
+    from suffice.model.scoring import ScorePart
     from suffice.power import PowerTransform
 
 
@@ -259,7 +259,7 @@ class Scoring:
             last = parts[-1] is self.program.scorer.parts[-1]
             yield {**({} if last else measured), **_same(set(done) - set(scored)), **scored}
 
-    def _batches(self) -> Iterator[list[Part]]:
+    def _batches(self) -> Iterator[list[ScorePart]]:
         """Yield the parts, so many at a time that no stage is too wide."""
         d, batch = self.program.n_features, []
         size = max(_WIDEST // max(d, 1), 1)
@@ -277,7 +277,7 @@ class Scoring:
         if batch:
             yield batch
 
-    def _scored(self, part: Part) -> Stage:
+    def _scored(self, part: ScorePart) -> Stage:
         """Return the scores of the classes of a part that are not ruled out."""
         live = set(self.live)
         rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]

@@ -1,9 +1,8 @@
 """The fitted object: densities, posteriors, samples, boundaries."""
 
+from suffice.model.class_model import ClassModel
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
-from suffice.model.debiased import DebiasedModel
-from suffice.model.gaussian import GaussianModel
-from suffice.model.protocol import ClassModel
+from suffice.model.gaussian import DebiasedModel, GaussianModel
 from suffice.model.student import StudentModel
 from suffice.model.transformed import TransformedModel
 

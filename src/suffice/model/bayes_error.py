@@ -13,8 +13,8 @@ from suffice.model.covariance import FullCovariance
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from suffice.model.class_model import ClassModel
     from suffice.model.gaussian import GaussianModel
-    from suffice.model.protocol import ClassModel
     from suffice.typing import Floats
 
 BLOCK = 1 << 22  # posteriors held at a time

@@ -9,10 +9,10 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
-from suffice.model.parts import Scaled, Whitened
+from suffice.model.scoring import Scaled, Whitened
 
 if TYPE_CHECKING:
-    from suffice.model.parts import Group, Part
+    from suffice.model.scoring import Group, ScorePart
     from suffice.typing import Floats
 
 
@@ -41,7 +41,7 @@ class Covariance(Protocol):
         """Return Σ⁻¹ x for each row, shape (n, d)."""
         ...
 
-    def part(self, group: Group) -> Part:
+    def part(self, group: Group) -> ScorePart:
         """Return what scores the classes that share Σ."""
         ...
 
@@ -100,7 +100,7 @@ class FullCovariance:
         """Return Σ⁻¹ x = L⁻ᵀ L⁻¹ x for each row."""
         return self.whiten(x) @ self.whitening
 
-    def part(self, group: Group) -> Part:
+    def part(self, group: Group) -> ScorePart:
         """Return what scores the classes that share Σ."""
         return Whitened(group, self.whitening)
 
@@ -141,7 +141,7 @@ class DiagonalCovariance:
         """Return Σ⁻¹ x = x / σ² for each row."""
         return x / self.scale**2
 
-    def part(self, group: Group) -> Part:
+    def part(self, group: Group) -> ScorePart:
         """Return what scores the classes that share Σ."""
         return Scaled(group, self.scale)
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from suffice.errors import InvalidParameterError
 from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import gaussian_error
-from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
+from suffice.model.class_model import ClassModel
 from suffice.model.scoring import Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from suffice.model.bayes_error import BayesError
     from suffice.model.covariance import Covariance
+    from suffice.model.posterior import Readout
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 
@@ -70,7 +74,7 @@ def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianModel:
+class GaussianModel(ClassModel):
     r"""Class k has prior :math:`\pi_k` and density :math:`N(\mu_k, \Sigma_k)`.
 
     Classes of one group share one covariance. Means are kept relative to a common centre, so
@@ -125,26 +129,6 @@ class GaussianModel:
         )
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes K."""
-        return len(self.log_priors)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return len(self.centre)
-
-    @property
-    def priors(self) -> Floats:
-        """π, shape (K,)."""
-        return np.exp(self.log_priors)
-
-    @property
-    def means(self) -> Floats:
-        """μ, shape (K, d)."""
-        return self.centre + self.offsets
-
-    @property
     def is_tied(self) -> bool:
         """Whether all classes share one covariance, so that scores are linear."""
         return len(self.covariances) == 1
@@ -171,15 +155,6 @@ class GaussianModel:
         """Return Σ_k."""
         return self.covariances[int(self.group_of[k])]
 
-    def with_priors(self, priors: Floats) -> GaussianModel:
-        """Return the same densities under other priors."""
-        with np.errstate(divide="ignore"):
-            return replace(self, log_priors=np.log(priors))
-
-    def with_temperature(self, temperature: float) -> GaussianModel:
-        """Return the same scores under another temperature T: softmax(a / T)."""
-        return replace(self, temperature=temperature)
-
     # Σ common to all classes:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k,  about the centre
     @cached_property
     def linear_weights(self) -> Floats:
@@ -192,34 +167,6 @@ class GaussianModel:
         half = 0.5 * np.einsum("kd,kd->k", self.offsets, self.linear_weights)
         intercepts: Floats = self.log_priors - half
         return intercepts
-
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K)."""
-        return self._scorer.score(x, Posterior(self.temperature))
-
-    def log_posterior(self, x: Any) -> Floats:
-        """Return log p(k | x), shape (n, K), exact far from the data."""
-        return self._scorer.score(x, LogPosterior(self.temperature))
-
-    def scores(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
-        return self._scorer.score(x, Joint())
-
-    def most_probable(self, x: Any) -> Codes:
-        """Return argmax_k p(k | x), shape (n,)."""
-        return self._scorer.score(x, Argmax())
-
-    def log_joint(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k, shape (n, K)."""
-        return self._joint_scorer(self.log_priors).score(x, Joint())
-
-    def class_log_density(self, x: Any) -> Floats:
-        """Return log p(x | k), shape (n, K)."""
-        return self._joint_scorer(np.zeros(self.n_classes)).score(x, Joint())
-
-    def log_density(self, x: Any) -> Floats:
-        """Return log p(x), shape (n,)."""
-        return self._joint_scorer(self.log_priors).score(x, LogDensity())
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from N(μ_k, Σ_k)."""
@@ -246,11 +193,105 @@ class GaussianModel:
     def _scorer(self) -> Scorer:
         if self.is_tied:
             return Scorer.linear(self.centre, self.linear_weights, self.linear_intercepts)
-        return self._joint_scorer(self.log_priors)
+        return self._density_scorer(self.log_priors)
 
-    def _joint_scorer(self, log_weights: Floats) -> Scorer:
+    def _density_scorer(self, log_weights: Floats) -> Scorer:
         log_dets = np.array([c.log_det for c in self.covariances])[self.group_of]
         # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + log_dets)
-        covariances = [self.covariance_of(k) for k in range(self.n_classes)]
+        covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
+
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        return self._scorer.score(x, readout)
+
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        return self._density_scorer(log_weights).score(x, readout)
+
+
+@dataclass(frozen=True, eq=False)
+class DebiasedModel(ClassModel):
+    """Unbiased estimates of log N(x; μ_k, Σ_k) for every x: the logarithm of no density.
+
+    They are log N(x; x̄_k, V_k) + b_k, so that boundaries are those of a Gaussian model with
+    π_k exp b_k in the place of priors; but nothing can be drawn from them. V⁻¹ estimates Σ⁻¹
+    without bias.
+
+    References
+    ----------
+    Moran & Murphy (1979), *Applied Statistics* 28, 223–232; Ripley (1996), section 2.4.
+    """
+
+    plain: GaussianModel  # N(x̄_k, V_k), with priors π
+    corrections: Floats  # b  (K,)
+
+    @cached_property
+    def tilted(self) -> GaussianModel:
+        """The Gaussian model with the same posterior."""
+        return replace(self.plain, log_priors=self.plain.log_priors + self.corrections)
+
+    @property
+    def log_priors(self) -> Floats:
+        """Log priors log π, shape (K,)."""
+        return self.plain.log_priors
+
+    @property
+    def centre(self) -> Floats:
+        """What ``offsets`` are measured from, shape (d,)."""
+        return self.plain.centre
+
+    @property
+    def offsets(self) -> Floats:
+        """Means less ``centre``, shape (K, d)."""
+        return self.plain.offsets
+
+    @property
+    def temperature(self) -> float:
+        """T of the posterior, softmax(a / T)."""
+        return self.plain.temperature
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        return self.plain.n_parameters
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        """V: (d, d) if shared, else (K, d, d)."""
+        return self.plain.covariance_matrices
+
+    @property
+    def shared_covariance(self) -> Covariance | None:
+        """V of all classes, where they share one."""
+        return self.plain.shared_covariance
+
+    def as_gaussian(self) -> GaussianModel:
+        """Return the Gaussian model with the same posterior; its priors do not sum to one."""
+        return self.tilted
+
+    def sample(self, n: int, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
+        """Refuse: there is nothing to draw from."""
+        raise InvalidParameterError(_NO_DENSITY)
+
+    def log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
+        """Refuse: what is no density has no likelihood."""
+        raise InvalidParameterError(_NO_DENSITY)
+
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
+        """Refuse: there is nothing to draw from."""
+        raise InvalidParameterError(_NO_DENSITY)
+
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        return self.tilted._read(x, readout)
+
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        return self.plain._read_density(x, readout, log_weights + self.corrections)
+
+    def _with(self, **fields: Any) -> DebiasedModel:
+        return replace(self, plain=replace(self.plain, **fields))
+
+
+_NO_DENSITY = (
+    "debiased scores are estimates of log densities, not densities: they give posteriors, but "
+    "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
+)

@@ -11,8 +11,7 @@ scores depends neither on its place nor on the thread that scores it.
 import numpy as np
 from numba import njit
 
-from suffice.model.parts import SIDE
-from suffice.model.tiles import LANES
+from suffice.model.tiles import LANES, SIDE
 from suffice.typing import Codes, Floats
 
 # a·b + c may be rounded once (FMA); nothing may be reordered

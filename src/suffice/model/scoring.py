@@ -1,36 +1,200 @@
-"""Scores aₖ(x) of K classes for many rows, and all that is read out of them.
+"""Scores aₖ(x) of K classes for many rows: by matrices, by scales, or linear in x.
 
-Few rows are scored by NumPy alone, so that Numba is never imported for them; many by compiled
-loops, block by block, in bounded memory and on any number of threads.
+Every part scores in two ways, which agree: ``scores`` with NumPy, for few rows, so that Numba is
+never imported for them; and ``stages``, compiled loops that fill a score tile for all parts of
+a kind, block by block, in bounded memory and on any number of threads. Rows and means are
+measured from one origin, so that neither loses digits far from zero.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.model.parts import Group, Linear
-from suffice.model.tiles import Pass
+from suffice.model.tiles import LANES, empty_tile, padded
+from suffice.threads import in_order, n_threads_of, one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
 
-    from suffice.model.parts import Part, Stage
-    from suffice.model.readout import Readout
+    from suffice.model.posterior import Readout
     from suffice.typing import Codes, Floats
 
+    Stage = Callable[[Floats, Floats], None]  # tile, score tile → nothing
+
 SMALL = 100_000  # n·d·K under which compiled loops do not pay
+PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
+LARGE = 1 << 16  # K·d beyond which linear scores are left to BLAS
+TILE_BYTES = 1 << 19  # half of a common second-level cache
+MOST_CHUNKS = 64
+
+
+class ScorePart(Protocol):
+    """Scores of some of the classes."""
+
+    @property
+    def classes(self) -> Codes:
+        """Codes of the classes it scores, (m,)."""
+        ...
+
+    def scores(self, x: Floats) -> Floats:
+        """Return their scores, (n, m)."""
+        ...
+
+    @classmethod
+    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
+        """Yield loops that fill the rows of these parts in a score tile."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Classes that share one covariance."""
+
+    classes: Codes  # (m,)
+    constants: Floats  # c  (m,)
+    means: Floats  # μ − o  (m, d)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whitened:
+    """Score cₖ − ½ |W (x − μₖ)|², W lower triangular with WᵀW = Σ⁻¹."""
+
+    group: Group
+    whitening: Floats  # W  (d, d)
+
+    @property
+    def classes(self) -> Codes:
+        """Codes of the classes it scores, (m,)."""
+        return self.group.classes
+
+    @property
+    def whitened_means(self) -> Floats:
+        """Means about the first of them, W (μₖ − μ₀), (m, d)."""
+        mu = self.group.means
+        m: Floats = (mu - mu[0]) @ self.whitening.T
+        return m
+
+    def scores(self, x: Floats) -> Floats:
+        """Return cₖ − ½ |W (x − μ₀) − W (μₖ − μ₀)|², (n, m)."""
+        z = (x - self.group.means[0]) @ self.whitening.T
+        if len(self.classes) == 1:
+            alone: Floats = self.group.constants - 0.5 * np.square(z).sum(1, keepdims=True)
+            return alone
+        distances = [np.square(z - m).sum(1) for m in self.whitened_means]
+        return self.group.constants - 0.5 * np.stack(distances, axis=1)
+
+    @classmethod
+    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
+        """Yield one stage for all single classes, and one for each group of tied ones."""
+        from suffice.model.kernels import full_scores, packed_lower
+
+        single = [part for part in parts if len(part.classes) == 1]
+        if single:
+            codes, constants, means = _stacked([part.group for part in single])
+            factors = packed_lower(np.stack([part.whitening for part in single]))
+            yield lambda t, s: full_scores(t, s, codes, constants, means, factors)
+        for part in parts:
+            if len(part.classes) > 1:
+                yield part._tied()
+
+    def _tied(self) -> Stage:
+        from suffice.model.kernels import packed_lower, tied_scores
+
+        codes, constants, means = _stacked([self.group])
+        first, whitened = means[0], padded(self.whitened_means)
+        factor = packed_lower(self.whitening[None].copy())[0]
+        return lambda t, s: tied_scores(t, s, codes, constants, first, whitened, factor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaled:
+    """Score cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σⱼ)²."""
+
+    group: Group
+    scale: Floats  # σ  (d,)
+
+    @property
+    def classes(self) -> Codes:
+        """Codes of the classes it scores, (m,)."""
+        return self.group.classes
+
+    def scores(self, x: Floats) -> Floats:
+        """Return cₖ − ½ |(x − μₖ) / σ|², (n, m)."""
+        distances = [np.square((x - mu) / self.scale).sum(1) for mu in self.group.means]
+        return self.group.constants - 0.5 * np.stack(distances, axis=1)
+
+    @classmethod
+    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
+        """Yield one stage for all classes."""
+        from suffice.model.kernels import diagonal_scores
+
+        codes, constants, means = _stacked([part.group for part in parts])
+        sizes = [len(part.classes) for part in parts]
+        inverse = padded(np.repeat([1 / part.scale for part in parts], sizes, axis=0))
+        yield lambda t, s: diagonal_scores(t, s, codes, constants, means, inverse)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """Score wₖᵀx + bₖ, for all classes at once."""
+
+    weights: Floats  # w  (K, d)
+    intercepts: Floats  # b  (K,)
+
+    @property
+    def classes(self) -> Codes:
+        """All codes, (K,)."""
+        return np.arange(len(self.intercepts))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the weights leave the cache, so that BLAS is faster than our own loop."""
+        return self.weights.size > LARGE
+
+    def scores(self, x: Floats) -> Floats:
+        """Return wₖᵀx + bₖ, (n, K)."""
+        a: Floats = x @ self.weights.T + self.intercepts
+        return a
+
+    @classmethod
+    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
+        """Yield the one stage."""
+        from suffice.model.kernels import linear_scores, packed
+
+        (part,) = parts
+        if part.is_large:
+            yield part._product
+            return
+        intercepts, weights = padded(part.intercepts), packed(part.weights.copy())
+        yield lambda t, s: linear_scores(t, s, intercepts, weights)
+
+    def _product(self, tile: Floats, scores: Floats) -> None:
+        """Write W x + b for every chunk, by BLAS."""
+        k, d = self.weights.shape
+        with np.errstate(invalid="ignore", over="ignore"):
+            np.matmul(self.weights, tile[:, :d], out=scores[:, :k])
+            scores[:, :k] += self.intercepts[:, None]
+
+
+def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
+    """Return the classes, constants and padded means of all groups, one after the other."""
+    return (
+        np.concatenate([group.classes for group in groups]),
+        np.concatenate([group.constants for group in groups]),
+        padded(np.concatenate([group.means for group in groups])),
+    )
 
 
 class Scorable(Protocol):
     """A covariance that knows how its classes are scored."""
 
-    def part(self, group: Group) -> Part:
+    def part(self, group: Group) -> ScorePart:
         """Return the part that scores the classes of ``group``."""
         ...
 
@@ -52,7 +216,7 @@ class Scorer:
     Examples
     --------
     >>> import numpy as np
-    >>> from suffice.model.readout import Posterior
+    >>> from suffice.model.posterior import Posterior
     >>> scorer = Scorer.linear(np.zeros(1), np.array([[0.0], [1.0]]), np.zeros(2))
     >>> scorer.score(np.array([[0.0], [50.0]]), Posterior()).round(3)
     array([[0.5, 0.5],
@@ -61,7 +225,7 @@ class Scorer:
 
     origin: Floats  # o  (d,): rows and means are measured from it
     n_classes: int
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
 
     @classmethod
     def of(
@@ -88,28 +252,25 @@ class Scorer:
         """Return the scorer wₖᵀ(x − o) + bₖ."""
         return cls(origin, len(intercepts), (Linear(weights, intercepts),))
 
-    def score(
-        self, x: npt.NDArray[Any], readout: Readout, *, n_jobs: int | None = None
-    ) -> npt.NDArray[Any]:
+    def score(self, x: npt.NDArray[Any], readout: Readout) -> npt.NDArray[Any]:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
-        values, unscored = self.try_score(x, readout, n_jobs=n_jobs)
+        values, unscored = self.try_score(x, readout)
         if len(unscored):
             raise InvalidInputError(_complaint(x, int(unscored[0])))
         return values
 
-    def try_score(
-        self, x: npt.NDArray[Any], readout: Readout, *, n_jobs: int | None = None
-    ) -> tuple[npt.NDArray[Any], Codes]:
+    def try_score(self, x: npt.NDArray[Any], readout: Readout) -> tuple[npt.NDArray[Any], Codes]:
         """Return the values, and the numbers of the rows without any: NaN, or code −1."""
         x = np.asarray(x)
-        if x.size * self.n_classes < SMALL:
+        if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
             with np.errstate(invalid="ignore", over="ignore"):
                 values = readout.read(self.joint(x))
             return values, _unscored(values)
         shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
         values = np.empty(shape, readout.dtype)
         stages, origin = list(self._stages()), np.array(self.origin, np.float64)
-        bad = Pass(x, origin, stages, self.n_classes, readout, values).run(n_jobs)
+        with one_blas_thread(when=self._uses_blas):
+            bad = Pass(x, origin, stages, self.n_classes, readout, values).run()
         return values, _unscored(values[: len(x) if bad else 0])
 
     def joint(self, x: npt.NDArray[Any]) -> Floats:
@@ -120,13 +281,83 @@ class Scorer:
             a[:, part.classes] = part.scores(x)
         return a
 
+    @property
+    def _uses_blas(self) -> bool:
+        return any(isinstance(part, Linear) and part.is_large for part in self.parts)
+
     def _stages(self) -> Iterator[Stage]:
         """Yield the compiled stages, parts of one kind taken together."""
-        kinds: dict[type[Part], list[Part]] = {}
+        kinds: dict[type[ScorePart], list[ScorePart]] = {}
         for part in self.parts:
             kinds.setdefault(type(part), []).append(part)
         for kind, parts in kinds.items():
             yield from kind.stages(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """Rows of x → tile → stages → score tile → readout → rows of values."""
+
+    x: npt.NDArray[Any]  # (n, d)
+    origin: Floats  # o  (d,)
+    stages: Sequence[Stage]
+    n_classes: int
+    readout: Readout
+    values: npt.NDArray[Any]  # (n, K) or (n,), written
+
+    @property
+    def n_chunks(self) -> int:
+        """Chunks of a block: as many as keep its tiles in cache."""
+        chunk_bytes: int = 8 * LANES * (self.x.shape[1] + self.n_classes)
+        return min(max(TILE_BYTES // chunk_bytes, 1), MOST_CHUNKS)
+
+    @property
+    def n_products(self) -> int:
+        """Size of the work, n·d·K."""
+        return self.x.size * self.n_classes
+
+    def run(self) -> bool:
+        """Write all rows; return whether some row has no finite score.
+
+        Threads take the next block until none is left. What a block yields depends on its rows
+        alone, so the number of threads changes no bit.
+        """
+        starts = range(0, len(self.values), self.n_chunks * LANES)
+        blocks = iter(starts)
+        wanted = n_threads_of(None) if self.n_products > PARALLEL else 1
+        shares = [blocks] * min(wanted, len(starts))  # one iterator: whoever is free takes the next
+        return any(list(in_order(self._work, shares, wanted)))
+
+    def _work(self, blocks: Iterator[int]) -> bool:
+        """Write the blocks that begin at these rows."""
+        load, bad = _loader(self.x, self.origin), False
+        tile = empty_tile(self.n_chunks, self.x.shape[1])
+        scores = empty_tile(self.n_chunks, self.n_classes)
+        for start in blocks:
+            rows = self.values[start : start + self.n_chunks * LANES]
+            used = -(-len(rows) // LANES)
+            t, s = tile[:used], scores[:used]
+            load(start, t)
+            for stage in self.stages:
+                stage(t, s)
+            bad |= self.readout.write(s, self.n_classes, rows)
+        return bad
+
+
+def _loader(x: npt.NDArray[Any], origin: Floats) -> Callable[[int, Floats], None]:
+    """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
+    from suffice.model.kernels import load_columns, load_rows
+
+    if x.dtype not in (np.float64, np.float32):
+        return lambda start, t: load_rows(_converted(x, start, len(t)), 0, origin, t)
+    if abs(x.strides[0]) < abs(x.strides[1]):
+        columns = x.T
+        return lambda start, t: load_columns(columns, start, origin, t)
+    return lambda start, t: load_rows(x, start, origin, t)
+
+
+def _converted(x: npt.NDArray[Any], start: int, n_chunks: int) -> Floats:
+    return np.array(x[start : start + n_chunks * LANES], np.float64, order="C")
 
 
 def _unscored(values: npt.NDArray[Any]) -> Codes:

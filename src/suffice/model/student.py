@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,7 +11,8 @@ from scipy.special import gammaln
 
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.model.bayes_error import simulated_error
-from suffice.model.readout import Argmax, Joint, LogDensity, LogPosterior, Posterior
+from suffice.model.class_model import ClassModel
+from suffice.model.posterior import Readout
 from suffice.model.scoring import Scorer
 
 if TYPE_CHECKING:
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
 
     from suffice.model.bayes_error import BayesError
     from suffice.model.covariance import Covariance
-    from suffice.model.readout import Readout
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tailed:
+@dataclass(frozen=True, eq=False)
+class Tailed(Readout):
     """A readout of c_k − p_k log(1 + s_k Δ²) where the scorer gives −½ Δ²."""
 
     readout: Readout
@@ -59,7 +59,7 @@ class Tailed:
 
 
 @dataclass(frozen=True, eq=False)
-class StudentModel:
+class StudentModel(ClassModel):
     r"""Class k has prior :math:`\pi_k` and a Student t density with :math:`f_k` degrees.
 
     .. math::  \log t_k(x) = c_k - \tfrac{f_k + d}{2} \log(1 + s_k \Delta_k^2), \quad
@@ -67,7 +67,6 @@ class StudentModel:
                s_k = \kappa_k / (\kappa_k + 1)
 
     Ψ and κ are those of the Normal–inverse-Wishart posterior; classes of one group share Ψ.
-    Its verbs are those of ``GaussianModel``.
 
     References
     ----------
@@ -84,30 +83,10 @@ class StudentModel:
     temperature: float = 1.0
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes K."""
-        return len(self.log_priors)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return len(self.centre)
-
-    @property
     def n_parameters(self) -> int:
         """Number of parameters integrated out: priors, means and covariances."""
         k, d = self.offsets.shape
         return int(k - 1 + k * d + len(self.scales) * d * (d + 1) // 2)
-
-    @property
-    def priors(self) -> Floats:
-        """π, shape (K,)."""
-        return np.exp(self.log_priors)
-
-    @property
-    def means(self) -> Floats:
-        """m, shape (K, d)."""
-        return self.centre + self.offsets
 
     @property
     def covariance_matrices(self) -> Floats:
@@ -123,43 +102,6 @@ class StudentModel:
     def shared_covariance(self) -> None:
         """None: even where classes share Ψ, those with more rows have tighter densities."""
         return
-
-    def with_priors(self, priors: Floats) -> StudentModel:
-        """Return the same densities under other priors."""
-        with np.errstate(divide="ignore"):
-            return replace(self, log_priors=np.log(priors))
-
-    def with_temperature(self, temperature: float) -> StudentModel:
-        """Return the same scores under another temperature T: softmax(a / T)."""
-        return replace(self, temperature=temperature)
-
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K)."""
-        return self._read(x, Posterior(self.temperature))
-
-    def log_posterior(self, x: Any) -> Floats:
-        """Return log p(k | x), shape (n, K), exact far from the data."""
-        return self._read(x, LogPosterior(self.temperature))
-
-    def scores(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k, shape (n, K)."""
-        return self._read(x, Joint())
-
-    def most_probable(self, x: Any) -> Codes:
-        """Return argmax_k p(k | x), shape (n,)."""
-        return self._read(x, Argmax()).astype(np.intp, copy=False)
-
-    def log_joint(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k, shape (n, K)."""
-        return self._read(x, Joint())
-
-    def class_log_density(self, x: Any) -> Floats:
-        """Return log p(x | k), shape (n, K)."""
-        return replace(self, log_priors=np.zeros(self.n_classes))._read(x, Joint())
-
-    def log_density(self, x: Any) -> Floats:
-        """Return log p(x), shape (n,)."""
-        return self._read(x, LogDensity())
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its Student t."""
@@ -192,9 +134,12 @@ class StudentModel:
         """Return the error of the best rule if the model were true, by simulation."""
         return simulated_error(self, n_samples, rng)
 
-    def _read(self, x: Any, readout: Readout) -> Floats:
-        tailed = Tailed(readout, self.log_priors + self._constants, self._powers, self.shares)
-        return self._scorer.score(x, tailed)  # type: ignore[arg-type]
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        return self._read_density(x, readout, self.log_priors)
+
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        tailed = Tailed(readout, log_weights + self._constants, self._powers, self.shares)
+        return self._scorer.score(x, tailed)
 
     @cached_property
     def _scorer(self) -> Scorer:

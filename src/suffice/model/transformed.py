@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
+from suffice.model.class_model import ClassModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
     from suffice.model.bayes_error import BayesError
     from suffice.model.covariance import Covariance
     from suffice.model.gaussian import GaussianModel
-    from suffice.model.protocol import ClassModel
+    from suffice.model.posterior import Readout
     from suffice.moments import Moments
     from suffice.power import PowerTransform
     from suffice.typing import Codes, Floats
 
-Values = TypeVar("Values", "Floats", "Codes")
 BLOCK = 1 << 20  # numbers transformed at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TransformedModel:
+@dataclass(frozen=True, eq=False)
+class TransformedModel(ClassModel):
     """Densities of x through those of t(x): p(x | k) = p_t(t(x) | k) · |dt/dx|.
 
     Rows come in, and samples go out, in the units of the rows; parameters are those of the
@@ -36,29 +38,29 @@ class TransformedModel:
     transform: PowerTransform  # t
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes K."""
-        return self.inner.n_classes
+    def log_priors(self) -> Floats:
+        """Log priors log π, shape (K,)."""
+        return self.inner.log_priors
 
     @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return self.inner.n_features
+    def centre(self) -> Floats:
+        """What ``offsets`` are measured from, of transformed rows, shape (d,)."""
+        return self.inner.centre
+
+    @property
+    def offsets(self) -> Floats:
+        """Means of transformed rows less ``centre``, shape (K, d)."""
+        return self.inner.offsets
+
+    @property
+    def temperature(self) -> float:
+        """T of the posterior, softmax(a / T)."""
+        return self.inner.temperature
 
     @property
     def n_parameters(self) -> int:
         """Number of free parameters, each exponent other than 1 counted."""
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
-
-    @property
-    def priors(self) -> Floats:
-        """π, shape (K,)."""
-        return self.inner.priors
-
-    @property
-    def means(self) -> Floats:
-        """Means of transformed rows, shape (K, d)."""
-        return self.inner.means
 
     @property
     def covariance_matrices(self) -> Floats:
@@ -69,53 +71,6 @@ class TransformedModel:
     def shared_covariance(self) -> Covariance | None:
         """Σ of all classes for transformed rows, where they share one."""
         return self.inner.shared_covariance
-
-    @property
-    def temperature(self) -> float:
-        """T of the posterior, softmax(a / T)."""
-        return self.inner.temperature
-
-    def with_priors(self, priors: Floats) -> TransformedModel:
-        """Return the same densities under other priors."""
-        return replace(self, inner=self.inner.with_priors(priors))
-
-    def with_temperature(self, temperature: float) -> TransformedModel:
-        """Return the same scores under another temperature."""
-        return replace(self, inner=self.inner.with_temperature(temperature))
-
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K)."""
-        return self._each_block(x, self.inner.posterior)
-
-    def log_posterior(self, x: Any) -> Floats:
-        """Return log p(k | x), shape (n, K), exact far from the data."""
-        return self._each_block(x, self.inner.log_posterior)
-
-    def scores(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
-        return self._each_block(x, self.inner.scores)
-
-    def most_probable(self, x: Any) -> Codes:
-        """Return argmax_k p(k | x), shape (n,)."""
-        return self._each_block(x, self.inner.most_probable)
-
-    def log_joint(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k, shape (n, K)."""
-        joint = self._each_block(x, self.inner.log_joint)
-        joint += self.transform.log_jacobian(x)[:, None]
-        return joint
-
-    def class_log_density(self, x: Any) -> Floats:
-        """Return log p(x | k), shape (n, K)."""
-        density = self._each_block(x, self.inner.class_log_density)
-        density += self.transform.log_jacobian(x)[:, None]
-        return density
-
-    def log_density(self, x: Any) -> Floats:
-        """Return log p(x), shape (n,)."""
-        density = self._each_block(x, self.inner.log_density)
-        density += self.transform.log_jacobian(x)
-        return density
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k), in the units of the rows."""
@@ -135,14 +90,29 @@ class TransformedModel:
         """Return the error of the best rule if the model were true: no matter which units."""
         return self.inner.bayes_error(n_samples, rng)
 
-    def _each_block(self, rows: Any, verb: Callable[[Any], Values]) -> Values:
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        return self._each_block(x, lambda t: self.inner._read(t, readout))
+
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        read = self._each_block(x, lambda t: self.inner._read_density(t, readout, log_weights))
+        # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|
+        slopes = self.transform.log_jacobian(x)
+        read += slopes[:, None] if readout.per_class else slopes
+        return read
+
+    def _with(self, **fields: Any) -> TransformedModel:
+        return replace(self, inner=self.inner._with(**fields))
+
+    def _each_block(self, rows: Any, verb: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Return ``verb`` of the transformed rows, some at a time."""
         x = np.asarray(rows)
         step = max(BLOCK // max(self.n_features, 1), 1)
         parts = [self._said(verb, x, start, step) for start in range(0, max(len(x), 1), step)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _said(self, verb: Callable[[Any], Values], x: Any, start: int, step: int) -> Values:
+    def _said(
+        self, verb: Callable[[Any], npt.NDArray[Any]], x: Any, start: int, step: int
+    ) -> npt.NDArray[Any]:
         try:
             return verb(self.transform.apply(x[start : start + step]))
         except InvalidInputError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.readout import LogPosterior
+from suffice.model.posterior import LogPosterior
 from suffice.threads import side_by_side
 from suffice.validation.folds import folds_of
 from suffice.validation.held_out import held_out_losses, held_out_scores

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.estimation.structures import FullStructure
-from suffice.model.readout import LogPosterior
+from suffice.model.posterior import LogPosterior
 from suffice.validation.losses import RowLosses
 from suffice.validation.sweep import path_losses, path_scores, spectra_of
 

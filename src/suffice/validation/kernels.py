@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.model.kernels import _in_blocks, _multiply_add, compiled, load_columns, load_rows
-from suffice.model.parts import SIDE
 from suffice.model.softmax_kernels import _exponentials, _winners
-from suffice.model.tiles import LANES
+from suffice.model.tiles import LANES, SIDE
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.linalg import EPS
-from suffice.model.readout import LogPosterior
+from suffice.model.posterior import LogPosterior
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats

@@ -10,8 +10,7 @@ import numpy as np
 from suffice.estimation.groups import full_groups, resolved_variances
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.linalg import correlation, rank_tolerance, symmetric_eigen
-from suffice.model.parts import SIDE
-from suffice.model.tiles import LANES
+from suffice.model.tiles import LANES, SIDE
 
 if TYPE_CHECKING:
     from suffice.estimation.shrinkage import Regularisation

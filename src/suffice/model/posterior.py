@@ -1,4 +1,4 @@
-"""What can be read out of scores aₖ(x): posteriors, their logarithms, classes, densities.
+"""What is read out of scores aₖ(x): softmax(a / T), its logarithm, the argmax, densities.
 
 Each readout does the same thing twice: ``read`` with NumPy, for few rows; ``write`` with
 compiled loops, from a tile to the rows of an output. A row none of whose scores is finite reads
@@ -8,7 +8,7 @@ NaN, or code −1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,25 +21,30 @@ if TYPE_CHECKING:
 class Readout(Protocol):
     """A function of the scores of each row."""
 
-    dtype: ClassVar[type]
-    per_class: ClassVar[bool]  # (n, K) rather than (n,)
+    @property
+    def dtype(self) -> type:
+        """Of the values read out."""
+        return np.float64
+
+    @property
+    def per_class(self) -> bool:
+        """Whether there is a value for each class, (n, K), rather than one, (n,)."""
+        return True
 
     def read(self, a: Floats) -> npt.NDArray[Any]:
         """Return the values for scores ``a`` (n, K)."""
         ...
 
     def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
-        """Write the values of a score tile to rows; return whether some row has none."""
+        """Write ``read`` of a score tile to rows; return whether some row has none."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
+@dataclass(frozen=True)
+class Posterior(Readout):
     """softmax(a / T)."""
 
     temperature: float = 1.0
-    dtype: ClassVar[type] = np.float64
-    per_class: ClassVar[bool] = True
 
     def read(self, a: Floats) -> Floats:
         """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
@@ -54,13 +59,11 @@ class Posterior:
         return bool(write_posterior(tile, n_classes, 1 / self.temperature, out))
 
 
-@dataclass(frozen=True, slots=True)
-class LogPosterior:
+@dataclass(frozen=True)
+class LogPosterior(Readout):
     """log softmax(a / T)."""
 
     temperature: float = 1.0
-    dtype: ClassVar[type] = np.float64
-    per_class: ClassVar[bool] = True
 
     def read(self, a: Floats) -> Floats:
         """Return log pₖ = dₖ − log1p(Σ exp d over the losers), (n, K)."""
@@ -74,12 +77,11 @@ class LogPosterior:
         return bool(write_log_posterior(tile, n_classes, 1 / self.temperature, out))
 
 
-@dataclass(frozen=True, slots=True)
-class LogDensity:
+@dataclass(frozen=True)
+class LogDensity(Readout):
     """log Σₖ exp aₖ: the log density of x, where a is the log joint density."""
 
-    dtype: ClassVar[type] = np.float64
-    per_class: ClassVar[bool] = False
+    per_class = False
 
     def read(self, a: Floats) -> Floats:
         """Return max a + log1p(Σ exp d over the losers), (n,)."""
@@ -94,12 +96,9 @@ class LogDensity:
         return bool(write_log_density(tile, n_classes, out))
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+@dataclass(frozen=True)
+class Joint(Readout):
     """The scores themselves."""
-
-    dtype: ClassVar[type] = np.float64
-    per_class: ClassVar[bool] = True
 
     def read(self, a: Floats) -> Floats:
         """Return a, (n, K)."""
@@ -112,12 +111,12 @@ class Joint:
         return bool(write_joint(tile, n_classes, out))
 
 
-@dataclass(frozen=True, slots=True)
-class Argmax:
+@dataclass(frozen=True)
+class Argmax(Readout):
     """The code of the greatest score, of equal ones the first."""
 
-    dtype: ClassVar[type] = np.intp
-    per_class: ClassVar[bool] = False
+    dtype = np.intp
+    per_class = False
 
     def read(self, a: Floats) -> Codes:
         """Return argmaxₖ aₖ, (n,)."""

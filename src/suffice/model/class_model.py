@@ -1,0 +1,147 @@
+"""What every fitted model of classes answers: posteriors, densities, samples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from suffice.model.bayes_error import BayesError
+    from suffice.model.covariance import Covariance
+    from suffice.model.gaussian import GaussianModel
+    from suffice.model.posterior import Readout
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+
+class ClassModel(ABC):
+    """Priors and class-conditional densities, whatever their shape.
+
+    A model says how its scores and densities are found, ``_read`` and ``_read_density``; the
+    verbs are written here once.
+    """
+
+    if TYPE_CHECKING:  # fields of the models
+
+        @property
+        def log_priors(self) -> Floats:
+            """Log priors log π, shape (K,)."""
+
+        @property
+        def centre(self) -> Floats:
+            """What ``offsets`` are measured from, shape (d,)."""
+
+        @property
+        def offsets(self) -> Floats:
+            """Centre of each class less ``centre``, shape (K, d)."""
+
+        @property
+        def temperature(self) -> float:
+            """T of the posterior, softmax(a / T)."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.log_priors)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self.centre)
+
+    @property
+    def priors(self) -> Floats:
+        """π, shape (K,)."""
+        return np.exp(self.log_priors)
+
+    @property
+    def means(self) -> Floats:
+        """Centre of each class, shape (K, d)."""
+        return self.centre + self.offsets
+
+    @property
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+
+    @property
+    @abstractmethod
+    def covariance_matrices(self) -> Floats:
+        """Covariance of the rows of each class: (d, d) if all share it, else (K, d, d)."""
+
+    @property
+    @abstractmethod
+    def shared_covariance(self) -> Covariance | None:
+        """Σ of all classes, where they share one."""
+
+    def with_priors(self, priors: Floats) -> Self:
+        """Return the same densities under other priors."""
+        with np.errstate(divide="ignore"):
+            return self._with(log_priors=np.log(priors))
+
+    def with_temperature(self, temperature: float) -> Self:
+        """Return the same scores under another temperature T: softmax(a / T)."""
+        return self._with(temperature=temperature)
+
+    def posterior(self, x: Any) -> Floats:
+        """Return p(k | x), shape (n, K)."""
+        return self._read(x, Posterior(self.temperature))
+
+    def log_posterior(self, x: Any) -> Floats:
+        """Return log p(k | x), shape (n, K), exact far from the data."""
+        return self._read(x, LogPosterior(self.temperature))
+
+    def scores(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
+        return self._read(x, Joint())
+
+    def most_probable(self, x: Any) -> Codes:
+        """Return argmax_k p(k | x), shape (n,)."""
+        return self._read(x, Argmax())
+
+    def log_joint(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k, shape (n, K)."""
+        return self._read_density(x, Joint(), self.log_priors)
+
+    def class_log_density(self, x: Any) -> Floats:
+        """Return log p(x | k), shape (n, K)."""
+        return self._read_density(x, Joint(), np.zeros(self.n_classes))
+
+    def log_density(self, x: Any) -> Floats:
+        """Return log p(x) = log Σ_k π_k p(x | k), shape (n,)."""
+        return self._read_density(x, LogDensity(), self.log_priors)
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """Draw n pairs (x, k): a class from π, then x from its density."""
+
+    @abstractmethod
+    def as_gaussian(self) -> GaussianModel:
+        """Return the Gaussian model with the same posterior, or say that there is none."""
+
+    @abstractmethod
+    def log_likelihood(self, moments: Moments) -> float:
+        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
+
+    @abstractmethod
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
+        """Return the error of the best rule if the model were true."""
+
+    @abstractmethod
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        """Return what is read out of ``scores``."""
+
+    @abstractmethod
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        """Return what is read out of log p(x | k) + log_weights_k."""
+
+    def _with(self, **fields: Any) -> Self:
+        """Return the model with other priors or another temperature."""
+        return replace(self, **fields)  # type: ignore[type-var]
