@@ -1,8 +1,9 @@
-"""Compiled sums of two-class logistic regression where rows lie one after another in memory.
+"""Compiled sums of logistic regression over chunks of rows, and the perceptron's pass.
 
-One score a row leaves so little arithmetic that a tile of transposed rows costs more than it
-saves: rows are read where they are, once for the scores of a group and once, from the cache, for
-the gradient.
+Rows are standardised in tiles of transposed lanes. Two classes whose rows lie one after another
+in memory take another way (``chunk_gradient``): one score a row leaves so little arithmetic that
+a tile costs more than it saves, so rows are read where they are, once for the scores of a group
+and once, from the cache, for the gradient.
 """
 
 from __future__ import annotations
@@ -215,12 +216,6 @@ def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
         if t * scores[k] <= 0:
             c[k], wrong = t, True
     return wrong
-
-
-# mypy: disallow-untyped-decorators=False
-
-
-_FAST = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, cache=True)

@@ -27,64 +27,6 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Constraints:
-    """(δ_y − δ_k)ᵀ z ≥ 0 for some rows and rivals k, rows scaled to a greatest entry of one."""
-
-    matrix: Floats  # (m, C·D)
-    margins: Floats  # (δ_y − δ_k)ᵀz at the direction they were chosen for  (m,)
-
-    def joined(self, other: Constraints) -> Constraints:
-        """Return the constraints of both."""
-        matrix = np.vstack([self.matrix, other.matrix])
-        return Constraints(matrix, np.concatenate([self.margins, other.margins]))
-
-    def below(self, limit: float) -> Constraints:
-        """Return those whose margin is below a limit."""
-        low = self.margins < limit
-        return Constraints(self.matrix[low], self.margins[low])
-
-
-def hardest(design: Design, delta: Floats, n: int) -> Constraints:
-    """Return the n constraints of least margin in direction δ (C, D)."""
-    best = Constraints(np.empty((0, delta.size)), np.empty(0))
-    for block in design.blocks():
-        best = _least(best.joined(_constraints(block, delta, n)), n)
-    return best
-
-
-def _constraints(block: Table, delta: Floats, n: int) -> Constraints:
-    """Return the n hardest constraints of a block."""
-    scale = np.abs(block.x).max(1)  # at least 1, the leading entry
-    scores = all_scores(delta @ block.x.T) / scale
-    row = np.arange(len(scale))
-    margins = scores[block.codes, row] - scores  # (K, n)
-    margins[block.codes, row] = np.inf
-    flat = margins.ravel()
-    least = np.argpartition(flat, min(n, flat.size) - 1)[:n]
-    least = least[np.isfinite(flat[least])]
-    rivals, row = np.unravel_index(least, margins.shape)
-    return Constraints(_matrix(block, row, rivals, delta.shape, scale), flat[least])
-
-
-def _matrix(
-    block: Table, row: Codes, rivals: Codes, shape: tuple[int, int], scale: Floats
-) -> Floats:
-    z = block.x[row] / scale[row, None]
-    matrix = np.zeros((len(row), shape[0] + 1, shape[1]))
-    every = np.arange(len(row))
-    matrix[every, block.codes[row]] += z
-    matrix[every, rivals] -= z
-    return matrix[:, 1:].reshape(len(row), -1)  # the first class scores zero
-
-
-def _least(constraints: Constraints, n: int) -> Constraints:
-    if len(constraints.margins) <= n:
-        return constraints
-    least = np.argpartition(constraints.margins, n - 1)[:n]
-    return Constraints(constraints.matrix[least], constraints.margins[least])
-
-
 _FLAT = 1e-6  # of the curvature at zero: less than this asks for a closer look
 _VIOLATED = 1e-8  # of rows scaled to one
 _GAINED = 1e-9
@@ -125,11 +67,12 @@ def find_separation(problem: Problem, solution: Solution[Any]) -> Separation | N
         return None
     design, shape = problem.objective.design, point.phi.shape
     complete = bool(hardest(design, point.phi, 1).margins[0] > 0)
+    unexplained = Separation(complete, np.empty(0, np.intp)) if complete else None
     if point.phi.size > _WIDEST:
-        return Separation(complete, np.empty(0, np.intp)) if complete else None
+        return unexplained
     gain = _gain(problem)
     if _separating(design, point.phi, lambda a: _steepest_program(a, gain)) is None:
-        return Separation(complete, np.empty(0, np.intp)) if complete else None
+        return unexplained
     sparse = _separating(design, point.phi, lambda a: _sparsest_program(a, gain, shape))
     return Separation(complete, _used(sparse))
 
@@ -166,6 +109,54 @@ def _gain(problem: Problem) -> Floats:
     return scaled
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """(δ_y − δ_k)ᵀ z ≥ 0 for some rows and rivals k, rows scaled to a greatest entry of one."""
+
+    matrix: Floats  # (m, C·D)
+    margins: Floats  # (δ_y − δ_k)ᵀz at the direction they were chosen for  (m,)
+
+    @classmethod
+    def of(cls, block: Table, delta: Floats, n: int) -> Constraints:
+        """Return the n constraints of least margin of some rows (1, z)."""
+        scale = np.abs(block.x).max(1)  # at least 1, the leading entry
+        scores = all_scores(delta @ block.x.T) / scale
+        row = np.arange(len(scale))
+        margins = scores[block.codes, row] - scores  # (K, n)
+        margins[block.codes, row] = np.inf
+        least = _least(margins.ravel(), n)
+        rivals, row = np.unravel_index(least[np.isfinite(margins.ravel()[least])], margins.shape)
+        z, every = block.x[row] / scale[row, None], np.arange(len(row))
+        matrix = np.zeros((len(row), len(scores), block.n_features))
+        matrix[every, block.codes[row]] += z
+        matrix[every, rivals] -= z
+        # the first class scores zero
+        return cls(matrix[:, 1:].reshape(len(row), -1), margins[rivals, row])
+
+    def joined(self, other: Constraints) -> Constraints:
+        """Return the constraints of both."""
+        matrix = np.vstack([self.matrix, other.matrix])
+        return Constraints(matrix, np.concatenate([self.margins, other.margins]))
+
+    def take(self, which: Any) -> Constraints:
+        """Return some of the constraints."""
+        return Constraints(self.matrix[which], self.margins[which])
+
+
+def hardest(design: Design, delta: Floats, n: int) -> Constraints:
+    """Return the n constraints of least margin in direction δ (C, D)."""
+    best = Constraints(np.empty((0, delta.size)), np.empty(0))
+    for block in design.blocks():
+        best = best.joined(Constraints.of(block, delta, n))
+        best = best.take(_least(best.margins, n))
+    return best
+
+
+def _least(margins: Floats, n: int) -> Codes:
+    """Return the places of the n least margins, in no order."""
+    return np.argpartition(margins, min(n, len(margins)) - 1)[:n]
+
+
 def _separating(
     design: Design, start: Floats, program: Callable[[Floats], Floats | None]
 ) -> Floats | None:
@@ -177,10 +168,11 @@ def _separating(
         if found is None:
             return None
         delta = found.reshape(start.shape)
-        violated = hardest(design, delta, n).below(-_VIOLATED * np.abs(delta).max())
-        if not len(violated.margins):
+        least = hardest(design, delta, n)
+        violated = least.margins < -_VIOLATED * np.abs(delta).max()
+        if not violated.any():
             return delta
-        working = working.joined(violated)
+        working = working.joined(least.take(violated))
     return None
 
 

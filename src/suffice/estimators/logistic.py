@@ -346,7 +346,7 @@ class LogisticRegression(LinearDecisions, BaseEstimator):
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
             msg = (
-                f"label {batch.classes[codes.argmin()]!r} is not one of the classes "
+                f"label {batch.classes[codes.argmin()].item()!r} is not one of the classes "
                 f"{self.classes_.tolist()}: list all labels in the first call, "
                 "partial_fit(X, y, classes=...)"
             )

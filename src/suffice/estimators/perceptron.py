@@ -123,7 +123,8 @@ class Perceptron(LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        steps, variant, max_iter = self._steps(rng), self._variant(), self._max_iter()
+        steps, variant = self._steps(rng), self._variant()
+        max_iter = int(positive("max_iter", self.max_iter))
         table = labelled(self, X, y)
         require_two(table.classes)
         self.classes_ = table.classes
@@ -131,8 +132,9 @@ class Perceptron(LinearDecisions, BaseEstimator):
         moments = coded_moments(table, "diagonal")
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
         design = self._design(table, scaling)
-        first = self._first(rng, (rule.n_scores, table.n_features + 1))
-        fit = learn(design, rule, steps, variant, first, max_iter)
+        first = chosen("start", self.start, {"zero": np.zeros, "random": rng.standard_normal})
+        start = first((rule.n_scores, table.n_features + 1))
+        fit = learn(design, rule, steps, variant, start, max_iter)
         self.converged_, self.n_updates_ = fit.converged, fit.n_updates
         self.n_passes_ = self.n_iter_ = fit.n_passes
         self.margin_ = margin(design, fit.weights)
@@ -176,14 +178,6 @@ class Perceptron(LinearDecisions, BaseEstimator):
         variants = {"plain": last, "averaged": averaged, "pocket": pocket}
         variant: Variant = chosen("variant", self.variant, variants)
         return variant
-
-    def _max_iter(self) -> int:
-        return int(positive("max_iter", self.max_iter))
-
-    def _first(self, rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-        draw = {"zero": np.zeros, "random": rng.standard_normal}
-        first: Floats = chosen("start", self.start, draw)(shape)
-        return first
 
 
 def _loss_at(design: Design, rule: Rule, scaling: Scaling, parameters: Floats) -> float:
