@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.descent import Trace
     from suffice.typing import Floats
 
-    Pair = tuple[int | str, int | str]  # two parameters, by name or position
+    ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class DescentPath:
         frame = pd.DataFrame(steps | dict(zip(self.names, self.parameters.T, strict=True)))
         return frame.rename_axis("step")
 
-    def plot(self, parameters: Pair | None = None) -> Figure:
+    def plot(self, parameters: ParameterPair | None = None) -> Figure:
         """Return a figure: loss and gradient by step; the way over the contours of the loss.
 
         Parameters
@@ -82,17 +82,17 @@ class DescentPath:
         """
         return cast("Figure", draw("path", self, self.pair(parameters)))
 
-    def animate(self, parameters: Pair | None = None, n_frames: int = 60) -> FuncAnimation:
+    def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss."""
         return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
 
     def save_animation(
-        self, path: str | Path, parameters: Pair | None = None, n_frames: int = 60
+        self, path: str | Path, parameters: ParameterPair | None = None, n_frames: int = 60
     ) -> None:
         """Write the animation to a ``.gif`` or a self-contained ``.html`` file."""
         draw("path in a file", self, self.pair(parameters), n_frames, path)
 
-    def pair(self, parameters: Pair | None) -> tuple[int, ...]:
+    def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""
         if parameters is None:
             return tuple(range(min(2, len(self.names))))

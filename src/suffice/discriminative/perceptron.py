@@ -162,32 +162,34 @@ def _corrected(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class BestWeights:
     """Weights to answer with, and their training errors where these were counted."""
 
     weights: Floats  # (R, D)
     n_errors: float = np.inf
 
 
-Variant: TypeAlias = Callable[["Design", Answer, State], Answer]  # the answer after one more pass
+Variant: TypeAlias = Callable[
+    ["Design", BestWeights, State], BestWeights
+]  # the answer after one more pass
 
 
-def last(_design: Design, _best: Answer, state: State) -> Answer:
+def last(_design: Design, _best: BestWeights, state: State) -> BestWeights:
     """Return the newest weights."""
-    return Answer(state.weights)
+    return BestWeights(state.weights)
 
 
-def averaged(_design: Design, _best: Answer, state: State) -> Answer:
+def averaged(_design: Design, _best: BestWeights, state: State) -> BestWeights:
     """Return the mean of the weights over all rows shown.
 
     References
     ----------
     Freund & Schapire (1999), *Machine Learning* 37, 277–296.
     """
-    return Answer(state.average)
+    return BestWeights(state.average)
 
 
-def pocket(design: Design, best: Answer, state: State) -> Answer:
+def pocket(design: Design, best: BestWeights, state: State) -> BestWeights:
     """Return the weights, after any pass so far, that make the fewest errors.
 
     References
@@ -195,7 +197,7 @@ def pocket(design: Design, best: Answer, state: State) -> Answer:
     Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
     """
     errors = n_errors(design, state.weights)
-    return Answer(state.weights, errors) if errors < best.n_errors else best
+    return BestWeights(state.weights, errors) if errors < best.n_errors else best
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +215,7 @@ def learn(
     design: Design, rule: Rule, steps: Steps, variant: Variant, start: Floats, max_passes: int
 ) -> PerceptronFit:
     """Return the answer after passes over the rows, until one makes no mistake."""
-    state, best, converged = State.at(start), Answer(start), False
+    state, best, converged = State.at(start), BestWeights(start), False
     history = [start]
     while not converged and len(history) <= max_passes:
         before = state.n_updates
