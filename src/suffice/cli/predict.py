@@ -65,7 +65,7 @@ def command(
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
     _use_one_blas_thread()
-    from suffice.cli.data import load_model
+    from suffice.files import load_classifier
     from suffice.sources import Reading, open_source, predict_stream
     from suffice.sources.sinks import sink_of
     from suffice.sources.source import MISSING
@@ -76,7 +76,7 @@ def command(
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
     source = open_source(data, Reading(delimiter, missing or MISSING))
-    fitted = load_model(model, answering=True)
+    fitted = load_classifier(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or _to_standard_output
     with terminal.progress("rows") as progress:

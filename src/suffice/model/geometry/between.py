@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidParameterError
-from suffice.model.geometry.coordinates import points
 from suffice.model.geometry.hyperplane import Hyperplane
-from suffice.model.geometry.kind import balanced
-from suffice.model.geometry.quadric import Quadric
+from suffice.model.geometry.quadric import Quadric, balanced
+from suffice.model.geometry.surface import points
 
 if TYPE_CHECKING:
     import numpy.typing as npt

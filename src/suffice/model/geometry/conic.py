@@ -1,4 +1,4 @@
-"""The conic uᵀAu + bᵀu + c = 0 inside the square [−1, 1]², whatever its kind.
+"""The conic uᵀAu + bᵀu + c = 0 inside a window, seen as the square [−1, 1]², whatever its kind.
 
 In a well chosen frame (s, y) the conic is a quadratic in y for every s, so that its arcs are
 the two roots y(s). They begin and end where the roots meet or where they leave the square;
@@ -14,12 +14,58 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suffice.errors import InvalidParameterError
+from suffice.linalg import EPS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from suffice.typing import Floats
 
-EPS = float(np.finfo(np.float64).eps)
+REACH = np.sqrt(2.0)  # no point of the square is farther from its middle
+SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are one point
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """The rectangle low ≤ x ≤ high; tracing in units of it makes answers free of units."""
+
+    low: Floats  # (2,)
+    high: Floats  # (2,)
+
+    @classmethod
+    def of(cls, window: npt.ArrayLike) -> Window:
+        """Read ((x_lo, x_hi), (y_lo, y_hi))."""
+        limits = np.asarray(window, dtype=np.float64)
+        sound = limits.shape == (2, 2) and np.all(np.isfinite(limits))
+        if not sound or not np.all(limits[:, 0] < limits[:, 1]):
+            msg = f"window={window!r}: expected ((x_lo, x_hi), (y_lo, y_hi)), finite, lo < hi"
+            raise InvalidParameterError(msg)
+        return cls(limits[:, 0], limits[:, 1])
+
+    @property
+    def centre(self) -> Floats:
+        """Middle of the rectangle, (2,)."""
+        return self.low + self.half
+
+    @property
+    def half(self) -> Floats:
+        """Half of each side, (2,)."""
+        return 0.5 * (self.high - self.low)
+
+    def place(self, u: Floats) -> Floats:
+        """Return points of the square as points of the plane, inside the rectangle."""
+        return np.clip(self.centre + self.half * u, self.low, self.high)
+
+
+def checked_count(n: int) -> int:
+    """Return n, at least the two ends of an arc."""
+    if n < 2:
+        msg = f"n={n}: an arc needs at least its two ends"
+        raise InvalidParameterError(msg)
+    return int(n)
 
 
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
@@ -75,10 +121,6 @@ def _slab(u_0: Floats, p: Floats) -> tuple[float, float]:
         for u, step in zip(u_0, p, strict=True)
     ]
     return max(min(pair) for pair in ends), min(max(pair) for pair in ends)
-
-
-REACH = np.sqrt(2.0)  # no point of the square is farther from its middle
-SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are one point
 
 
 def trace_conic(A: Floats, b: Floats, c: float, n: int) -> list[Floats]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.model.geometry.conic import EPS
+from suffice.linalg import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class UnicodeNotation:
     """Unicode for a terminal: ``1.2·width² − 3×10⁻⁷·length + 1 = 0``."""
 
     minus: str = "−"
@@ -44,7 +44,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Latex:
+class LatexNotation:
     r"""LaTeX: ``1.2\,\mathrm{width}^{2} - 3\times 10^{-7}\,\mathrm{length} + 1 = 0``."""
 
     minus: str = "-"
@@ -66,11 +66,14 @@ class Latex:
         return f"{variable}^{{2}}"
 
 
+Notation: TypeAlias = UnicodeNotation | LatexNotation
+
+
 def written(
     form: tuple[Floats | None, Floats, float, Floats],
     names: tuple[str, ...] | None,
     digits: int,
-    notation: Text | Latex,
+    notation: Notation,
 ) -> str:
     """Return (x−m)ᵀA(x−m) + bᵀ(x−m) + c = 0 for the form (A or None, b, c, m)."""
     if digits < 1:
@@ -93,7 +96,7 @@ def beyond_rounding(value: Floats, size: Floats) -> Floats:
 
 
 def _terms(
-    A: Floats | None, b: Floats, c: float, v: list[str], notation: Text | Latex
+    A: Floats | None, b: Floats, c: float, v: list[str], notation: Notation
 ) -> Iterator[tuple[float, str]]:
     """Yield every coefficient and the product it multiplies."""
     for i, j in zip(*np.triu_indices(len(b)), strict=True) if A is not None else ():
@@ -103,7 +106,7 @@ def _terms(
     yield c, ""
 
 
-def _shifted(variable: str, shift: float, notation: Text | Latex) -> str:
+def _shifted(variable: str, shift: float, notation: Notation) -> str:
     """Return v, or (v − m) with every digit of m."""
     if shift == 0:
         return variable
@@ -111,7 +114,7 @@ def _shifted(variable: str, shift: float, notation: Text | Latex) -> str:
     return f"({variable} {notation.minus if shift > 0 else '+'} {number})"
 
 
-def _signed(value: float, factor: str, digits: int, notation: Text | Latex, *, first: bool) -> str:
+def _signed(value: float, factor: str, digits: int, notation: Notation, *, first: bool) -> str:
     """Return `` − 1.23·x``; the first term of a line has no space about its sign."""
     number = _number(abs(value), digits, notation)
     if factor:
@@ -121,7 +124,7 @@ def _signed(value: float, factor: str, digits: int, notation: Text | Latex, *, f
     return f" {notation.minus if value < 0 else '+'} {number}"
 
 
-def _number(value: float, digits: int, notation: Text | Latex) -> str:
+def _number(value: float, digits: int, notation: Notation) -> str:
     """Return a positive number to so many significant digits."""
     if 1e-4 <= value < 1e6:
         return np.format_float_positional(value, digits, fractional=False, trim="-")

@@ -7,30 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.geometry.conic import trace_line
-from suffice.model.geometry.coordinates import (
-    Window,
-    checked_count,
-    checked_names,
-    fixed,
-    held,
-    plane_axes,
-    points,
-    require_one_feature,
-    require_reached,
-    side_labels,
-    signed,
-)
-from suffice.model.geometry.equation import Latex, Text, beyond_rounding, written
+from suffice.model.geometry.conic import Window, checked_count, trace_line
+from suffice.model.geometry.equation import beyond_rounding
+from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from suffice.typing import Floats, Labels
+    from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hyperplane:
+class Hyperplane(Surface):
     r"""The hyperplane :math:`\{x : w^\top (x - m) + w_m = 0\}` and its two sides.
 
     With the default anchor m = 0 this is wᵀx + w_0 = 0. An anchor near the data keeps every
@@ -70,11 +58,8 @@ class Hyperplane:
 
     def __post_init__(self) -> None:
         d = np.size(self.normal)
-        anchor = np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
-        object.__setattr__(self, "normal", fixed("normal", self.normal, (d,)))
-        object.__setattr__(self, "offset", float(fixed("offset", self.offset, ())))
-        object.__setattr__(self, "anchor", fixed("anchor", anchor, (d,)))
-        object.__setattr__(self, "feature_names", checked_names(self.feature_names, d))
+        offset = float(fixed("offset", self.offset, ()))
+        self._set_fields(d, normal=fixed("normal", self.normal, (d,)), offset=offset)
 
     @classmethod
     def between_scores(
@@ -92,19 +77,9 @@ class Hyperplane:
         return cls(np.subtract(w_a, w_b), w_a0 - w_b0, feature_names, labels)
 
     @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return len(self.normal)
-
-    @property
     def intercept(self) -> float:
         """Value at the origin, w_0."""
         return float(self.offset - self.normal @ self.anchor)
-
-    @property
-    def distance_of_origin(self) -> float:
-        """Signed distance −w_0 / ‖w‖ of the plane from the origin, along w."""
-        return float(-self.signed_distance(np.zeros(self.n_features))[0])
 
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
@@ -131,17 +106,11 @@ class Hyperplane:
         unit = self.normal / (np.linalg.norm(self.normal) or 1.0)
         return rows - distance[:, None] * unit
 
-    def side(self, x: npt.ArrayLike) -> Labels:
-        """Return the label of each row's side, (n,): +1 and −1 where there are no labels."""
-        return side_labels(self.evaluate(x), self.labels)
-
     def section(
         self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
     ) -> Hyperplane:
         """Return the line over two features, the others held at ``at`` (d,), default zero."""
-        axes = plane_axes(features, self.feature_names, self.n_features)
-        here = held(at, self.anchor, axes)
-        names = self.feature_names and tuple(self.feature_names[i] for i in axes)
+        axes, here, names = self._cut(features, at)
         value = float(self.evaluate(here)[0])
         return Hyperplane(self.normal[axes], value, names, self.labels, self.anchor[axes])
 
@@ -160,20 +129,12 @@ class Hyperplane:
 
     def roots(self) -> Floats:
         """Return the boundary point of a single feature, as an array of none or one."""
-        require_one_feature(self.n_features)
+        self._require_one_feature()
         if self.normal[0] == 0:
             return np.empty(0)
         return self.anchor - self.offset / self.normal
 
-    def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
-        """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
-        return written(self._form(about), self.feature_names, digits, Text())
-
-    def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
-        """Return the equation as LaTeX, in x or in x − ``about``."""
-        return written(self._form(about), self.feature_names, digits, Latex())
-
     def _form(self, about: npt.ArrayLike | None) -> tuple[None, Floats, float, Floats]:
-        m = np.zeros(self.n_features) if about is None else points(about, self.n_features)[0]
+        m = self._about(about)
         size = np.abs(self.normal) @ np.abs(m - self.anchor) + abs(self.offset)
         return None, self.normal, float(beyond_rounding(self.evaluate(m)[0], size)), m

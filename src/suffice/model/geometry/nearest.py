@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.model.geometry.conic import EPS
+from suffice.linalg import EPS
 
 if TYPE_CHECKING:
     from suffice.typing import Floats

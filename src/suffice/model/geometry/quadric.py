@@ -1,4 +1,4 @@
-"""The boundary between two classes whose scores are quadratic."""
+"""The boundary between two classes whose scores are quadratic, and what it is called."""
 
 from __future__ import annotations
 
@@ -7,32 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.geometry.conic import real_roots, trace_conic
-from suffice.model.geometry.coordinates import (
-    Window,
-    checked_count,
-    checked_names,
-    fixed,
-    held,
-    plane_axes,
-    points,
-    require_one_feature,
-    require_reached,
-    side_labels,
-    signed,
-)
-from suffice.model.geometry.equation import Latex, Text, beyond_rounding, written
-from suffice.model.geometry.kind import balanced, kind_of, rank_of
+from suffice.linalg import EPS
+from suffice.model.geometry.conic import Window, checked_count, real_roots, trace_conic
+from suffice.model.geometry.equation import beyond_rounding
 from suffice.model.geometry.nearest import shortest_steps
+from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from suffice.typing import Floats, Labels
+    from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Quadric:
+class Quadric(Surface):
     r"""The quadric :math:`\{x : (x-m)^\top A (x-m) + b^\top (x-m) + c = 0\}` and its two sides.
 
     With the default anchor m = 0 this is xᵀAx + bᵀx + c = 0. An anchor near the data keeps
@@ -76,18 +64,9 @@ class Quadric:
 
     def __post_init__(self) -> None:
         d = np.size(self.b)
-        A = fixed("A", self.A, (d, d))
-        anchor = np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
-        object.__setattr__(self, "A", fixed("A", 0.5 * (A + A.T), (d, d)))
-        object.__setattr__(self, "b", fixed("b", self.b, (d,)))
-        object.__setattr__(self, "c", float(fixed("c", self.c, ())))
-        object.__setattr__(self, "anchor", fixed("anchor", anchor, (d,)))
-        object.__setattr__(self, "feature_names", checked_names(self.feature_names, d))
-
-    @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return len(self.b)
+        A, c = fixed("A", self.A, (d, d)), float(fixed("c", self.c, ()))
+        A = fixed("A", 0.5 * (A + A.T), (d, d))
+        self._set_fields(d, A=A, b=fixed("b", self.b, (d,)), c=c)
 
     @property
     def kind(self) -> str:
@@ -102,11 +81,6 @@ class Quadric:
         # 2A(x − m) + b = 0, each feature in a unit of its own
         M, s = balanced(self.A)
         return self.anchor - 0.5 * s * np.linalg.solve(M, s * self.b)
-
-    @property
-    def distance_of_origin(self) -> float:
-        """Signed distance of the quadric from the origin: negative where y(0) is positive."""
-        return float(-self.signed_distance(np.zeros(self.n_features))[0])
 
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
@@ -139,17 +113,11 @@ class Quadric:
         require_reached(steps)
         return points(x, self.n_features) + steps
 
-    def side(self, x: npt.ArrayLike) -> Labels:
-        """Return the label of each row's side, (n,): +1 and −1 where there are no labels."""
-        return side_labels(self.evaluate(x), self.labels)
-
     def section(
         self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
     ) -> Quadric:
         """Return the conic over two features, the others held at ``at`` (d,), default zero."""
-        axes = plane_axes(features, self.feature_names, self.n_features)
-        here = held(at, self.anchor, axes)
-        names = self.feature_names and tuple(self.feature_names[i] for i in axes)
+        axes, here, names = self._cut(features, at)
         b, c = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
         return Quadric(self.A[np.ix_(axes, axes)], b, c, names, self.labels, self.anchor[axes])
 
@@ -172,19 +140,11 @@ class Quadric:
 
     def roots(self) -> Floats:
         """Return the boundary points of a single feature, ascending: none, one or two."""
-        require_one_feature(self.n_features)
+        self._require_one_feature()
         return self.anchor + real_roots(float(self.A[0, 0]), float(self.b[0]), self.c)
 
-    def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
-        """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
-        return written(self._form(about), self.feature_names, digits, Text())
-
-    def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
-        """Return the equation as LaTeX, in x or in x − ``about``."""
-        return written(self._form(about), self.feature_names, digits, Latex())
-
     def _form(self, about: npt.ArrayLike | None) -> tuple[Floats, Floats, float, Floats]:
-        m = np.zeros(self.n_features) if about is None else points(about, self.n_features)[0]
+        m = self._about(about)
         far, A, b = np.abs(m - self.anchor), np.abs(self.A), np.abs(self.b)
         gradient = beyond_rounding(self.gradient(m)[0], 2 * A @ far + b)
         value = beyond_rounding(self.evaluate(m)[0], far @ A @ far + b @ far + abs(self.c))
@@ -202,3 +162,91 @@ class Quadric:
             g = sign * gradient[rows] @ V
             steps[rows] = shortest_steps(lam, g, sign * y[rows]) @ V.T
         return steps
+
+
+# Signs (p, q) of the eigenvalues of A, p ≥ q → names of zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0, c̃ > 0,
+# and of zᵀΛz + t = 0, where b has a part t outside the range of A
+_Names = dict[tuple[int, int], tuple[str, str, str, str]]
+_POINTS: _Names = {
+    (1, 0): ("two points", "point", "empty", ""),
+    (0, 0): ("empty", "everything", "empty", "point"),
+}
+_CONICS: _Names = {
+    (2, 0): ("ellipse", "point", "empty", ""),
+    (1, 1): ("hyperbola", "intersecting lines", "hyperbola", ""),
+    (1, 0): ("parallel lines", "double line", "empty", "parabola"),
+    (0, 0): ("empty", "everything", "empty", "line"),
+}
+_SURFACES: _Names = {
+    (3, 0): ("ellipsoid", "point", "empty", ""),
+    (2, 1): ("hyperboloid of one sheet", "cone", "hyperboloid of two sheets", ""),
+    (2, 0): ("elliptic cylinder", "line", "empty", "elliptic paraboloid"),
+    (1, 1): (
+        "hyperbolic cylinder",
+        "intersecting planes",
+        "hyperbolic cylinder",
+        "hyperbolic paraboloid",
+    ),
+    (1, 0): ("parallel planes", "double plane", "empty", "parabolic cylinder"),
+    (0, 0): ("empty", "everything", "empty", "plane"),
+}
+
+
+def kind_of(A: Floats, b: Floats, c: float) -> str:
+    """Return the name of {u : uᵀAu + bᵀu + c = 0}."""
+    d = len(b)
+    up, down = _inertia(A)
+    half = 0.5 * b[:, None]
+    whole_up, whole_down = _inertia(np.block([[A, half], [half.T, np.array([[c]])]]))
+    # the whole form [A ½b; ½bᵀ c] adds to the signs of A: that of c̃, or + and − if b ∉ range A
+    extra = whole_up + whole_down - up - down
+    if extra > 1 and up + down < d:
+        case = 3
+    else:
+        sign = np.sign(extra) * (1 if whole_up > up else -1)
+        case = 1 + int(sign if up >= down else -sign)
+    signs = (max(up, down), min(up, down))
+    named = {1: _POINTS, 2: _CONICS, 3: _SURFACES}.get(d)
+    return (named[signs] if named else _beyond_space(d, *signs))[case]
+
+
+def _beyond_space(d: int, p: int, q: int) -> tuple[str, str, str, str]:
+    """Return the four names in more than three dimensions, where p + q eigenvalues are not zero."""
+    few = {
+        (0, 0): ("empty", "everything", "empty", "hyperplane"),
+        (1, 0): ("parallel hyperplanes", "double hyperplane", "empty", "parabolic cylinder"),
+    }
+    if (p, q) in few:
+        return few[p, q]
+    shape = "elliptic" if q == 0 else "hyperbolic"
+    bowl = f"{shape} paraboloid" if p + q == d - 1 else "parabolic cylinder"
+    if q == 0:
+        return (
+            ("ellipsoid", "point", "empty", "")
+            if p == d
+            else (f"{shape} cylinder", "affine subspace", "empty", bowl)
+        )
+    body = "hyperboloid" if p + q == d else "hyperbolic cylinder"
+    return body, "intersecting hyperplanes" if p == 1 else "cone", body, bowl
+
+
+def rank_of(A: Floats) -> int:
+    """Return the number of eigenvalues that are not zero but for rounding."""
+    return sum(_inertia(A))
+
+
+def _inertia(M: Floats) -> tuple[int, int]:
+    """Return how many eigenvalues are positive and negative, whatever the units of axes."""
+    values = np.linalg.eigvalsh(balanced(M)[0])
+    floor = 8 * len(M) * EPS * np.abs(values).max(initial=0.0)
+    return int((values > floor).sum()), int((values < -floor).sum())
+
+
+def balanced(M: Floats) -> tuple[Floats, Floats]:
+    """Return (sᵢ Mᵢⱼ sⱼ, s) with s powers of two that bring every row near to one."""
+    s = np.ones(len(M))
+    for _ in range(8):
+        largest = np.abs(s[:, None] * M * s).max(axis=1, initial=0.0)
+        with np.errstate(divide="ignore"):
+            s = s * np.exp2(-np.round(0.5 * np.log2(np.where(largest > 0, largest, 1.0))))
+    return s[:, None] * M * s, s
