@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.power.exponents import fitted_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,9 +153,7 @@ class PowerTransform:
         makes the feature most nearly Gaussian. Of more than ``n_rows`` rows a seeded sample is
         looked at. A feature of fewer than three values is left alone.
         """
-        from suffice.power.fit import fitted
-
-        return fitted(X, sample_weight, n_rows=n_rows, seed=seed)
+        return cls(*fitted_columns(X, sample_weight, n_rows=n_rows, seed=seed))
 
     @property
     def n_features(self) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.degenerate import Gap, ReferenceCovariance, filled_variances
+from suffice.estimation.edda.decomposition import EddaProblem, symmetric
 from suffice.estimation.edda.families import family
-from suffice.estimation.edda.problem import EddaProblem, symmetric
 from suffice.estimation.groups import resolved_variances
 from suffice.estimation.structures import diagonal_variances
 from suffice.linalg import LOG_2PI, scaled_cholesky, unit_scale

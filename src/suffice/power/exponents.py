@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from suffice.errors import InvalidInputError
-from suffice.power.transform import PowerTransform
 from suffice.threads import in_order
 
 if TYPE_CHECKING:
@@ -25,8 +23,8 @@ PARALLEL = 100_000  # numbers under which starting threads does not pay
 Column = tuple[float, float, float, float, float]  # λ, c, s, low, high
 
 
-def fitted(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> PowerTransform:
-    """Return the transform that makes each feature of a sample most nearly Gaussian."""
+def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Floats:
+    """Return λ, c, s, low and high, (5, d), that make each feature most nearly Gaussian."""
     x = np.asarray(X)
     w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = sampled_rows(np.flatnonzero(w > 0), n_rows, seed)
@@ -35,7 +33,7 @@ def fitted(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> PowerTransf
     columns = np.ascontiguousarray(sample.T)
     n_jobs = None if sample.size > PARALLEL else 1
     found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))
-    return PowerTransform(*np.array(found).reshape(-1, 5).T)
+    return np.array(found).reshape(-1, 5).T
 
 
 def sampled_rows(rows: Codes, n_rows: int, seed: int) -> Codes:
@@ -85,6 +83,8 @@ def best_exponent(z: Floats, w: Floats) -> float:
 
 def _root(derivative: Callable[[float], float], guess: float | None) -> float:
     """Return where an increasing function is zero, or the end of the range nearest to it."""
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
     first, last = RANGE
     reach = last - first if guess is None else 0.25
     low = high = 1.0 if guess is None else guess
