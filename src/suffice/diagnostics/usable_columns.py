@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, TooFewClassesError
-from suffice.estimation.degenerate import Gap
+from suffice.estimation.degenerate import RankDeficiency
 from suffice.estimation.groups import total_variances
 from suffice.linalg import resolved, scaled_cholesky
 from suffice.text.lists import quoted
@@ -34,22 +34,22 @@ def is_weighted(moments: Moments) -> bool:
     return bool(np.any(moments.weights != moments.counts))
 
 
-def singular_classes(moments: Moments, codes: Codes) -> list[Gap]:
+def singular_classes(moments: Moments, codes: Codes) -> list[RankDeficiency]:
     """Return the classes among ``codes`` whose covariance lacks rank, described."""
     totals = total_variances(moments)
-    gaps = []
+    deficient = []
     for k in codes:
         sigma = moments.scatters[k] / moments.weights[k]
         variances = resolved(np.diagonal(sigma), moments.means[k], totals)
         few = moments.counts[k] <= moments.n_features
         if few or not variances.all() or scaled_cholesky(sigma) is None:
-            gaps.append(Gap.of(int(k), sigma, variances))
-    return gaps
+            deficient.append(RankDeficiency.of(int(k), sigma, variances))
+    return deficient
 
 
-def described(gaps: list[Gap], moments: Moments) -> tuple[str, ...]:
+def described(deficient: list[RankDeficiency], moments: Moments) -> tuple[str, ...]:
     """Return a sentence for each class without full rank."""
-    return tuple(gap.describe(moments, np.arange(moments.n_classes)) for gap in gaps)
+    return tuple(found.describe(moments, np.arange(moments.n_classes)) for found in deficient)
 
 
 def independent_columns(
@@ -106,8 +106,8 @@ def _lost(sigma: Floats, variances: Floats) -> Codes:
     """Return the columns of Σ that are constant or combinations of others."""
     if variances.all() and scaled_cholesky(sigma) is not None:
         return np.zeros(0, np.intp)
-    gap = Gap.of(0, sigma, variances)
-    return np.sort(np.concatenate([gap.constant, gap.dependent]))
+    found = RankDeficiency.of(0, sigma, variances)
+    return np.sort(np.concatenate([found.constant, found.dependent]))
 
 
 def _refuse_few_rows(moments: Moments, n_varying: int) -> None:

@@ -132,9 +132,9 @@ class MostProbable:
         sigmas = np.stack([posterior.map_covariance for posterior in firsts])
         diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
         variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
-        covariances, gaps = factored(sigmas, variances, evidence.moments)
+        covariances, deficient = factored(sigmas, variances, evidence.moments)
         means = np.stack([posterior.map_mean for posterior in learned])
-        return gaussian_model(evidence, structure, means, covariances, gaps)
+        return gaussian_model(evidence, structure, means, covariances, deficient)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferenceCovariance:
-    """A reference covariance of full rank, R = F Fᵀ, to fill gaps with."""
+    """A reference covariance of full rank, R = F Fᵀ, to borrow variance from."""
 
     factor: Floats  # F  (d, d)
     inverse: Floats  # F⁻¹  (d, d)
@@ -57,7 +57,7 @@ class ReferenceCovariance:
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
-    """Return variances (G, d) with the gaps filled from pooled, then total variances (d,)."""
+    """Return variances (G, d) filled from pooled, then total variances (d,)."""
     reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
     reference = np.where(reference > 0, reference, 1.0)
     return np.where(variances > 0, variances, reference)
@@ -67,7 +67,7 @@ _MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gap:
+class RankDeficiency:
     """A group of classes whose covariance was not of full rank."""
 
     group: int
@@ -76,14 +76,17 @@ class Gap:
     dependent: Codes  # columns that are combinations of the others
 
     @classmethod
-    def of(cls, group: int, sigma: Floats, variances: Floats) -> Gap:
-        """Describe a singular Σ, or a diagonal one (``sigma`` empty) by its variances."""
-        constant = np.flatnonzero(variances == 0)
-        if not sigma.size:
-            return cls(group, len(variances), constant, constant[:0])
+    def of(cls, group: int, sigma: Floats, variances: Floats) -> RankDeficiency:
+        """Describe a singular Σ; its variances are exactly zero where there are none."""
         varying = np.flatnonzero(variances > 0)
         dependent = varying[dependent_columns(sigma[np.ix_(varying, varying)])]
-        return cls(group, len(variances), constant, dependent)
+        return cls(group, len(variances), np.flatnonzero(variances == 0), dependent)
+
+    @classmethod
+    def of_variances(cls, group: int, variances: Floats) -> RankDeficiency:
+        """Describe a singular diagonal Σ."""
+        constant = np.flatnonzero(variances == 0)
+        return cls(group, len(variances), constant, constant[:0])
 
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""
@@ -91,13 +94,12 @@ class Gap:
         who = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         rank = self.n_features - len(self.constant) - len(self.dependent)
         names: Any = moments.feature_names or range(self.n_features)
-        reasons = []
-        if len(self.constant):
-            columns = [names[j] for j in self.constant]
-            reasons.append(f"constant: {quoted(columns, _MOST_NAMED)}")
-        if len(self.dependent):
-            columns = [names[j] for j in self.dependent]
-            reasons.append(f"combinations of other columns: {quoted(columns, _MOST_NAMED)}")
+        found = {"constant": self.constant, "combinations of other columns": self.dependent}
+        reasons = [
+            f"{why}: {quoted([names[j] for j in columns], _MOST_NAMED)}"
+            for why, columns in found.items()
+            if len(columns)
+        ]
         weight = float(moments.weights[group_of == self.group].sum())
         return (
             f"{who}: covariance rank {rank} < {self.n_features} at weight {weight:g} "
@@ -105,11 +107,11 @@ class Gap:
         )
 
 
-def warn_of_gaps(gaps: list[Gap], moments: Moments, group_of: Codes) -> None:
-    """Warn once for all gaps: who lacks variance, where it was taken from, and the cure."""
-    told = [gap.describe(moments, group_of) for gap in gaps[:_MOST_NAMED]]
-    if len(gaps) > _MOST_NAMED:
-        told.append(f"and {len(gaps) - _MOST_NAMED} more")
+def warn_of_deficient(deficient: list[RankDeficiency], moments: Moments, group_of: Codes) -> None:
+    """Warn once for all groups: who lacks variance, where it was taken from, and the cure."""
+    told = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
+    if len(deficient) > _MOST_NAMED:
+        told.append(f"and {len(deficient) - _MOST_NAMED} more")
     msg = (
         f"{'; '.join(told)}. Missing directions use the variance pooled over all classes, then "
         "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import digamma
 
 from suffice.errors import InvalidInputError, TooFewClassesError
-from suffice.estimation.degenerate import warn_of_gaps
+from suffice.estimation.degenerate import warn_of_deficient
 from suffice.estimation.groups import full_groups, group_codes
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import FullCovariance
@@ -19,7 +19,7 @@ from suffice.text.lists import noun, plural, quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from suffice.estimation.degenerate import Gap
+    from suffice.estimation.degenerate import RankDeficiency
     from suffice.estimation.groups import Tied
     from suffice.estimation.priors import PriorRule
     from suffice.estimation.shrinkage import Regularisation
@@ -104,12 +104,12 @@ class PlugIn:
 
 def plug_in(
     evidence: Evidence, structure: Structure, how: Regularisation
-) -> tuple[GaussianModel, list[Gap]]:
+) -> tuple[GaussianModel, list[RankDeficiency]]:
     """Return the model of means and structured covariances, and which variance was missing."""
     moments = evidence.moments
-    covariances, gaps = structure.covariances(moments, evidence.group_of, how)
+    covariances, deficient = structure.covariances(moments, evidence.group_of, how)
     means = moments.centred_means
-    return gaussian_model(evidence, structure, means, covariances, gaps), gaps
+    return gaussian_model(evidence, structure, means, covariances, deficient), deficient
 
 
 def gaussian_model(
@@ -117,13 +117,13 @@ def gaussian_model(
     structure: Structure,
     offsets: Floats,
     covariances: Sequence[Covariance],
-    gaps: Sequence[Gap],
+    deficient: Sequence[RankDeficiency],
 ) -> GaussianModel:
     """Return the model, and say which groups with rows lacked variance."""
     present, group_of = evidence.present, evidence.group_of
-    told = [gap for gap in gaps if present[group_of == gap.group].any()]
+    told = [each for each in deficient if present[group_of == each.group].any()]
     if told and not evidence.quiet:
-        warn_of_gaps(told, evidence.moments, group_of)
+        warn_of_deficient(told, evidence.moments, group_of)
     return GaussianModel.of(
         priors=np.where(present, evidence.priors, 0.0),
         centre=evidence.moments.grand_mean,

@@ -118,7 +118,11 @@ class Recipe:
     @property
     def storage(self) -> str:
         """The storage of moments that suffices for this recipe."""
-        return "per-class" if self.needs_fourth else self.structure.storage(tied=self.tied is True)
+        if self.needs_fourth:
+            return "per-class"
+        if self.structure.is_diagonal:
+            return "diagonal"
+        return "pooled" if self.tied is True else "per-class"
 
     @property
     def needs_fourth(self) -> bool:
@@ -171,8 +175,8 @@ class Recipe:
     def bic(self, moments: Moments) -> float | None:
         """Return p log n − 2 log L of plug-in estimates; None where L has no maximum."""
         evidence = Evidence.of(moments, self.tied, self.priors, quiet=True)
-        model, gaps = plug_in(evidence, self.structure, self.regularisation)
-        if gaps:
+        model, deficient = plug_in(evidence, self.structure, self.regularisation)
+        if deficient:
             return None
         return bic(model.log_likelihood(moments), model.n_parameters, moments.total_weight)
 

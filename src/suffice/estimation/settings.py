@@ -16,7 +16,7 @@ from suffice.estimation.bayes import (
     MostProbable,
     Predictive,
 )
-from suffice.estimation.edda import FAMILIES, DiagonalEddaStructure, EddaStructure
+from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, PlugIn
 from suffice.estimation.priors import GivenPriors, LearntPriors, UniformPriors
@@ -69,8 +69,7 @@ _PLAIN: dict[str, Structure] = {"EEE": _FULL, "VVV": _FULL, "EEI": _DIAGONAL, "V
 def _of_code(code: str) -> CovarianceWord:
     if code in _PLAIN:
         return CovarianceWord(_PLAIN[code], code[0] == "E", code)
-    edda = DiagonalEddaStructure if code.endswith("I") else EddaStructure
-    return CovarianceWord(edda(code), tied=False, code=code)
+    return CovarianceWord(EddaStructure(code), tied=False, code=code)
 
 
 COVARIANCES: Mapping[str, CovarianceWord] = MappingProxyType(

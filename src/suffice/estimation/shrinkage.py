@@ -25,11 +25,14 @@ class ShrinkageTarget(Protocol):
         ...
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the units in which T is a multiple of the identity, (G, d)."""
+        """Return the units (G, d) in which T is a multiple of the identity.
+
+        ``variances`` are the diagonals of Σ (G, d), ``pooled`` standard deviations (d,).
+        """
         ...
 
     def variances(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the diagonal of T, (G, d), for the diagonals of Σ and pooled deviations (d,)."""
+        """Return the diagonal of T, (G, d)."""
         ...
 
 
@@ -55,12 +58,12 @@ class PooledSphere:
     keeps_variances = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the pooled deviations."""
+        """Return the pooled standard deviations."""
         return np.broadcast_to(pooled, variances.shape)
 
     def variances(self, variances: Floats, pooled: Floats) -> Floats:
         """Return the sphere of equal trace."""
-        # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(pooled deviations)
+        # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(pooled standard deviations)
         mean: Floats = (variances / pooled**2).mean(1, keepdims=True)
         return mean * pooled**2
 
@@ -78,6 +81,15 @@ class RawSphere:
     def variances(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
         """Return the mean variance."""
         return np.broadcast_to(variances.mean(1, keepdims=True), variances.shape)
+
+
+def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
+    """Return (1 − γ) Σ + γ T, given the diagonals of T (G, d), of matrices or their diagonals."""
+    if not gammas.any():
+        return sigmas
+    towards = target[:, :, None] * np.eye(target.shape[1]) if sigmas.ndim == 3 else target
+    gamma = gammas.reshape(-1, *[1] * (sigmas.ndim - 1))
+    return np.asarray((1 - gamma) * sigmas + gamma * towards)
 
 
 def oas_intensity(weight: float, trace: float, trace_of_square: float, n_features: int) -> float:
@@ -103,14 +115,7 @@ def oas_intensity(weight: float, trace: float, trace_of_square: float, n_feature
 
 
 def oas_from_scatter(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
-    """Return the OAS intensity of a scatter (d, d) of features divided by a scale (d,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> oas_from_scatter(20.0, np.array([[20.0, 10.0], [10.0, 20.0]]))
-    0.6190476190476191
-    """
+    """Return the OAS intensity of a scatter (d, d) of features divided by a scale (d,)."""
     r = _scaled(weight, scatter, scale)
     return oas_intensity(weight, float(np.trace(r)), float(np.square(r).sum()), len(r))
 
@@ -182,34 +187,6 @@ def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
         (1 - pooling) * groups.weights + pooling * whole.weights,
         (1 - pooling) * groups.n_means + pooling * whole.n_means,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Shrinkage:
-    """Pull each Σ_g towards a simpler matrix by an intensity per group."""
-
-    intensities: Floats  # γ  (G,)
-    target: ShrinkageTarget
-    scale: Floats  # √ of the pooled variances  (d,)
-
-    def apply(self, sigma: Floats) -> Floats:
-        """Return (1 − γ) Σ + γ T, shape (G, d, d)."""
-        gamma = self.intensities[:, None, None]
-        if not gamma.any():
-            return sigma
-        variances = np.diagonal(sigma, axis1=1, axis2=2)
-        towards = self.target.variances(variances, self.scale)
-        shrunk: Floats = (1 - gamma) * sigma + gamma * towards[:, :, None] * np.eye(len(self.scale))
-        return shrunk
-
-    def apply_to_variances(self, variances: Floats) -> Floats:
-        """Return the same of diagonal matrices, given and returned by their diagonals (G, d)."""
-        gamma = self.intensities[:, None]
-        if not gamma.any():
-            return variances
-        towards = self.target.variances(variances, self.scale)
-        shrunk: Floats = (1 - gamma) * variances + gamma * towards
-        return shrunk
 
 
 class Intensity(Protocol):
