@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
+from suffice.table.matrix import column_position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,7 +97,8 @@ class DescentPath:
         """Return the positions of the parameters to draw: two, or the only one."""
         if parameters is None:
             return tuple(range(min(2, len(self.names))))
-        chosen = tuple(self._position(name) for name in parameters)
+        n = len(self.names)
+        chosen = tuple(column_position(p, self.names, n, "parameter") for p in parameters)
         if len(set(chosen)) != 2:
             msg = f"parameters must name two different ones of {self.names}, got {parameters}"
             raise InvalidParameterError(msg)
@@ -113,14 +115,6 @@ class DescentPath:
         for axis, values in zip(axes, mesh, strict=True):
             points[:, axis] = values.ravel()
         return self.loss_at(points).reshape(mesh[0].shape)
-
-    def _position(self, name: Any) -> int:
-        if isinstance(name, str) and name in self.names:
-            return self.names.index(name)
-        if not isinstance(name, str) and -len(self.names) <= name < len(self.names):
-            return int(name) % len(self.names)
-        msg = f"no parameter {name!r}: there are {', '.join(map(repr, self.names))}"
-        raise InvalidParameterError(msg)
 
 
 def descend(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,57 +22,33 @@ if TYPE_CHECKING:
 _BLOCK = 64  # rows whose scores are kept up to date together
 
 
-@dataclass(frozen=True, slots=True)
-class OneAgainstRest:
-    """One perceptron per class, labels ±1; a single one where there are two classes."""
-
-    n_classes: int
-    direct: ClassVar[bool] = False
-
-    @property
-    def n_scores(self) -> int:
-        """Number of weight vectors."""
-        return 1 if self.n_classes == 2 else self.n_classes
-
-    def corrections(self, scores: Floats, codes: Codes) -> Floats:
-        """Return t where t wᵀz ≤ 0, otherwise zero, (n_scores, n)."""
-        own = np.array([1]) if self.n_scores == 1 else np.arange(self.n_classes)
-        t = np.where(codes == own[:, None], 1.0, -1.0)
-        return np.where(t * scores <= 0, t, 0.0)
+# of scores wz (R, n): c (R, n) with w ← w + η c zᵀ for each row, zero where it is right
+Rule: TypeAlias = Callable[["Floats", "Codes"], "Floats"]
 
 
-@dataclass(frozen=True, slots=True)
-class Direct:
-    """One weight vector per class: a mistake moves the right class up and its rival down.
+def one_against_rest(scores: Floats, codes: Codes) -> Floats:
+    """Return t where t wᵀz ≤ 0, labels t = ±1 for each class; one score is the second of two's."""
+    own = np.array([1]) if len(scores) == 1 else np.arange(len(scores))
+    t = np.where(codes == own[:, None], 1.0, -1.0)
+    return np.where(t * scores <= 0, t, 0.0)
+
+
+def direct(scores: Floats, codes: Codes) -> Floats:
+    """Return +1 for the right class and −1 for its best rival where that scores no less.
 
     References
     ----------
     Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction).
     """
-
-    n_classes: int
-    direct: ClassVar[bool] = True
-
-    @property
-    def n_scores(self) -> int:
-        """Number of weight vectors."""
-        return self.n_classes
-
-    def corrections(self, scores: Floats, codes: Codes) -> Floats:
-        """Return +1 for the right class and −1 for its best rival where that scores no less."""
-        row = np.arange(len(codes))
-        rivals = scores.copy()
-        rivals[codes, row] = -np.inf
-        rival = rivals.argmax(0)
-        wrong = scores[codes, row] <= rivals[rival, row]
-        c = np.zeros(scores.shape)
-        c[codes, row] += wrong
-        c[rival, row] -= wrong
-        return c
-
-
-# w ← w + η c zᵀ, c the correction of a row with scores wz
-Rule: TypeAlias = OneAgainstRest | Direct
+    row = np.arange(len(codes))
+    rivals = scores.copy()
+    rivals[codes, row] = -np.inf
+    rival = rivals.argmax(0)
+    wrong = scores[codes, row] <= rivals[rival, row]
+    c = np.zeros(scores.shape)
+    c[codes, row] += wrong
+    c[rival, row] -= wrong
+    return c
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +81,7 @@ class BatchSteps:
         """Return the state after one step for all rows together."""
         update, wrong = np.zeros_like(state.weights), 0
         for block in design.blocks():
-            c = rule.corrections(state.weights @ block.x.T, block.codes)
+            c = rule(state.weights @ block.x.T, block.codes)
             update += self.rate * (c @ block.x)
             wrong += int(c.any(0).sum())
         drift = state.drift + state.n_seen * update
@@ -129,7 +105,7 @@ class StochasticSteps:
 
             table, scaling = design.table, design.scaling
             rows = (table.x, table.codes, scaling.centre, scaling.inverse, order)
-            wrong = int(show_rows(*rows, self.rate, seen, rule.direct, weights, drift))
+            wrong = int(show_rows(*rows, self.rate, seen, rule is direct, weights, drift))
         else:
             for first in range(0, len(order), _BLOCK):
                 block = design.take(order[first : first + _BLOCK])
@@ -148,7 +124,7 @@ def _corrected(
     scores, products = weights @ z.T, z @ z.T
     place = wrong = 0
     while place < len(z):
-        c = rule.corrections(scores[:, place:], block.codes[place:])
+        c = rule(scores[:, place:], block.codes[place:])
         mistakes = np.flatnonzero(c.any(0))
         if not len(mistakes):
             break
@@ -169,9 +145,8 @@ class BestWeights:
     n_errors: float = np.inf
 
 
-Variant: TypeAlias = Callable[
-    ["Design", BestWeights, State], BestWeights
-]  # the answer after one more pass
+# of the best weights so far and the state after one more pass: the best weights now
+Variant: TypeAlias = Callable[["Design", BestWeights, State], BestWeights]
 
 
 def last(_design: Design, _best: BestWeights, state: State) -> BestWeights:
@@ -232,7 +207,7 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
     loss, gradient = 0.0, np.zeros_like(weights)
     for block in design.blocks():
         scores = weights @ block.x.T
-        c = rule.corrections(scores, block.codes)
+        c = rule(scores, block.codes)
         loss -= float(np.vdot(c, scores))
         gradient -= c @ block.x
     return loss, gradient

@@ -10,11 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
-from suffice.errors import InvalidParameterError
 from suffice.estimators.face import checked_table
 from suffice.estimators.linear import LinearDecisions, chosen, require_two
 from suffice.moments import Moments
-from suffice.table.matrix import as_weights
+from suffice.table.matrix import as_weights, column_position
 
 if TYPE_CHECKING:
     from suffice.discriminative.least_squares import LinearGaussian
@@ -55,10 +54,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
-        self.n_features_in_ = moments.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if moments.feature_names is not None:
-            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+        _name_features(self, moments.feature_names, moments.n_features)
         return self._set_moments(moments)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -124,13 +120,9 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
         """Learn the regression of one column on all others, from sums collected elsewhere."""
-        column = _position(moments, target)
-        self.n_features_in_ = moments.n_features - 1
-        self.__dict__.pop("feature_names_in_", None)
-        if moments.feature_names is not None:
-            self.feature_names_in_ = np.delete(
-                np.array(moments.feature_names, dtype=object), column
-            )
+        names, d = moments.feature_names, moments.n_features
+        column = column_position(target, names, d)
+        _name_features(self, None if names is None else names[:column] + names[column + 1 :], d - 1)
         return self._set_moments(moments, column)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:  # noqa: FBT001, FBT002
@@ -167,14 +159,11 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         return self
 
 
-def _position(moments: Moments, target: int | str) -> int:
-    names = moments.feature_names or ()
-    if isinstance(target, str) and target in names:
-        return names.index(target)
-    if not isinstance(target, str) and -moments.n_features <= target < moments.n_features:
-        return int(target) % moments.n_features
-    msg = f"no column {target!r} in these moments: there are {names or moments.n_features}"
-    raise InvalidParameterError(msg)
+def _name_features(estimator: Any, names: tuple[str, ...] | None, n_features: int) -> None:
+    estimator.n_features_in_ = n_features
+    vars(estimator).pop("feature_names_in_", None)
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 __all__ = ["LeastSquaresClassifier", "LinearGaussianRegressor"]

@@ -14,14 +14,14 @@ from suffice.discriminative.design import CompiledDesign, Scaling, design_of
 from suffice.discriminative.path import DescentPath
 from suffice.discriminative.perceptron import (
     BatchSteps,
-    Direct,
-    OneAgainstRest,
     StochasticSteps,
     averaged,
     criterion,
+    direct,
     last,
     learn,
     margin,
+    one_against_rest,
     pocket,
     trace_of,
 )
@@ -133,7 +133,8 @@ class Perceptron(LinearDecisions, BaseEstimator):
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
         design = self._design(table, scaling)
         first = chosen("start", self.start, {"zero": np.zeros, "random": rng.standard_normal})
-        start = first((rule.n_scores, table.n_features + 1))
+        n_scores = 1 if table.n_classes == 2 else table.n_classes
+        start = first((n_scores, table.n_features + 1))
         fit = learn(design, rule, steps, variant, start, max_iter)
         self.converged_, self.n_updates_ = fit.converged, fit.n_updates
         self.n_passes_ = self.n_iter_ = fit.n_passes
@@ -163,10 +164,9 @@ class Perceptron(LinearDecisions, BaseEstimator):
         return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 
     def _rule(self) -> Rule:
-        rules = {"one-against-rest": OneAgainstRest, "direct": Direct}
-        rule = chosen("multiclass", self.multiclass, rules)
-        k = len(self.classes_)
-        return OneAgainstRest(k) if k == 2 else rule(k)
+        rules = {"one-against-rest": one_against_rest, "direct": direct}
+        rule: Rule = chosen("multiclass", self.multiclass, rules)
+        return one_against_rest if len(self.classes_) == 2 else rule
 
     def _steps(self, rng: np.random.Generator) -> Steps:
         rate = positive("learning_rate", self.learning_rate)
@@ -182,7 +182,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
 
 def _loss_at(design: Design, rule: Rule, scaling: Scaling, parameters: Floats) -> float:
     """Return the criterion at weights in original units."""
-    weights = scaling.from_original(parameters.reshape(rule.n_scores, -1))
+    weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
     return criterion(design, rule, weights)[0]
 
 

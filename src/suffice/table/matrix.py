@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from suffice.typing import Codes, Floats
 
 Matrix = Any  # (n, d) float64, float32 or integers, in any memory order
@@ -120,6 +123,17 @@ def _known(column: Any) -> Any:
 def column_name(names: tuple[str, ...] | None, column: int) -> str:
     """Return how messages call a column."""
     return f"{column}" if names is None else f"{names[column]!r}"
+
+
+def column_position(column: Any, names: Sequence[str] | None, n: int, what: str = "column") -> int:
+    """Return the place of one of n columns, given by name or by place, −1 being the last."""
+    if isinstance(column, str):
+        if column in (names or ()):
+            return list(names or ()).index(column)
+    elif -n <= column < n:
+        return int(column) % n
+    msg = f"no {what} {column!r}: there are {n}{f', {quoted(names, 12)}' if names else ''}"
+    raise InvalidParameterError(msg)
 
 
 def _column_names(x: Any) -> tuple[str, ...] | None:
