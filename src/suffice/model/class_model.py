@@ -145,3 +145,51 @@ class ClassModel(ABC):
     def _with(self, **fields: Any) -> Self:
         """Return the model with other priors or another temperature."""
         return replace(self, **fields)  # type: ignore[type-var]
+
+
+class WrappedModel(ClassModel):
+    """A model that changes what another one says of rows, but not its parameters."""
+
+    if TYPE_CHECKING:  # a field of the models
+
+        @property
+        def inner(self) -> ClassModel:
+            """The model underneath."""
+
+    @property
+    def log_priors(self) -> Floats:
+        """Log priors log π, shape (K,)."""
+        return self.inner.log_priors
+
+    @property
+    def centre(self) -> Floats:
+        """What ``offsets`` are measured from, shape (d,)."""
+        return self.inner.centre
+
+    @property
+    def offsets(self) -> Floats:
+        """Centre of each class less ``centre``, shape (K, d)."""
+        return self.inner.offsets
+
+    @property
+    def temperature(self) -> float:
+        """T of the posterior, softmax(a / T)."""
+        return self.inner.temperature
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+        return self.inner.n_parameters
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        """Covariances of ``inner``: (d, d) if shared, else (K, d, d)."""
+        return self.inner.covariance_matrices
+
+    @property
+    def shared_covariance(self) -> Covariance | None:
+        """Covariance of all classes of ``inner``, where they share one."""
+        return self.inner.shared_covariance
+
+    def _with(self, **fields: Any) -> Self:
+        return super()._with(inner=self.inner._with(**fields))

@@ -1,9 +1,13 @@
-"""One class per covariance structure, so that no other file asks which structure it has."""
+"""A positive definite Σ, known by its verbs: one class per factorisation, all with the same verbs.
+
+No other file asks which factorisation it has: ``whiten`` gives z with |z|² = xᵀ Σ⁻¹ x for each row
+and ``colorize`` undoes it, so that standard normal rows become rows of N(0, Σ).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,44 +18,6 @@ from suffice.model.scoring import Scaled, Whitened
 if TYPE_CHECKING:
     from suffice.model.scoring import Group, ScorePart
     from suffice.typing import Floats
-
-
-class Covariance(Protocol):
-    """A positive definite Σ, known by what densities ask of it."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        ...
-
-    @property
-    def log_det(self) -> float:
-        """Log-determinant log|Σ|."""
-        ...
-
-    def whiten(self, x: Floats) -> Floats:
-        """Return z with |z|² = xᵀ Σ⁻¹ x for each row, shape (n, d)."""
-        ...
-
-    def colorize(self, z: Floats) -> Floats:
-        """Undo ``whiten``: standard normal rows become rows of N(0, Σ)."""
-        ...
-
-    def precision_times(self, x: Floats) -> Floats:
-        """Return Σ⁻¹ x for each row, shape (n, d)."""
-        ...
-
-    def part(self, group: Group) -> ScorePart:
-        """Return what scores the classes that share Σ."""
-        ...
-
-    def dense(self) -> Floats:
-        """Return Σ, shape (d, d)."""
-        ...
-
-    def dense_precision(self) -> Floats:
-        """Return Σ⁻¹, shape (d, d)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,3 +118,6 @@ class DiagonalCovariance:
     def dense_precision(self) -> Floats:
         """Return Σ⁻¹ = diag(σ⁻²)."""
         return np.diag(self.scale**-2.0)
+
+
+Covariance: TypeAlias = FullCovariance | DiagonalCovariance

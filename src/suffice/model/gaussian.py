@@ -11,7 +11,7 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import gaussian_error
-from suffice.model.class_model import ClassModel
+from suffice.model.class_model import ClassModel, WrappedModel
 from suffice.model.scoring import Scorer
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class GaussianModel(ClassModel):
 
 
 @dataclass(frozen=True, eq=False)
-class DebiasedModel(ClassModel):
+class DebiasedModel(WrappedModel):
     """Unbiased estimates of log N(x; μ_k, Σ_k) for every x: the logarithm of no density.
 
     They are log N(x; x̄_k, V_k) + b_k, so that boundaries are those of a Gaussian model with
@@ -222,48 +222,13 @@ class DebiasedModel(ClassModel):
     Moran & Murphy (1979), *Applied Statistics* 28, 223–232; Ripley (1996), section 2.4.
     """
 
-    plain: GaussianModel  # N(x̄_k, V_k), with priors π
+    inner: GaussianModel  # N(x̄_k, V_k), with priors π
     corrections: Floats  # b  (K,)
 
     @cached_property
     def tilted(self) -> GaussianModel:
         """The Gaussian model with the same posterior."""
-        return replace(self.plain, log_priors=self.plain.log_priors + self.corrections)
-
-    @property
-    def log_priors(self) -> Floats:
-        """Log priors log π, shape (K,)."""
-        return self.plain.log_priors
-
-    @property
-    def centre(self) -> Floats:
-        """What ``offsets`` are measured from, shape (d,)."""
-        return self.plain.centre
-
-    @property
-    def offsets(self) -> Floats:
-        """Means less ``centre``, shape (K, d)."""
-        return self.plain.offsets
-
-    @property
-    def temperature(self) -> float:
-        """T of the posterior, softmax(a / T)."""
-        return self.plain.temperature
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters."""
-        return self.plain.n_parameters
-
-    @property
-    def covariance_matrices(self) -> Floats:
-        """V: (d, d) if shared, else (K, d, d)."""
-        return self.plain.covariance_matrices
-
-    @property
-    def shared_covariance(self) -> Covariance | None:
-        """V of all classes, where they share one."""
-        return self.plain.shared_covariance
+        return replace(self.inner, log_priors=self.inner.log_priors + self.corrections)
 
     def as_gaussian(self) -> GaussianModel:
         """Return the Gaussian model with the same posterior; its priors do not sum to one."""
@@ -285,10 +250,7 @@ class DebiasedModel(ClassModel):
         return self.tilted._read(x, readout)
 
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        return self.plain._read_density(x, readout, log_weights + self.corrections)
-
-    def _with(self, **fields: Any) -> DebiasedModel:
-        return replace(self, plain=replace(self.plain, **fields))
+        return self.inner._read_density(x, readout, log_weights + self.corrections)
 
 
 _NO_DENSITY = (

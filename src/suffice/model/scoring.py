@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from suffice.model.covariance import Covariance
     from suffice.model.posterior import Readout
     from suffice.typing import Codes, Floats
 
@@ -191,14 +192,6 @@ def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
     )
 
 
-class Scorable(Protocol):
-    """A covariance that knows how its classes are scored."""
-
-    def part(self, group: Group) -> ScorePart:
-        """Return the part that scores the classes of ``group``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
     r"""Scores of K classes, built from one part per group of classes.
@@ -232,7 +225,7 @@ class Scorer:
         cls,
         constants: Floats,
         means: Floats,
-        covariances: Sequence[Scorable],
+        covariances: Sequence[Covariance],
         *,
         origin: Floats | None = None,
     ) -> Scorer:

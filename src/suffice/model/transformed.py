@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.model.class_model import ClassModel
+from suffice.model.class_model import WrappedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suffice.model.bayes_error import BayesError
-    from suffice.model.covariance import Covariance
+    from suffice.model.class_model import ClassModel
     from suffice.model.gaussian import GaussianModel
     from suffice.model.posterior import Readout
     from suffice.moments import Moments
@@ -27,7 +27,7 @@ BLOCK = 1 << 20  # numbers transformed at a time
 
 
 @dataclass(frozen=True, eq=False)
-class TransformedModel(ClassModel):
+class TransformedModel(WrappedModel):
     """Densities of x through those of t(x): p(x | k) = p_t(t(x) | k) · |dt/dx|.
 
     Rows come in, and samples go out, in the units of the rows; parameters are those of the
@@ -38,39 +38,9 @@ class TransformedModel(ClassModel):
     transform: PowerTransform  # t
 
     @property
-    def log_priors(self) -> Floats:
-        """Log priors log π, shape (K,)."""
-        return self.inner.log_priors
-
-    @property
-    def centre(self) -> Floats:
-        """What ``offsets`` are measured from, of transformed rows, shape (d,)."""
-        return self.inner.centre
-
-    @property
-    def offsets(self) -> Floats:
-        """Means of transformed rows less ``centre``, shape (K, d)."""
-        return self.inner.offsets
-
-    @property
-    def temperature(self) -> float:
-        """T of the posterior, softmax(a / T)."""
-        return self.inner.temperature
-
-    @property
     def n_parameters(self) -> int:
         """Number of free parameters, each exponent other than 1 counted."""
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
-
-    @property
-    def covariance_matrices(self) -> Floats:
-        """Covariances of transformed rows."""
-        return self.inner.covariance_matrices
-
-    @property
-    def shared_covariance(self) -> Covariance | None:
-        """Σ of all classes for transformed rows, where they share one."""
-        return self.inner.shared_covariance
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k), in the units of the rows."""
@@ -99,9 +69,6 @@ class TransformedModel(ClassModel):
         slopes = self.transform.log_jacobian(x)
         read += slopes[:, None] if readout.per_class else slopes
         return read
-
-    def _with(self, **fields: Any) -> TransformedModel:
-        return replace(self, inner=self.inner._with(**fields))
 
     def _each_block(self, rows: Any, verb: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Return ``verb`` of the transformed rows, some at a time."""

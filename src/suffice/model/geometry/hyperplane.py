@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.geometry.conic import Window, checked_count, trace_line
+from suffice.model.geometry.conic import trace_line
 from suffice.model.geometry.equation import beyond_rounding
 from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from suffice.model.geometry.conic import Window
     from suffice.typing import Floats
 
 
@@ -114,25 +115,16 @@ class Hyperplane(Surface):
         value = float(self.evaluate(here)[0])
         return Hyperplane(self.normal[axes], value, names, self.labels, self.anchor[axes])
 
-    def curve(
-        self,
-        window: npt.ArrayLike,
-        features: tuple[int | str, int | str] = (0, 1),
-        at: npt.ArrayLike | None = None,
-        n: int = 100,
-    ) -> list[Floats]:
-        """Return the line in ((x_lo, x_hi), (y_lo, y_hi)) as a list of none or one (n, 2)."""
-        frame, line = Window.of(window), self.section(features, at)
-        value = float(line.evaluate(frame.centre)[0])
-        traced = trace_line(line.normal * frame.half, value, checked_count(n))
-        return [frame.place(u) for u in traced]
-
     def roots(self) -> Floats:
         """Return the boundary point of a single feature, as an array of none or one."""
         self._require_one_feature()
         if self.normal[0] == 0:
             return np.empty(0)
         return self.anchor - self.offset / self.normal
+
+    def _traced(self, frame: Window, n: int) -> list[Floats]:
+        value = float(self.evaluate(frame.centre)[0])
+        return trace_line(self.normal * frame.half, value, n)
 
     def _form(self, about: npt.ArrayLike | None) -> tuple[None, Floats, float, Floats]:
         m = self._about(about)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.linalg import EPS
-from suffice.model.geometry.conic import Window, checked_count, real_roots, trace_conic
+from suffice.model.geometry.conic import real_roots, trace_conic
 from suffice.model.geometry.equation import beyond_rounding
 from suffice.model.geometry.nearest import shortest_steps
 from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
@@ -16,6 +16,7 @@ from suffice.model.geometry.surface import Surface, fixed, points, require_reach
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from suffice.model.geometry.conic import Window
     from suffice.typing import Floats
 
 
@@ -121,27 +122,15 @@ class Quadric(Surface):
         b, c = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
         return Quadric(self.A[np.ix_(axes, axes)], b, c, names, self.labels, self.anchor[axes])
 
-    def curve(
-        self,
-        window: npt.ArrayLike,
-        features: tuple[int | str, int | str] = (0, 1),
-        at: npt.ArrayLike | None = None,
-        n: int = 100,
-    ) -> list[Floats]:
-        """Return the conic in ((x_lo, x_hi), (y_lo, y_hi)) as polylines (m, 2).
-
-        Each has n points to a smooth arc; an ellipse inside the window is closed.
-        """
-        frame, conic = Window.of(window), self.section(features, at)
-        A = frame.half[:, None] * conic.A * frame.half
-        b = frame.half * conic.gradient(frame.centre)[0]
-        traced = trace_conic(A, b, float(conic.evaluate(frame.centre)[0]), checked_count(n))
-        return [frame.place(u) for u in traced]
-
     def roots(self) -> Floats:
         """Return the boundary points of a single feature, ascending: none, one or two."""
         self._require_one_feature()
         return self.anchor + real_roots(float(self.A[0, 0]), float(self.b[0]), self.c)
+
+    def _traced(self, frame: Window, n: int) -> list[Floats]:
+        A = frame.half[:, None] * self.A * frame.half
+        b = frame.half * self.gradient(frame.centre)[0]
+        return trace_conic(A, b, float(self.evaluate(frame.centre)[0]), n)
 
     def _form(self, about: npt.ArrayLike | None) -> tuple[Floats, Floats, float, Floats]:
         m = self._about(about)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
+from suffice.model.geometry.conic import Window, checked_count
 from suffice.model.geometry.equation import LatexNotation, UnicodeNotation, written
 
 if TYPE_CHECKING:
@@ -64,6 +65,27 @@ class Surface(ABC):
         chosen: Labels = pair[(self.evaluate(x) < 0).astype(np.intp)]
         return chosen
 
+    @abstractmethod
+    def section(
+        self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
+    ) -> Self:
+        """Return the curve over two features, the others held at ``at`` (d,), default zero."""
+
+    def curve(
+        self,
+        window: npt.ArrayLike,
+        features: tuple[int | str, int | str] = (0, 1),
+        at: npt.ArrayLike | None = None,
+        n: int = 100,
+    ) -> list[Floats]:
+        """Return the section in ((x_lo, x_hi), (y_lo, y_hi)) as polylines (m, 2).
+
+        Each has n points to a smooth arc; an ellipse inside the window is closed.
+        """
+        frame = Window.of(window)
+        traced = self.section(features, at)._traced(frame, checked_count(n))
+        return [frame.place(u) for u in traced]
+
     def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
         return written(self._form(about), self.feature_names, digits, UnicodeNotation())
@@ -71,6 +93,10 @@ class Surface(ABC):
     def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as LaTeX, in x or in x − ``about``."""
         return written(self._form(about), self.feature_names, digits, LatexNotation())
+
+    @abstractmethod
+    def _traced(self, frame: Window, n: int) -> list[Floats]:
+        """Return the curve of two features in the square that ``frame`` is seen as."""
 
     @abstractmethod
     def _form(self, about: npt.ArrayLike | None) -> tuple[Floats | None, Floats, float, Floats]:
