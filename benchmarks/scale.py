@@ -18,10 +18,9 @@ import polars as pl
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.sources.chunks import Loader, blocks_of, rows_per_block
-from suffice.sources.columns import Wishes, roles_for_learning
+from suffice.sources.chunks import Loader, blocks_of, frames_of, rows_per_block
+from suffice.sources.columns import ColumnOptions, roles_for_learning
 from suffice.sources.opening import open_source
-from suffice.sources.reading import frames_of
 from suffice.sources.summed import sums_of
 
 D, K, FILES = 30, 3, 16
@@ -81,7 +80,7 @@ def rows(n: int, d: int, seed: int = 0):
 def read_arrays(paths: list[str]) -> None:
     """Read the same batches into the same blocks of numbers, and sum nothing."""
     source = open_source(paths)
-    roles = roles_for_learning(source, Wishes("label"))
+    roles = roles_for_learning(source, ColumnOptions("label"))
     n_rows = rows_per_block(D)
     loader = Loader(roles, n_rows)
     for pieces in blocks_of(frames_of(source, roles), n_rows):
@@ -171,9 +170,8 @@ def threads() -> list[dict]:
 
 def cluster(paths: list[str], *, quick: bool) -> list[dict]:
     """Compare two Dask worker processes with one process, by the number of tasks."""
-    from distributed import Client, LocalCluster
-
     import suffice.sources.dask.files as tasks
+    from distributed import Client, LocalCluster
 
     n_rows = sf.summarize(paths, "label").counts.sum()
     result = []
@@ -205,7 +203,7 @@ def costs() -> list[dict]:
         x, y = rows(6_000_000 // d, d)
         frame = pl.DataFrame({f"f{j}": x[:, j] for j in range(d)} | {"label": y})
         source = open_source(frame)
-        roles = roles_for_learning(source, Wishes("label"))
+        roles = roles_for_learning(source, ColumnOptions("label"))
         part = sums_of(frames_of(source, roles), roles, fourth=False, n_jobs=1)
         seconds = best_of(
             {

@@ -9,6 +9,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class SufficeError(ValueError):
     """Base class; a ``ValueError``, so that scikit-learn's tools catch it unchanged."""
@@ -72,3 +75,11 @@ class SeparationWarning(SufficeWarning):
 
 class NotConvergedWarning(SufficeWarning):
     """An iteration ended before it arrived."""
+
+
+def warn(message: str, category: type[SufficeWarning] = SufficeWarning) -> None:
+    """Say something that is valid but may surprise, at the line that called this library."""
+    frame, depth = sys._getframe(0), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
     from contextlib import AbstractContextManager
 
 Task = TypeVar("Task")
@@ -74,6 +76,24 @@ def in_order(
         return
     with ThreadPoolExecutor(n_threads) as pool:
         yield from pool.map(work, tasks)
+
+
+def over_stream(
+    work: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None
+) -> Iterator[Result]:
+    """Yield the same of tasks that come one by one, at most ``n_jobs`` of them ahead."""
+    n_threads = n_threads_of(n_jobs)
+    if n_threads < 2:
+        yield from map(work, tasks)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        for task in tasks:
+            waiting.append(pool.submit(work, task))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ def table(tmp_path):
 
 
 def test_every_group_has_the_sums_of_its_own_rows(table, monkeypatch):
-    monkeypatch.setattr("suffice.sources.grouped.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 64)
     frame, path = table
     found = sf.summarize(path, "kind", groups="site")
     assert list(found) == ["north", "south", "west"]

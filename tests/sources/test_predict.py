@@ -147,7 +147,7 @@ def test_a_full_disk_is_told_by_name(model, frame, tmp_path, monkeypatch):
         msg = "parquet: underlying IO error: No space left on device (os error 28)"
         raise pl.exceptions.ComputeError(msg)
 
-    monkeypatch.setattr("suffice.sources.sinks.SINKS", {".parquet": full})
+    monkeypatch.setattr("suffice.sources.formats.SINKS", {".parquet": full})
     with pytest.raises(OSError, match=r"No space left on device: '.*out\.parquet'"):
         predict_stream(model, frame, tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())

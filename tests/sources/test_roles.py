@@ -6,7 +6,7 @@ import pytest
 from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
 from suffice.sources import open_source
 from suffice.sources.columns import (
-    Wishes,
+    ColumnOptions,
     guess_target,
     id_columns,
     roles_for_learning,
@@ -49,11 +49,11 @@ def test_a_target_that_is_not_obvious_is_asked_for(columns):
 
 def test_a_guess_is_said():
     with pytest.warns(SufficeWarning, match="taking 'kind' as the target, the only text column"):
-        roles_for_learning(open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})), Wishes())
+        roles_for_learning(open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})), ColumnOptions())
 
 
 def test_a_built_in_data_set_knows_its_target():
-    assert roles_for_learning(open_source("digits"), Wishes()).target == "digit"
+    assert roles_for_learning(open_source("digits"), ColumnOptions()).target == "digit"
 
 
 @pytest.mark.parametrize(
@@ -81,19 +81,19 @@ def test_ids_are_known_by_name_and_by_having_no_value_twice(name, values, is_id)
 
 def test_predicting_takes_features_by_name_and_keeps_ids():
     source = open_source(pl.DataFrame({"b": N, "id": range(6), "a": N, "extra": N}))
-    roles = roles_for_predicting(source, ["a", "b"], 2, Wishes())
+    roles = roles_for_predicting(source, ["a", "b"], 2, ColumnOptions())
     assert (roles.features, roles.kept) == (("a", "b"), ("id",))
 
 
 def test_a_lacking_column_is_named_with_the_nearest():
     source = open_source(pl.DataFrame({"petal_len": N, "b": N}))
     with pytest.raises(FeatureMismatchError, match=r"lacks the column 'petal_length'.*'petal_len'"):
-        roles_for_predicting(source, ["petal_length", "b"], 2, Wishes())
+        roles_for_predicting(source, ["petal_length", "b"], 2, ColumnOptions())
 
 
 def test_a_model_without_names_takes_numeric_columns_in_order():
     source = open_source(pl.DataFrame({"id": range(6), "b": N, "t": ["u"] * 6, "a": N}))
     with pytest.warns(SufficeWarning, match="taking 'b', 'a' in this order"):
-        assert roles_for_predicting(source, None, 2, Wishes()).features == ("b", "a")
+        assert roles_for_predicting(source, None, 2, ColumnOptions()).features == ("b", "a")
     with pytest.raises(FeatureMismatchError, match=r"takes 3 numeric columns, but .* has 2"):
-        roles_for_predicting(source, None, 3, Wishes())
+        roles_for_predicting(source, None, 3, ColumnOptions())

@@ -86,7 +86,7 @@ def test_a_url_without_a_file_is_named(frame, write, serve):
 
 
 @pytest.mark.parametrize("group", [0, 3])
-def test_a_damaged_page_is_named_by_file_row_group_and_column(tmp_path, group):
+def test_a_damaged_page_is_named_by_file_column_and_row(tmp_path, group):
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)
@@ -100,6 +100,6 @@ def test_a_damaged_page_is_named_by_file_row_group_and_column(tmp_path, group):
     data[start + 40 : start + meta.total_compressed_size] = bytes(meta.total_compressed_size - 40)
     path.write_bytes(data)
     with pytest.raises(
-        InvalidInputError, match=rf"bad\.parquet, row group {group}, column 'b' cannot"
+        InvalidInputError, match=rf"bad\.parquet, column 'b' from row {8000 * group:,} on, cannot"
     ):
         sf.summarize(path, "t")

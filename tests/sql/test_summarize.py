@@ -221,7 +221,7 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
     assert texts[1] == "table 'rows' of sqlite: rows streamed out: asked for"
     assert "fourth moments" in texts[2]
     assert "rows streamed out: rows leave this engine without a copy" in texts[3]
-    assert TableSource.of(table).choice(100_000).method == "stream"
+    assert TableSource.of(table).method_for(100_000).name == "stream"
     with pytest.raises(InvalidParameterError, match=r"method must be one of 'auto', 'database'"):
         summarize(table, "y", method="magic")
     with pytest.raises(InvalidParameterError, match=r"use method='stream'"):

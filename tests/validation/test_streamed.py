@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c", "d"]
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 64 rows, so that a small file is read in several."""
-    monkeypatch.setattr("suffice.sources.grouped.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 64)
 
 
 def table(n=400):

@@ -70,10 +70,10 @@ def command(
 
     result = compare(
         rows.frame,
-        rows.y,
+        rows.table.labels,
         chosen_models(models, added, seed),
         cv,
-        sample_weight=rows.weight,
+        sample_weight=rows.table.weight,
         random_state=seed,
         progress=False if terminal.quiet else None,
     )

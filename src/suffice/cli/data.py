@@ -11,7 +11,6 @@ from suffice.errors import FileFormatError, InvalidInputError
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
-    from suffice.sources import Reading
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
     from suffice.sources.source import Source
@@ -77,15 +76,22 @@ class Data:
         with path.open("rb") as file:
             return file.read(len(_ZIP)) == _ZIP
 
-    def opened(self) -> tuple[Source, Roles]:
-        """Return the source and the roles of its columns, guessed where nothing was said."""
-        from suffice.sources import open_source
-        from suffice.sources.columns import Wishes, roles_for_learning
+    def opened(self, why: str = "") -> tuple[Source, Roles]:
+        """Return the source and the roles of its columns, guessed where nothing was said.
 
-        source = open_source(self.name, self._reading())
+        ``why`` is said where a file of ours is given in place of rows.
+        """
+        if why and self.is_ours:
+            msg = f"{self.name} holds sums, and {why}: give the data file"
+            raise InvalidInputError(msg)
+        from suffice.sources import Reading, open_source
+        from suffice.sources.columns import ColumnOptions, roles_for_learning
+        from suffice.sources.source import MISSING
+
+        source = open_source(self.name, Reading(self.delimiter, self.missing or MISSING))
         features, ids = self.feature or None, self.ids or None
-        wishes = Wishes(self.target, features, self.weight, self.ignore, ids)
-        return source, roles_for_learning(source, wishes)
+        said = ColumnOptions(self.target, features, self.weight, self.ignore, ids)
+        return source, roles_for_learning(source, said)
 
     def moments(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums of the rows, read once."""
@@ -103,13 +109,4 @@ class Data:
         """Return every usable row, in memory."""
         from suffice.sources.chunks import load_rows
 
-        if self.is_ours:
-            msg = f"{self.name} holds sums, and this needs rows: give the data file"
-            raise InvalidInputError(msg)
-        return load_rows(*self.opened())
-
-    def _reading(self) -> Reading:
-        from suffice.sources import Reading
-        from suffice.sources.source import MISSING
-
-        return Reading(self.delimiter, self.missing or MISSING)
+        return load_rows(*self.opened("this needs rows"))

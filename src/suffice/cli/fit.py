@@ -95,8 +95,9 @@ def _prepared(
         moments = data.sums(terminal, storage=storage, fourth=fourth)
         return moments.classes, partial(estimator.fit_moments, moments)
     rows = data.rows()
-    weights = {} if rows.weight is None else {"sample_weight": rows.weight}
-    return rows.classes, partial(estimator.fit, rows.frame, rows.y, **weights)
+    table = rows.table
+    weights = {} if table.weight is None else {"sample_weight": table.weight}
+    return table.classes, partial(estimator.fit, rows.frame, table.labels, **weights)
 
 
 def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:

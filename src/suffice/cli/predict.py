@@ -67,7 +67,7 @@ def command(
     _use_one_blas_thread()
     from suffice.files import load_classifier
     from suffice.sources import Reading, open_source, predict_stream
-    from suffice.sources.sinks import sink_of
+    from suffice.sources.formats import sink_of
     from suffice.sources.source import MISSING
 
     if terminal.json and output is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
     from suffice.reporting import Report
     from suffice.reporting.rows import Rows
+    from suffice.sources.chunks import Chunk
 
 ROW = "row"
 
@@ -104,46 +105,37 @@ def _rows(data: Data, name: str) -> Rows:
         chunk, target = _numbered(data)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
-    kept = chunk.kept
+    table, kept = chunk.table, chunk.kept
     ids = kept[kept.columns[0]]
     return Rows(
         name,
         target,
-        chunk.x,
-        chunk.names,
-        chunk.classes,
-        chunk.codes,
-        chunk.weight,
+        table.x,
+        table.names or (),
+        table.classes,
+        table.codes,
+        table.weight,
         np.asarray(ids.to_list(), dtype=object),
         ids.name,
         tuple(str(warning.message) for warning in caught),
     )
 
 
-def _numbered(data: Data) -> tuple[Any, str]:
+def _numbered(data: Data) -> tuple[Chunk, str]:
     """Return the rows with what names them: their id, or their number, counted from one."""
     import polars as pl
 
-    from suffice.errors import InvalidInputError
-    from suffice.sources.chunks import Loader
-    from suffice.sources.reading import frames_of
+    from suffice.sources.chunks import frames_of, load_frames
 
-    if data.is_ours:
-        msg = f"{data.name} holds sums, and a report needs rows: give the data file"
-        raise InvalidInputError(msg)
-    source, roles = data.opened()
+    source, roles = data.opened("a report needs rows")
+    if roles.kept:
+        return load_frames(list(frames_of(source, roles)), roles, source.label), str(roles.target)
     frames, start = [], 1
     for frame in frames_of(source, roles):
-        number = pl.int_range(start, start + frame.height, eager=True).alias(ROW)
-        frames.append(frame if roles.kept else frame.with_columns(number))
+        numbers = pl.int_range(start, start + frame.height, eager=True).alias(ROW)
+        frames.append(frame.with_columns(numbers))
         start += frame.height
-    numbered = roles if roles.kept else replace(roles, kept=(ROW,))
-    chunk, left_out = Loader(numbered, start - 1).load(frames)
-    left_out.say()
-    if not len(chunk.codes):
-        msg = f"{source.label} has no row that can be used: each lacks its label or a number"
-        raise InvalidInputError(msg)
-    return chunk, str(roles.target)
+    return load_frames(frames, replace(roles, kept=(ROW,)), source.label), str(roles.target)
 
 
 def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:

@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
 
 def write(frame: pl.LazyFrame, output: Path | None) -> None:
     """Write a table by the extension of a file, or as CSV to standard output."""
-    from suffice.sources.sinks import write_table
+    from suffice.sources.formats import write_table
 
     if output is None:
         write_to_standard_output(frame)

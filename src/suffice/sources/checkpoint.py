@@ -11,10 +11,10 @@ from suffice import archive
 from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
+from suffice.sources.chunks import LeftOut
 from suffice.sources.files import FileSource
 from suffice.sources.formats import is_url
-from suffice.sources.left_out import LeftOut
-from suffice.sources.reading import expected_rows, fetched_ahead, frames_of_scan
+from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def summed_with_checkpoint(
     **options: Any,
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
-    n_rows = expected_rows(source) if progress else None
+    n_rows = source.expected_rows if progress else None
     reader = _Reader(source, roles, checkpoint)
     totals = running_sums(fetched_ahead(reader.frames()), roles, checkpoint.summed, **options)
     try:

@@ -1,65 +1,72 @@
-"""All usable rows of a source in memory, for what needs every row at once."""
+"""Usable rows of a source: in bounded blocks, or all at once; and what was left out of them.
+
+The Gaussian models take numbers. So a row that lacks a number, its label or its weight, or holds
+an infinite number, is left out, and one warning says how many there were.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError
-from suffice.moments import Moments
-from suffice.sources.left_out import LeftOut, usable_rows
-from suffice.sources.reading import frames_of
+from suffice.errors import InvalidInputError, warn
+from suffice.sources.files import FileSource
+from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import picked, values_of
+from suffice.table import Table
 from suffice.table.labels import encode
+from suffice.text.lists import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from suffice.sources.columns import Roles
-    from suffice.sources.source import Source
+    from suffice.sources.source import Progress, Source
     from suffice.typing import Codes, Floats, Labels
 
 _NUMBERS = 1 << 20  # in one block: 8 MB
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many rows were read, and how many of them could not be used, by column."""
+
+    rows: int = 0
+    unusable: int = 0
+    by_column: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        names = {**self.by_column, **other.by_column}
+        both = {n: self.by_column.get(n, 0) + other.by_column.get(n, 0) for n in names}
+        return LeftOut(self.rows + other.rows, self.unusable + other.unusable, both)
+
+    def say(self, outcome: str = "left out") -> None:
+        """Warn of rows that could not be used, if there were any."""
+        if not self.unusable:
+            return
+        worst = sorted(self.by_column.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+        places = ", ".join(f"{name!r} ({count:,})" for name, count in worst)
+        more = ", …" if len(self.by_column) > _MOST_NAMED else ""
+        rows = plural(self.rows, "row")
+        warn(f"{self.unusable:,} of {rows} {outcome}: no usable value in {places}{more}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some usable rows: numbers, class of each, weight of each, and the columns kept."""
+    """Some usable rows as a labelled table, and the columns kept beside them."""
 
-    names: tuple[str, ...]
-    x: Floats  # (n, d), columns contiguous
-    classes: Labels  # sorted (K,)
-    codes: Codes  # (n,)
-    weight: Floats | None  # (n,)
+    table: Table  # columns contiguous
     kept: pl.DataFrame  # ids
-
-    @property
-    def y(self) -> Labels:
-        """Label of each row (n,)."""
-        labels: Labels = self.classes[self.codes]
-        return labels
 
     @property
     def frame(self) -> pl.DataFrame:
         """The features as a frame with names."""
-        return pl.DataFrame(self.x, schema=list(self.names))
-
-    def at(self, rows: Codes) -> Chunk:
-        """Return some of the rows, without the columns kept."""
-        weight = None if self.weight is None else self.weight[rows]
-        return replace(self, x=self.x[rows], codes=self.codes[rows], weight=weight)
-
-    def moments(self, **options: Any) -> Moments:
-        """Return the sums of these rows."""
-        if self.weight is not None and not self.weight.any():
-            return Moments.empty()
-        known = np.arange(len(self.classes))
-        sums = Moments.of(self.x, self.codes, self.weight, classes=known, **options)
-        return replace(sums, classes=self.classes, feature_names=self.names)
+        return pl.DataFrame(self.table.x, schema=list(self.table.names or ()))
 
 
 class Encoder:
@@ -129,7 +136,14 @@ class Loader:
         roles = self.roles
         classes, codes = self._encoder.encode(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
-        return Chunk(roles.features, x, classes, codes, weight, picked(frame, roles.kept))
+        return Chunk(Table(x, classes, codes, weight, roles.features), picked(frame, roles.kept))
+
+
+def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
+    scans = source.scans(roles.columns(source.sample))
+    frames = (frame for scan in scans for frame in frames_of_scan(scan))
+    return fetched_ahead(frames) if isinstance(source, FileSource) else frames
 
 
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
@@ -156,6 +170,55 @@ def rows_per_block(n_features: int) -> int:
     return int(np.clip(_NUMBERS // max(n_features, 1), 4096, 1 << 18))
 
 
+def chunks_of(
+    source: Source, roles: Roles, progress: Progress | None = None, *, tell: bool
+) -> Iterator[Chunk]:
+    """Yield the usable rows of a source in blocks; each is overwritten by the next.
+
+    With ``tell``, say at the end which rows were left out.
+    """
+    n_rows, total = rows_per_block(len(roles.features)), LeftOut()
+    loader, expected = Loader(roles, n_rows), source.expected_rows if progress else None
+    for pieces in blocks_of(frames_of(source, roles), n_rows):
+        chunk, lacking = loader.load(pieces)
+        total = total + lacking
+        if chunk.table.n_rows:
+            yield chunk
+        if progress:
+            progress(total.rows, expected)
+    if tell:
+        total.say()
+
+
+def load_rows(source: Source, roles: Roles) -> Chunk:
+    """Return numbers, labels, weights and ids of every usable row, in their order."""
+    return load_frames(list(frames_of(source, roles)), roles, source.label)
+
+
+def load_frames(frames: Sequence[pl.DataFrame], roles: Roles, label: str) -> Chunk:
+    """Return the usable rows of all frames; ``label`` is what messages call them."""
+    chunk, left_out = Loader(roles, sum(frame.height for frame in frames)).load(frames)
+    left_out.say()
+    require_rows(chunk.table.n_rows, label)
+    return chunk
+
+
+def require_rows(n_rows: int, label: str) -> None:
+    """Raise unless a source has rows that can be used."""
+    if not n_rows:
+        msg = f"{label} has no row that can be used: each lacks its label or a number"
+        raise InvalidInputError(msg)
+
+
+def usable_rows(x: Floats) -> Any:
+    """Return which rows of ``x`` are finite, or None if all are."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        if np.isfinite(x.sum()):
+            return None
+    whole = np.isfinite(x).all(1)
+    return None if whole.all() else whole
+
+
 def _filled(frame: pl.DataFrame, names: list[str | None]) -> Any:
     """Return which rows have a value in every one of these columns, or None if all have."""
     columns = [values_of(frame, name) for name in names if name is not None]
@@ -170,14 +233,3 @@ def _gaps(frame: pl.DataFrame, x: Floats, roles: Roles) -> dict[str, int]:
         if name is not None:
             lacking[name] = frame.get_column(name).null_count()
     return {name: count for name, count in lacking.items() if count}
-
-
-def load_rows(source: Source, roles: Roles) -> Chunk:
-    """Return numbers, labels, weights and ids of every usable row, in their order."""
-    frames = list(frames_of(source, roles))
-    chunk, left_out = Loader(roles, sum(frame.height for frame in frames)).load(frames)
-    left_out.say()
-    if not len(chunk.codes):
-        msg = f"{source.label} has no row that can be used: each lacks its label or a number"
-        raise InvalidInputError(msg)
-    return chunk

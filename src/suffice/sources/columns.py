@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.sources.left_out import say_columns, tell
+from suffice.errors import FeatureMismatchError, InvalidInputError, warn
 from suffice.sources.source import values_of
-from suffice.text.lists import quoted
+from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from suffice.sources.source import Source
@@ -32,9 +31,12 @@ def kind_of(dtype: Any) -> str:
     return EMPTY if dtype == pl.Null else OTHER
 
 
-def kinds_of(schema: Mapping[str, Any]) -> dict[str, str]:
-    """Return what every column holds."""
-    return {name: kind_of(dtype) for name, dtype in schema.items()}
+def other_kinds(expected: pl.DataFrame, found: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield name, kind and expected kind of columns that hold something else than expected."""
+    for name, dtype in expected.schema.items():
+        kinds = kind_of(found.schema[name]), kind_of(dtype)
+        if kinds[0] != kinds[1] and EMPTY not in kinds:
+            yield name, *kinds
 
 
 def typed(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
@@ -148,7 +150,7 @@ def _cut(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ColumnOptions:
     """What a person says about columns; whatever is None is found out."""
 
     target: str | None = None
@@ -178,34 +180,34 @@ class Roles:
         return {**columns, **dict.fromkeys(self.features, pl.Float64)}
 
 
-def roles_for_learning(source: Source, wishes: Wishes) -> Roles:
+def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
     sample = source.sample
-    named = [wishes.weight, *wishes.ignore, *(wishes.ids or ())]
+    named = [said.weight, *said.ignore, *(said.ids or ())]
     check_names(source, [name for name in named if name is not None])
     if sample.is_empty():
         msg = f"{source.label} has columns but no rows: nothing to learn from"
         raise InvalidInputError(msg)
-    target = _target(source, wishes)
+    target = _target(source, said)
     check_target(sample.get_column(target), source.label)
-    taken = {target, wishes.weight, *wishes.ignore}
-    ids = wishes.ids
+    taken = {target, said.weight, *said.ignore}
+    ids = said.ids
     if ids is None:
-        ids = id_columns(sample, skip=taken | set(wishes.features or ()))
-    if wishes.features is None:
+        ids = id_columns(sample, skip=taken | set(said.features or ()))
+    if said.features is None:
         rest = [name for name in sample.columns if name not in taken | set(ids)]
         features = _numeric(sample, rest, ids, source.label)
     else:
-        features = list(wishes.features)
+        features = list(said.features)
         check_names(source, features)
         for name in features:
             check_numeric(sample, name, source.label)
     kept = tuple(name for name in ids if name not in features)
-    return Roles(tuple(features), target, wishes.weight, kept)
+    return Roles(tuple(features), target, said.weight, kept)
 
 
 def roles_for_predicting(
-    source: Source, features: Sequence[str] | None, n_features: int, keep: Wishes
+    source: Source, features: Sequence[str] | None, n_features: int, keep: ColumnOptions
 ) -> Roles:
     """Return the columns a model needs and those to copy beside its answers."""
     sample = source.sample
@@ -238,8 +240,7 @@ def suggestion(name: str, columns: Sequence[str]) -> str:
     near = difflib.get_close_matches(name.lower(), by_lower, 1)
     if near:
         return f"did you mean {by_lower[near[0]]!r}?"
-    shown = ", ".join(map(repr, columns[:10]))
-    return f"it has {shown}{', …' if len(columns) > 10 else ''}"
+    return f"it has {quoted(columns, 10)}"
 
 
 def check_numeric(sample: pl.DataFrame, name: str, label: str) -> None:
@@ -247,7 +248,7 @@ def check_numeric(sample: pl.DataFrame, name: str, label: str) -> None:
     kind = kind_of(sample.schema[name])
     if kind in (NUMBER, EMPTY):
         return
-    odd = not_a_number(values_of(sample, name)) if kind == "text" else None
+    odd = not_a_number(values_of(sample, name)) if kind == TEXT else None
     first = values_of(sample, name).drop_nulls()[0] if odd is None else odd
     msg = (
         f"{label}: column {name!r} must hold numbers, but holds {first!r}: correct it, declare "
@@ -256,15 +257,15 @@ def check_numeric(sample: pl.DataFrame, name: str, label: str) -> None:
     raise InvalidInputError(msg)
 
 
-def _target(source: Source, wishes: Wishes) -> str:
-    if wishes.target is not None:
-        check_names(source, [wishes.target])
-        return wishes.target
+def _target(source: Source, said: ColumnOptions) -> str:
+    if said.target is not None:
+        check_names(source, [said.target])
+        return said.target
     if source.target is not None:
         return source.target
-    columns = source.sample.drop(c for c in {*wishes.ignore, wishes.weight} if c is not None)
+    columns = source.sample.drop(c for c in {*said.ignore, said.weight} if c is not None)
     name, why = guess_target(columns, source.label)
-    tell(f"taking {name!r} as the target, {why}")
+    warn(f"taking {name!r} as the target, {why}")
     return name
 
 
@@ -274,7 +275,7 @@ def _numeric(
     """Return the numeric columns; say which others are left out, refuse mixed ones."""
     kinds = {name: kind_of(sample.schema[name]) for name in names}
     for name in names:
-        odd = not_a_number(values_of(sample, name)) if kinds[name] == "text" else None
+        odd = not_a_number(values_of(sample, name)) if kinds[name] == TEXT else None
         if odd is not None:
             msg = (
                 f"{label}: column {name!r} mixes numbers and text such as {odd!r}: correct it, "
@@ -287,11 +288,20 @@ def _numeric(
         raise InvalidInputError(msg)
     empty = [name for name in names if kinds[name] == EMPTY]
     other = [name for name in names if kinds[name] not in (NUMBER, EMPTY)]
-    say_columns({"not numeric": other, "empty": empty, "ids": ids})
+    _say_left_out({"not numeric": other, "empty": empty, "ids": ids})
     return numeric
 
 
-def _by_position(sample: pl.DataFrame, n_features: int, keep: Wishes, label: str) -> list[str]:
+def _say_left_out(columns: Mapping[str, Sequence[str]]) -> None:
+    """Warn of columns that are not used: reason → names."""
+    said = [f"{quoted(names, 5)} ({reason})" for reason, names in columns.items() if names]
+    if said:
+        warn(f"columns left out: {'; '.join(said)}")
+
+
+def _by_position(
+    sample: pl.DataFrame, n_features: int, keep: ColumnOptions, label: str
+) -> list[str]:
     """Return the numeric columns for a model that knows no names, if their number is right."""
     ids = set(id_columns(sample, skip=set()) if keep.ids is None else keep.ids)
     names = [
@@ -305,12 +315,10 @@ def _by_position(sample: pl.DataFrame, n_features: int, keep: Wishes, label: str
             f"has {len(names)}: ignore the others, or fit the model on named columns"
         )
         raise FeatureMismatchError(msg)
-    tell(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")
+    warn(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")
     return names
 
 
 def _lacks(source: Source, lacking: Sequence[str]) -> str:
-    what = ", ".join(map(repr, lacking[:5])) + (", …" if len(lacking) > 5 else "")
-    noun = "column" if len(lacking) == 1 else "columns"
-    cure = suggestion(lacking[0], source.sample.columns)
-    return f"{source.label} lacks the {noun} {what} that the model needs: {cure}"
+    cure, what = suggestion(lacking[0], source.sample.columns), noun(len(lacking), "column")
+    return f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"

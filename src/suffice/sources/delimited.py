@@ -13,7 +13,7 @@ import polars as pl
 
 from suffice.errors import InvalidInputError
 from suffice.sources.columns import typed
-from suffice.sources.failures import reading_of
+from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, exactly, values_of
 
 if TYPE_CHECKING:

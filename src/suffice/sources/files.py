@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError
-from suffice.sources.columns import EMPTY, kinds_of
+from suffice.sources.columns import other_kinds
 from suffice.sources.delimited import head_of
-from suffice.sources.failures import reading_of
-from suffice.sources.formats import Format, format_of, is_url
+from suffice.sources.formats import FileTable, Format, format_of, is_url
+from suffice.sources.reading import reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from suffice.sources.formats import Table
     from suffice.sources.source import Reading, Scan
 
 
@@ -28,7 +27,7 @@ class File:
 
     path: Path | str  # text: a URL
     format: Format
-    table: Table
+    table: FileTable
 
     @property
     def address(self) -> str:
@@ -65,12 +64,6 @@ class FileSource:
             types = (file.table.sample.schema[name] for file in self.files)
             filled[name] = next((dtype for dtype in types if dtype != pl.Null), pl.Null())
         return first.cast(filled)  # type: ignore[arg-type]
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if every file tells its own."""
-        counts = [file.format.n_rows(file.path) for file in self.files]
-        return None if None in counts else sum(filter(None, counts))
 
     @property
     def expected_rows(self) -> int | None:
@@ -136,18 +129,17 @@ def _refuse_nothing(path: Path) -> None:
 
 def _refuse_other_columns(first: File, other: File) -> None:
     """Raise unless both files have the same columns, of the same kinds, in any order."""
-    ours, theirs = kinds_of(first.table.sample.schema), kinds_of(other.table.sample.schema)
-    for name in ours.keys() ^ theirs.keys():
-        has, lacks = (first, other) if name in ours else (other, first)
+    ours, theirs = (file.table.sample for file in (first, other))
+    for name in set(ours.columns) ^ set(theirs.columns):
+        has, lacks = (first, other) if name in ours.columns else (other, first)
         msg = (
             f"{lacks.path} lacks the column {name!r} that {has.path} has: "
             "all files must have the same columns"
         )
         raise InvalidInputError(msg)
-    for name, kind in ours.items():
-        if theirs[name] != kind and EMPTY not in (kind, theirs[name]):
-            msg = (
-                f"column {name!r} holds {theirs[name]} in {other.path} but {kind} in {first.path}: "
-                "make them alike, or leave that file out"
-            )
-            raise InvalidInputError(msg)
+    for name, kind, expected in other_kinds(ours, theirs):
+        msg = (
+            f"column {name!r} holds {kind} in {other.path} but {expected} in {first.path}: "
+            "make them alike, or leave that file out"
+        )
+        raise InvalidInputError(msg)

@@ -1,45 +1,26 @@
-"""Kinds of files, each knowing how its tables are sampled and scanned."""
+"""Kinds of files: how a table of each is sampled, scanned and written."""
 
 from __future__ import annotations
 
+import os
+import re
+from bisect import bisect
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from suffice.errors import InvalidInputError
+from suffice.archive import replacing
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.delimited import TextTable, head_of
-from suffice.sources.failures import reading_of
-from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast
+from suffice.sources.reading import interruptibly, reading_of
+from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-
-class Table(Protocol):
-    """One file, known by its first rows."""
-
-    @property
-    def sample(self) -> pl.DataFrame:
-        """The first rows."""
-        ...
-
-    def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
-        """Return all rows of these columns, lazily."""
-        ...
-
-
-class Format(Protocol):
-    """A kind of file."""
-
-    def open(self, path: Path | str, reading: Reading, *, types_only: bool = False) -> Table:
-        """Return the table of a file, after a look at its first rows, or at its types if told."""
-        ...
-
-    def n_rows(self, path: Path | str) -> int | None:
-        """Return the number of rows, if the file says so without being read."""
-        ...
+    Sink = Callable[[pl.LazyFrame, Any], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +137,9 @@ class JsonLines:
         return
 
 
+FileTable: TypeAlias = TextTable | TypedTable | JsonTable  # one file, known by its first rows
+Format: TypeAlias = Delimited | Typed | JsonLines
+
 FORMATS: Mapping[str, Format] = {
     ".csv": Delimited(),
     ".txt": Delimited(),
@@ -186,22 +170,29 @@ def _first_lines(url: str) -> bytes:
 
 
 def unreadable_part(path: Path | str) -> str:
-    """Return which row group and column of a Parquet file cannot be read, as words, if any."""
+    """Return from which row on which column of a Parquet file cannot be read, if any."""
     if is_url(path) or not str(path).lower().endswith((".parquet", ".pq")):
         return ""
-    from pyarrow import ArrowException, parquet
-
     try:
-        file = parquet.ParquetFile(path)
-    except (ArrowException, OSError):
+        table = pl.scan_parquet(path, glob=False)
+        n_rows = int(table.select(pl.len()).collect().item())
+        names = table.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError):
         return ""
-    for group in range(file.num_row_groups):
-        for name in file.schema_arrow.names:
-            try:
-                file.read_row_group(group, columns=[name])
-            except (ArrowException, OSError):
-                return f", row group {group}, column {name!r}"
+    for name in names:
+        column = table.select(exactly(name))
+        if not _is_readable(column):
+            first = bisect(range(n_rows), 0, key=lambda row: not _is_readable(column.head(row + 1)))
+            return f", column {name!r} from row {first:,} on,"
     return ""
+
+
+def _is_readable(rows: pl.LazyFrame) -> bool:
+    try:
+        rows.collect()
+    except (pl.exceptions.PolarsError, OSError):
+        return False
+    return True
 
 
 def format_of(where: Path | str) -> Format:
@@ -218,3 +209,44 @@ def format_of(where: Path | str) -> Format:
         "use CSV, TSV, Parquet, Feather or JSON Lines (.csv, .tsv, .parquet, .feather, .jsonl)"
     )
     raise InvalidInputError(msg)
+
+
+SINKS: Mapping[str, Sink] = {
+    ".csv": lambda frame, file: frame.sink_csv(file),
+    ".tsv": lambda frame, file: frame.sink_csv(file, separator="\t"),
+    ".parquet": lambda frame, file: frame.sink_parquet(file),
+    ".pq": lambda frame, file: frame.sink_parquet(file),
+    ".feather": lambda frame, file: frame.sink_ipc(file),
+    ".arrow": lambda frame, file: frame.sink_ipc(file),
+    ".ipc": lambda frame, file: frame.sink_ipc(file),
+    ".jsonl": lambda frame, file: frame.sink_ndjson(file),
+    ".ndjson": lambda frame, file: frame.sink_ndjson(file),
+}
+
+
+def sink_of(path: str | Path) -> Sink:
+    """Return the way to write that the extension of a path names."""
+    ending, known = Path(path).suffix.lower(), ", ".join(SINKS)
+    if ending not in SINKS:
+        msg = f"{path}: the extension {ending or '(none)'} names no format to write: use {known}"
+        raise InvalidParameterError(msg)
+    return SINKS[ending]
+
+
+def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
+    """Write a lazy table in the order of its rows, or leave whatever stood at ``path``."""
+    sink = sink_of(path)
+    with replacing(path) as file:
+        try:
+            interruptibly(lambda: sink(frame, file))
+        except pl.exceptions.ComputeError as error:
+            raise _as_os_error(error, path) from error
+
+
+def _as_os_error(error: pl.exceptions.ComputeError, path: str | Path) -> Exception:
+    """Return a failure to write as the operating system would tell it."""
+    found = re.search(r"os error (\d+)", str(error))
+    if found is None:
+        return error
+    number = int(found[1])
+    return OSError(number, os.strerror(number), str(path))

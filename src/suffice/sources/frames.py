@@ -1,20 +1,30 @@
-"""Rows that arrive in batches, once: Arrow streams, and iterables of frames or of (X, y)."""
+"""Tables in memory, and tables that arrive in batches: streams, iterables of frames or (X, y)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from suffice.errors import InvalidInputError
-from suffice.sources.columns import EMPTY, kinds_of
+from suffice.errors import FeatureMismatchError, InvalidInputError
+from suffice.sources.columns import Roles, other_kinds
+from suffice.sources.reading import batches_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
+from suffice.table import Table
+from suffice.table.matrix import as_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
+
+    from suffice.sources.source import Source
+
+_ROWS = 1 << 16  # of an array in one chunk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,12 +34,12 @@ class FrameSource:
     label: str
     frame: pl.LazyFrame
     sample: pl.DataFrame
-    n_rows: int | None
+    expected_rows: int | None
     target: str | None = None
 
     @classmethod
     def of(cls, frame: Any) -> FrameSource:
-        """Return the source of a pandas, polars or pyarrow frame, or an Arrow stream."""
+        """Return the source of a pandas, polars or pyarrow frame."""
         known = as_frame(frame)
         if isinstance(known, pl.LazyFrame):
             return cls("the lazy frame", known, known.head(SAMPLE_ROWS).collect(), None)
@@ -40,54 +50,6 @@ class FrameSource:
         yield Scan(self.label, self.frame.select(cast(columns)))
 
 
-def is_frame(source: Any) -> bool:
-    """Return whether this is a table with named columns."""
-    arrow = hasattr(source, "__arrow_c_stream__")
-    return arrow or isinstance(source, pl.LazyFrame) or _is_pandas(source)
-
-
-def _is_pandas(source: Any) -> bool:
-    return type(source).__module__.startswith("pandas") and hasattr(source, "columns")
-
-
-def is_stream(source: Any) -> bool:
-    """Return whether this hands out Arrow batches rather than being a table in memory."""
-    in_memory = hasattr(source, "num_rows") or isinstance(source, pl.DataFrame)
-    return hasattr(source, "__arrow_c_stream__") and not in_memory and not _is_pandas(source)
-
-
-def arrow_batches(source: Any) -> Iterator[pl.DataFrame]:
-    """Yield the batches of any object that exports an Arrow stream."""
-    import pyarrow as pa
-
-    reader = pa.RecordBatchReader.from_stream(source)
-    yield pl.DataFrame(reader.schema.empty_table())
-    for batch in reader:
-        yield pl.DataFrame(batch)
-
-
-def as_frame(frame: Any) -> Any:
-    """Return a pandas or pyarrow table, or an Arrow stream, as a polars one; lazy ones stay so."""
-    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        return frame
-    return _from_pandas(frame) if _is_pandas(frame) else pl.DataFrame(frame)
-
-
-def _from_pandas(frame: Any) -> pl.DataFrame:
-    if not all(isinstance(name, str) for name in frame.columns):
-        msg = "the columns of the frame must be named by text: df.columns = df.columns.astype(str)"
-        raise InvalidInputError(msg)
-    if frame.columns.has_duplicates:
-        twin = frame.columns[frame.columns.duplicated()][0]
-        msg = f"the frame has two columns called {twin!r}: rename one of them"
-        raise InvalidInputError(msg)
-    try:
-        return pl.from_pandas(frame)
-    except Exception as error:
-        msg = f"the frame cannot be read ({error}): give each column values of one type"
-        raise InvalidInputError(msg) from error
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchSource:
     """Frames that come one after another and can be read once; all have the same columns."""
@@ -96,7 +58,7 @@ class BatchSource:
     sample: pl.DataFrame
     frames: Iterator[pl.DataFrame]
     target: str | None = None
-    n_rows: int | None = None
+    expected_rows: int | None = None
 
     @classmethod
     def of(cls, frames: Iterable[pl.DataFrame], label: str) -> BatchSource:
@@ -116,6 +78,71 @@ class BatchSource:
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the batches as one table."""
         yield scan_of(self.frames, self.sample, self.label, columns)
+
+
+def is_frame(source: Any) -> bool:
+    """Return whether this is a table with named columns."""
+    arrow = hasattr(source, "__arrow_c_stream__")
+    return arrow or isinstance(source, pl.LazyFrame) or _is_pandas(source)
+
+
+def _is_pandas(source: Any) -> bool:
+    return type(source).__module__.startswith("pandas") and hasattr(source, "columns")
+
+
+def is_stream(source: Any) -> bool:
+    """Return whether this hands out Arrow batches rather than being a table in memory."""
+    in_memory = hasattr(source, "num_rows") or isinstance(source, pl.DataFrame)
+    return hasattr(source, "__arrow_c_stream__") and not in_memory and not _is_pandas(source)
+
+
+def arrow_batches(source: Any) -> Iterator[pl.DataFrame]:
+    """Yield the batches of any object that exports an Arrow stream, first one without rows."""
+    lazily = pl.scan_arrow_c_stream(source)
+    yield lazily.collect_schema().to_frame()
+    yield from batches_of(lazily)
+
+
+def as_frame(frame: Any) -> Any:
+    """Return a pandas or pyarrow table, or an Arrow stream, as a polars one; lazy ones stay so."""
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        return frame
+    return _from_pandas(frame) if _is_pandas(frame) else pl.DataFrame(frame)
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    if not all(isinstance(name, str) for name in frame.columns):
+        msg = "the columns of the frame must be named by text: df.columns = df.columns.astype(str)"
+        raise InvalidInputError(msg)
+    if frame.columns.has_duplicates:
+        twin = frame.columns[frame.columns.duplicated()][0]
+        msg = f"the frame has two columns called {twin!r}: rename one of them"
+        raise InvalidInputError(msg)
+    try:
+        columns = [_pandas_values(frame[name]).alias(name) for name in frame.columns]
+        return pl.DataFrame(columns)
+    except Exception as error:
+        msg = f"the frame cannot be read ({error}): give each column values of one type"
+        raise InvalidInputError(msg) from error
+
+
+def _pandas_values(column: Any) -> pl.Series:
+    """Return a pandas column; without pyarrow, which the plain install does not have."""
+    dtype = column.dtype
+    if "pyarrow" in (getattr(dtype, "storage", ""), type(column.array).__module__.split(".")[0]):
+        return pl.Series(column)
+    if hasattr(dtype, "categories") and hasattr(column, "cat"):
+        codes = pl.Series(column.cat.codes.to_numpy())
+        values = _pandas_values(column.cat.categories.to_series())
+        return values.gather(codes.replace(-1, None))
+    if hasattr(dtype, "numpy_dtype"):  # numbers with a mask
+        known = column.notna().to_numpy()
+        values = pl.Series(column.to_numpy(dtype.numpy_dtype, na_value=dtype.type(0)))
+        return values.set(pl.Series(~known), None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iufbmM":
+        return pl.Series(column.to_numpy(), nan_to_null=True)
+    values = column.astype(object)
+    return pl.Series(values.where(column.notna(), None).tolist())
 
 
 def scan_of(
@@ -143,14 +170,140 @@ def _alike(
 
 def refuse_other_columns(expected: pl.DataFrame, frame: pl.DataFrame, label: str) -> None:
     """Raise unless a frame has the columns of another, of the same kinds, in any order."""
-    ours, theirs = kinds_of(expected.schema), kinds_of(frame.schema)
-    for name, kind in ours.items():
-        if name not in theirs:
-            msg = f"{label} lacks the column {name!r} that the first rows have"
-            raise InvalidInputError(msg)
-        if theirs[name] != kind and EMPTY not in (kind, theirs[name]):
+    lacking = [name for name in expected.columns if name not in frame.columns]
+    if lacking:
+        msg = f"{label} lacks the column {lacking[0]!r} that the first rows have"
+        raise InvalidInputError(msg)
+    for name, kind, first in other_kinds(expected, frame):
+        msg = (
+            f"{label}: column {name!r} holds {kind} where the first rows hold {first}: "
+            "make them alike, or ignore the column"
+        )
+        raise InvalidInputError(msg)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Chunks (X, y) or (X, y, weight) as a source whose columns have known roles."""
+
+    source: Source
+    roles: Roles
+    named: bool  # whether the columns have names of their own
+
+    @classmethod
+    def of(cls, chunks: Iterable[Any]) -> Pairs:
+        """Return the source of some chunks, after a look at the first."""
+        tables = (_table(chunk, at) for at, chunk in enumerate(chunks))
+        first = next(tables)
+        names = first.names or tuple(f"x{j}" for j in range(first.n_features))
+        target, weight = _unused("label", names), _unused("weight", names)
+        roles = Roles(names, target, None if first.weight is None else weight)
+        frames = (_framed(t, at, first, roles) for at, t in enumerate(chain([first], tables)))
+        return cls(BatchSource.of(frames, "the iterable"), roles, first.names is not None)
+
+
+def _table(chunk: Any, at: int) -> Table:
+    if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
+        msg = f"chunk {at} of the iterable must be (X, y), (X, y, sample_weight) or a frame"
+        raise InvalidInputError(msg)
+    try:
+        return Table.of(*chunk)
+    except InvalidInputError as error:
+        msg = f"chunk {at} of the iterable: {error}"
+        raise InvalidInputError(msg) from error
+
+
+def _framed(table: Table, at: int, first: Table, roles: Roles) -> pl.DataFrame:
+    """Return a chunk as a frame with the columns of the first."""
+    for what, ours, theirs in (
+        ("features", table.n_features, first.n_features),
+        ("column names", table.names, first.names),
+        ("kinds of labels", _kind(table.classes), _kind(first.classes)),
+        ("weights", table.weight is not None, first.weight is not None),
+    ):
+        if ours != theirs:
             msg = (
-                f"{label}: column {name!r} holds {theirs[name]} where the first rows hold {kind}: "
-                "make them alike, or ignore the column"
+                f"chunk {at} of the iterable has other {what} than chunk 0 "
+                f"({ours} against {theirs}): make the chunks alike"
             )
             raise InvalidInputError(msg)
+    columns = dict(zip(roles.features, table.x.T, strict=True))
+    if roles.weight is not None:
+        columns[roles.weight] = table.weight
+    return pl.DataFrame({**columns, roles.target or "": _labels(table)})
+
+
+def _labels(table: Table) -> pl.Series:
+    """Return the label of each row, of a type that every chunk of such labels fits."""
+    classes, kind = table.classes, table.classes.dtype.kind
+    wide = classes if kind in "Ub" else classes.astype(np.float64 if kind == "f" else np.int64)
+    return pl.Series(wide).gather(table.codes)
+
+
+def _kind(labels: Any) -> str:
+    return {"U": "text", "b": "true and false"}.get(labels.dtype.kind, "numbers")
+
+
+def _unused(name: str, taken: tuple[str, ...]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def is_chunks(source: Any) -> bool:
+    """Return whether this is an iterable of chunks, rather than one table or a name."""
+    if isinstance(source, (str, Path, np.ndarray)) or is_frame(source):
+        return False
+    if hasattr(source, "sample"):
+        return False
+    if isinstance(source, (list, tuple)):
+        return len(source) > 0 and not isinstance(source[0], (str, Path))
+    return isinstance(source, Iterable)
+
+
+def opened_chunks(source: Any) -> Any:
+    """Return chunks (X, y) as pairs, or frames as a source."""
+    rest = iter(source)
+    first = next(rest, None)
+    if first is None:
+        msg = "the iterable gives no chunk: nothing to learn from"
+        raise InvalidInputError(msg)
+    again = chain([first], rest)
+    if is_frame(first):
+        return BatchSource.of(map(as_frame, again), "the iterable")
+    return Pairs.of(again)
+
+
+def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
+    """Yield the rows of arrays in chunks, so that none is copied as a whole."""
+    table = Table.of(x, y, weight)
+    for lo in range(0, table.n_rows, _ROWS):
+        part = table.take(slice(lo, lo + _ROWS))
+        rows = part.x if part.names is None else pl.DataFrame(part.x, schema=list(part.names))
+        yield (rows, part.labels) if part.weight is None else (rows, part.labels, part.weight)
+
+
+def opened_for_scoring(source: Any, names: Sequence[str] | None) -> BatchSource | None:
+    """Return an array, or chunks (X, y) without names, as a source of named columns."""
+    chunks: Iterable[Any]
+    if isinstance(source, np.ndarray):
+        chunks = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS))
+    elif is_chunks(source):
+        rest = iter(source)
+        first = next(rest, None)
+        chunks = chain([first], rest)
+        if not isinstance(first, tuple):
+            frames: BatchSource = opened_chunks(chunks)
+            return frames
+    else:
+        return None
+    matrices = (as_matrix(chunk[0]) for chunk in chunks)
+    return BatchSource.of((_named(x, own or names) for x, own in matrices), "the array")
+
+
+def _named(x: Any, names: Sequence[str] | None) -> pl.DataFrame:
+    names = names or [f"x{j}" for j in range(x.shape[1])]
+    if len(names) != x.shape[1]:
+        msg = f"the model takes {len(names)} features, but the array has {x.shape[1]} columns"
+        raise FeatureMismatchError(msg)
+    return pl.DataFrame(dict(zip(names, x.T, strict=True)))

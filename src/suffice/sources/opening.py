@@ -10,8 +10,16 @@ from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.dask import ClusterFiles, is_dask, opened_collection
 from suffice.sources.files import FileSource, paths_of
-from suffice.sources.frames import BatchSource, FrameSource, arrow_batches, is_frame, is_stream
-from suffice.sources.pairs import Pairs, is_chunks, opened_chunks
+from suffice.sources.frames import (
+    BatchSource,
+    FrameSource,
+    Pairs,
+    arrow_batches,
+    is_chunks,
+    is_frame,
+    is_stream,
+    opened_chunks,
+)
 from suffice.sources.source import Reading, Summing
 from suffice.sources.spark import SparkSource, is_spark
 from suffice.sources.sql import TableSource, is_table

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError
-from suffice.sources.columns import Roles, Wishes, roles_for_predicting
-from suffice.sources.failures import reading_of
-from suffice.sources.left_out import LeftOut, usable_rows
+from suffice.sources.chunks import LeftOut, usable_rows
+from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
+from suffice.sources.formats import write_table
+from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
-from suffice.sources.pairs import opened_for_scoring
-from suffice.sources.sinks import write_table
+from suffice.sources.reading import reading_of
 from suffice.sources.source import MISSING, Reading, values_of
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def predict_stream(
         opened,
         names,
         estimator.n_features_in_,
-        Wishes(ids=keep, ignore=ignore),
+        ColumnOptions(ids=keep, ignore=ignore),
     )
     scoring = Scoring.of(estimator, prefix, outlier_rate)
     _refuse_clash(roles, scoring)
@@ -208,7 +208,7 @@ def _run(
     progress: Progress | None,
 ) -> Scorer:
     """Score quickly; where a value fails to parse, once more and with care."""
-    n_rows = source.n_rows if progress else None
+    n_rows = source.expected_rows if progress else None
     scans = list(source.scans(roles.columns(source.sample)))
     with reading_of(source.label):
         try:

@@ -1,23 +1,22 @@
-"""Scans to frames, in the reader's own batches."""
+"""Scans to frames, interruptibly; failures of the reader told with file, column and cure."""
 
 from __future__ import annotations
 
+import re
 import threading
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from suffice.sources.failures import reading_of
-from suffice.sources.files import FileSource
+from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from suffice.sources.columns import Roles
-    from suffice.sources.source import Scan, Source
+    from suffice.sources.source import Scan
 
 Result = TypeVar("Result")
 _TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears nothing by itself
@@ -89,18 +88,6 @@ def _taken(slot: Queue[tuple[Result | None, BaseException | None]]) -> Result | 
             return item
 
 
-def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
-    scans = source.scans(roles.columns(source.sample))
-    frames = (frame for scan in scans for frame in frames_of_scan(scan))
-    return fetched_ahead(frames) if isinstance(source, FileSource) else frames
-
-
-def expected_rows(source: Source) -> int | None:
-    """Return how many rows a source will give, as far as that is known or can be guessed."""
-    return source.expected_rows if isinstance(source, FileSource) else source.n_rows
-
-
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:
     """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
     with reading_of(scan.label, scan.where):
@@ -127,3 +114,47 @@ def _cut(frame: pl.LazyFrame, skip: int, n_rows: int | None) -> pl.LazyFrame:
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Yield the rows of a lazy table in the reader's own batches, in order."""
     return each_interruptibly(frame.collect_batches(maintain_order=True))
+
+
+_ODD_VALUE = (
+    re.compile(r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'"),
+    re.compile(
+        r"conversion from .* failed in column '(?P<column>.*?)' "
+        r".*?values?: \[\"?(?P<value>.*?)\"?[,\]]"
+    ),
+)
+_KNOWN = {
+    "invalid utf-8": "is not UTF-8 text: convert it, for example with iconv -f latin1 -t utf-8",
+    "found more fields": (
+        "has a line with more fields than the first line: check its delimiter and its quotes"
+    ),
+    "empty CSV": "is empty: it needs a line of column names and rows",
+}
+
+
+@contextmanager
+def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[None]:
+    """Turn a failure to read ``label`` into an error that names it, and the part if known."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise
+        place = f"{label}{where()}" if where else label
+        raise InvalidInputError(_told(str(error), place)) from error
+
+
+def _told(complaint: str, label: str) -> str:
+    """Return the complaint of the reader in our words."""
+    for pattern in _ODD_VALUE:
+        if found := pattern.search(complaint):
+            value, column = found["value"], found["column"]
+            return (
+                f"{label}: column {column!r} holds {value!r} where its first rows hold something "
+                f"else: correct it, declare {value!r} as missing, or ignore the column"
+            )
+    for sign, meaning in _KNOWN.items():
+        if sign in complaint:
+            return f"{label} {meaning}"
+    reason = complaint.splitlines()[0] if complaint else "no reason given"
+    return f"{label} cannot be read ({reason}): is it whole, and of the format its name says?"

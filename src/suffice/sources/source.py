@@ -44,8 +44,8 @@ class Scan:
         return self.frame if self.careful is None else self.careful
 
 
-class Place(Protocol):
-    """Somewhere that holds rows."""
+class Source(Protocol):
+    """Rows somewhere, in one or more parts that have the same columns."""
 
     @property
     def label(self) -> str:
@@ -62,13 +62,9 @@ class Place(Protocol):
         """The first rows, each column typed as it was found."""
         ...
 
-
-class Source(Place, Protocol):
-    """Rows somewhere, in one or more parts that have the same columns."""
-
     @property
-    def n_rows(self) -> int | None:
-        """Number of rows, where it is known without reading them."""
+    def expected_rows(self) -> int | None:
+        """Number of rows, known or guessed without reading them; None where it is neither."""
         ...
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
@@ -77,8 +73,13 @@ class Source(Place, Protocol):
 
 
 @runtime_checkable
-class Summing(Place, Protocol):
+class Summing(Protocol):
     """Rows that are summed where they live, by a database or a cluster."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        ...
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, and what was left out."""

@@ -36,7 +36,7 @@ class SparkSource:
     sample: pl.DataFrame
     label: str = _LABEL
     target: str | None = None
-    n_rows: int | None = None
+    expected_rows: int | None = None
 
     @classmethod
     def of(cls, frame: Any) -> SparkSource:

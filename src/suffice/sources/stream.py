@@ -10,8 +10,8 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
 from suffice.sources.delimited import TextTable
-from suffice.sources.failures import reading_of
 from suffice.sources.formats import JsonLines, JsonTable
+from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading, Scan
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class StreamSource:
     head: bytes
     table: TextTable | JsonTable
     target: str | None = None
-    n_rows: int | None = None
+    expected_rows: int | None = None
 
     @classmethod
     def of(cls, stream: IO[bytes], reading: Reading, label: str) -> StreamSource:

@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidParameterError
 from suffice.sources.checkpoint import Checkpoint, summed_with_checkpoint
-from suffice.sources.columns import Roles, Wishes, check_names, roles_for_learning
-from suffice.sources.grouped import sums_by_column
+from suffice.sources.chunks import frames_of, require_rows
+from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
+from suffice.sources.frames import Pairs, array_chunks
 from suffice.sources.opening import on_cluster, open_rows
-from suffice.sources.pairs import Pairs, array_chunks
-from suffice.sources.reading import expected_rows, frames_of
 from suffice.sources.source import MISSING, Reading, Summing
 from suffice.sources.sql import TableSource, is_table
-from suffice.sources.summed import Summed, running_sums
+from suffice.sources.summed import sums_by_column, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from suffice.moments import Moments
-    from suffice.sources.source import Progress, Source
+    from suffice.sources.source import Progress
 
 
 def summarize(
@@ -117,7 +116,7 @@ def summarize(
     if groups is not None:
         check_names(opened, [groups])
         ignore = (*ignore, groups)
-    roles = roles_for_learning(opened, Wishes(target, features, weight, ignore, ids))
+    roles = roles_for_learning(opened, ColumnOptions(target, features, weight, ignore, ids))
     if groups is not None:
         _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
         kept = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
@@ -151,21 +150,8 @@ def summarize_source(
     elif checkpoint is not None:
         total = summed_with_checkpoint(source, roles, progress, **options)
     else:
-        total = _scanned(source, roles, progress, **options)
+        expected = source.expected_rows if progress else None
+        total = sums_of(frames_of(source, roles), roles, progress, expected, **options)
     total.left_out.say()
-    return _refuse_nothing(total.moments, source.label)
-
-
-def _scanned(source: Source, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-    total, n_rows = Summed(), expected_rows(source) if progress else None
-    for total in running_sums(frames_of(source, roles), roles, **options):
-        if progress:
-            progress(total.n_rows, n_rows)
-    return total
-
-
-def _refuse_nothing(total: Moments, label: str) -> Moments:
-    if total.counts.sum():
-        return total
-    msg = f"{label} has no row that can be used: each lacks its label or a number"
-    raise InvalidInputError(msg)
+    require_rows(int(total.moments.counts.sum()), source.label)
+    return total.moments

@@ -1,32 +1,43 @@
-"""Sums of some rows together with what was left out of them: what travels and adds up."""
+"""Moments of rows as they come: of all rows, of each group, and merged in a fixed order."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments import Moments
-from suffice.sources.chunks import Loader, blocks_of, rows_per_block
-from suffice.sources.left_out import LeftOut
+from suffice.sources.chunks import (
+    LeftOut,
+    Loader,
+    blocks_of,
+    chunks_of,
+    require_rows,
+    rows_per_block,
+)
+from suffice.sources.source import Summing
+from suffice.table.matrix import as_weights
+from suffice.threads import at_most, n_threads_of, over_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import polars as pl
 
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
+    from suffice.sources.source import Progress
+    from suffice.table import Table
+    from suffice.typing import Codes
 
 _MOST_THREADS = 8  # more would wait for the one that loads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summed:
-    """The sums of usable rows, and how many rows were read and left out."""
+    """The moments of usable rows, and how many rows were read and left out: both add up."""
 
     moments: Moments = field(default_factory=Moments.empty)
     left_out: LeftOut = field(default_factory=LeftOut)
@@ -45,43 +56,40 @@ def running_sums(
 ) -> Iterator[Summed]:
     """Yield the sums so far after every block of rows; blocks have one size whatever the frames."""
     n_rows, total = rows_per_block(len(roles.features)), start or Summed()
-    n_jobs = min(options.pop("n_jobs", None) or os.cpu_count() or 1, _MOST_THREADS)
-    n_blocks = n_jobs + 1 if n_jobs > 1 else 1
-    loader = Loader(roles, n_rows, n_blocks)
+    n_jobs = min(n_threads_of(options.pop("n_jobs", None)), _MOST_THREADS)
+    # one more than threads: a block is free again before it is loaded
+    loader = Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1)
     loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
-    for part in _in_order(loaded, n_jobs, **options):
+
+    def summed(part: tuple[Chunk, LeftOut]) -> Summed:
+        with at_most(1):
+            return Summed(moments_of(part[0].table, **options), part[1])
+
+    for part in over_stream(summed, loaded, n_jobs):
         total += part
         yield total
 
 
-def _in_order(
-    loaded: Iterable[tuple[Chunk, LeftOut]], n_jobs: int, **options: Any
-) -> Iterator[Summed]:
-    """Yield the sums of each chunk; threads sum some while the next is loaded."""
-
-    def part(chunk: Chunk, left_out: LeftOut) -> Summed:
-        usable = len(chunk.codes) > 0
-        sums = chunk.moments(n_jobs=1, **options) if usable else Moments.empty()
-        return Summed(sums, left_out)
-
-    if n_jobs == 1:
-        yield from (part(*chunk) for chunk in loaded)
-        return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        waiting: deque[Future[Summed]] = deque()
-        for chunk in loaded:
-            waiting.append(pool.submit(part, *chunk))
-            if len(waiting) > n_jobs:  # so its block is free before it is loaded again
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+def moments_of(table: Table, **options: Any) -> Moments:
+    """Return the moments of some rows of a source; those of no weight change nothing."""
+    if not table.n_rows or (table.weight is not None and not table.weight.any()):
+        return Moments.empty()
+    checked = replace(table, weight=as_weights(table.weight, table.n_rows))
+    return Moments.of_table(checked, **options)
 
 
-def sums_of(frames: Iterable[pl.DataFrame], roles: Roles, **options: Any) -> Summed:
+def sums_of(
+    frames: Iterable[pl.DataFrame],
+    roles: Roles,
+    progress: Progress | None = None,
+    expected: int | None = None,
+    **options: Any,
+) -> Summed:
     """Return the sums of all rows of some frames."""
     total = Summed()
-    for total in running_sums(frames, roles, **options):  # noqa: B007
-        pass
+    for total in running_sums(frames, roles, **options):
+        if progress:
+            progress(total.n_rows, expected)
     return total
 
 
@@ -91,3 +99,50 @@ def pairwise_sum(parts: Sequence[Summed]) -> Summed:
         merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = [*merged, *parts[2 * len(merged) :]]
     return parts[0] if parts else Summed()
+
+
+def sums_by_column(
+    source: Any, roles: Roles, column: str, progress: Progress | None, **options: Any
+) -> dict[Any, Moments]:
+    """Return the sums of the rows of each value of a column, by value."""
+    if isinstance(source, Summing):
+        msg = f"{source.label} is summed where it lives: sum each group by a query of its own"
+        raise InvalidParameterError(msg)
+    chunks = chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)
+    sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), **options)
+    require_rows(len(sums), source.label)
+    return sums
+
+
+def sums_by_key(
+    chunks: Iterator[Chunk],
+    keys_of: Callable[[Chunk], Any],
+    n_jobs: int | None = None,
+    **options: Any,
+) -> dict[Any, Moments]:
+    """Return the sums of the rows of each key, in the order of the keys."""
+    sums: dict[Any, Moments] = {}
+    with at_most(n_jobs):
+        for chunk in chunks:
+            for key, rows in by_key(chunk.table, keys_of(chunk)):
+                part = moments_of(chunk.table.take(rows), **options)
+                sums[key] = sums.get(key, Moments.empty()) + part
+    return {key: sums[key] for key in sorted(sums)}
+
+
+def by_key(table: Table, keys: Any) -> Iterator[tuple[Any, Codes]]:
+    """Yield each key and its rows, where they have any weight."""
+    distinct, codes = np.unique(keys, return_inverse=True)
+    for i, key in enumerate(distinct.tolist()):
+        rows = np.flatnonzero(codes == i)
+        if table.weight is None or table.weight[rows].any():
+            yield key, rows
+
+
+def keys_in(chunk: Chunk, column: str) -> Any:
+    """Return the values of a kept column; refuse a gap."""
+    values = chunk.kept.get_column(column)
+    if values.null_count():
+        msg = f"column {column!r} has {values.null_count()} gaps: name a group for every row"
+        raise InvalidInputError(msg)
+    return values.to_numpy() if values.dtype.is_numeric() else np.array(values.to_list(), str)

@@ -13,9 +13,10 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
 from suffice.moments.algebra import aligned
-from suffice.sources.columns import Wishes, check_names, roles_for_learning
-from suffice.sources.grouped import by_key, chunks_of, keys_in, sums_by_key
+from suffice.sources.chunks import chunks_of
+from suffice.sources.columns import ColumnOptions, check_names, roles_for_learning
 from suffice.sources.opening import open_source
+from suffice.sources.summed import by_key, keys_in, sums_by_key
 from suffice.threads import one_blas_thread
 from suffice.validation.cross_validation import (
     CrossValidation,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
     from suffice.sources.source import Source
+    from suffice.table import Table
     from suffice.typing import Codes, Floats
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
@@ -84,7 +86,7 @@ def cross_validate_stream(
     params = tuple(ParameterGrid(points))
     candidates = [clone(estimator).set_params(**p) for p in params]
     _check_candidates(candidates)
-    rows = _Rows.of(source, Wishes(target, features, weight, ignore), fold, cv, progress)
+    rows = _Rows.of(source, ColumnOptions(target, features, weight, ignore), fold, cv, progress)
     parts = rows.sums(candidates)
     total: Moments = sum(parts.values(), start=Moments.empty())
     trains = dict(zip(parts, _over_all_classes(list(parts.values()), total), strict=True))
@@ -130,7 +132,7 @@ class _Rows:
 
     @classmethod
     def of(
-        cls, source: Any, wishes: Wishes, fold: str | None, n_folds: int, progress: Any
+        cls, source: Any, wishes: ColumnOptions, fold: str | None, n_folds: int, progress: Any
     ) -> _Rows:
         opened = open_source(source)
         if fold is not None:
@@ -162,8 +164,8 @@ class _Rows:
         places = {key: f for f, key in enumerate(trains)}
         with one_blas_thread():
             for chunk in self._chunks(tell=False):
-                for key, rows in by_key(chunk, self._keys(chunk)):
-                    held = _held_out(chunk.at(rows), trains[key], power)
+                for key, rows in by_key(chunk.table, self._keys(chunk)):
+                    held = _held_out(chunk.table.take(rows), trains[key], power)
                     mass = len(rows) if held.weight is None else held.weight.sum()
                     found = held_out_losses(recipes, held, temperatures, fixed)
                     total[places[key]] += mass * found[np.arange(len(recipes)), at]
@@ -175,7 +177,9 @@ class _Rows:
         return chunks_of(self.source, self.roles, self.progress, tell=tell)
 
     def _keys(self, chunk: Chunk) -> Any:
-        return hashed(chunk.x, self.n_folds) if self.fold is None else keys_in(chunk, self.fold)
+        return (
+            hashed(chunk.table.x, self.n_folds) if self.fold is None else keys_in(chunk, self.fold)
+        )
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
@@ -189,7 +193,7 @@ def hashed(x: Floats, n_folds: int) -> Codes:
     return folds
 
 
-def _held_out(chunk: Chunk, train: Moments, power: Any) -> Fold:
-    x = chunk.x if power is None else power.apply(chunk.x)
-    truth = np.searchsorted(train.classes, chunk.classes)[chunk.codes]
-    return Fold(train, x, truth, chunk.weight, np.arange(len(x)))
+def _held_out(table: Table, train: Moments, power: Any) -> Fold:
+    x = table.x if power is None else power.apply(table.x)
+    truth = np.searchsorted(train.classes, table.classes)[table.codes]
+    return Fold(train, x, truth, table.weight, np.arange(len(x)))

@@ -21,18 +21,18 @@ METHODS = ("auto", "database", "stream")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Method:
     """A way to sum a table, and the reason in words."""
 
-    method: str  # "database" or "stream"
+    name: str  # "database" or "stream"
     reason: str
 
     def __str__(self) -> str:
-        way = "sums inside the database" if self.method == "database" else "rows streamed out"
+        way = "sums inside the database" if self.name == "database" else "rows streamed out"
         return f"{way}: {self.reason}"
 
 
-def choose(method: str, engine: Engine, n_features: int, *, fourth: bool = False) -> Choice:
+def method_for(method: str, engine: Engine, n_features: int, *, fourth: bool = False) -> Method:
     """Return how to sum a table of so many features.
 
     Inside an engine each of d² / 2 products costs an instruction of its interpreter, while rows
@@ -46,16 +46,16 @@ def choose(method: str, engine: Engine, n_features: int, *, fourth: bool = False
         msg = "fourth moments are not summed inside a database: use method='stream'"
         raise InvalidParameterError(msg)
     if method != "auto":
-        return Choice(method, "asked for")
+        return Method(method, "asked for")
     if fourth:
-        return Choice("stream", "fourth moments are summed from rows")
+        return Method("stream", "fourth moments are summed from rows")
     if not engine.widest_sums:
-        return Choice("stream", "rows leave this engine without a copy, so that is quicker")
+        return Method("stream", "rows leave this engine without a copy, so that is quicker")
     if n_features > engine.widest_sums:
         reason = f"{n_features} features > {engine.widest_sums}, from which on that is quicker"
-        return Choice("stream", reason)
+        return Method("stream", reason)
     reason = f"{n_features} features ≤ {engine.widest_sums}, up to which that is quicker"
-    return Choice("database", reason)
+    return Method("database", reason)
 
 
 _BYTES = 1 << 23  # of text parsed at a time

@@ -14,7 +14,7 @@ from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
 from suffice.moments.collect import plan, ratio, two_sum
 from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
-from suffice.sources.left_out import LeftOut
+from suffice.sources.chunks import LeftOut
 from suffice.sources.sql.queries import LABEL, ODD, ROWS, SEEN, WEIGHT, Queries
 from suffice.sources.summed import Summed
 from suffice.table.labels import encode

@@ -11,19 +11,20 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError
-from suffice.sources.chunks import rows_per_block
+from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.columns import NUMBER, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
-from suffice.sources.sql.engines import Choice, batches_of, choose, engine_of, rows_of
+from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.queries import Queries, finite, label_of, number, pilots_of
 from suffice.sources.sql.sums import TableSums
-from suffice.sources.summed import Summed, running_sums
+from suffice.sources.summed import sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from suffice.sources.columns import Roles
     from suffice.sources.source import Progress
+    from suffice.sources.summed import Summed
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _LOST = ("08", "57P")  # SQLSTATE: connection exceptions, and the server's own going away
@@ -95,14 +96,14 @@ class TableSource:
         return cls(label, table, backend, sample, method)
 
     @property
-    def n_rows(self) -> int:
+    def expected_rows(self) -> int:
         """Number of rows."""
         with asking(self.label):
             return int(self._ask(self.table.aggregate(n=self.table.count()))["n"][0])
 
-    def choice(self, n_features: int, *, fourth: bool = False) -> Choice:
+    def method_for(self, n_features: int, *, fourth: bool = False) -> Method:
         """Return how the table is summed, and why."""
-        return choose(self.method, engine_of(self.backend), n_features, fourth=fourth)
+        return method_for(self.method, engine_of(self.backend), n_features, fourth=fourth)
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the table, streamed out in batches."""
@@ -119,9 +120,9 @@ class TableSource:
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, by the database or from its rows."""
-        choice = self.choice(len(roles.features), fourth=options["fourth"])
-        _LOG.info("%s: %s", self.label, choice)
-        if choice.method == "stream":
+        method = self.method_for(len(roles.features), fourth=options["fourth"])
+        _LOG.info("%s: %s", self.label, method)
+        if method.name == "stream":
             return self._streamed(roles, progress, **options)
         with asking(self.label), engine_of(self.backend).session(self.backend):
             queries = Queries(
@@ -134,12 +135,8 @@ class TableSource:
         return total
 
     def _streamed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        total, n_rows = Summed(), self.n_rows if progress else None
-        (scan,) = self.scans(roles.columns(self.sample))
-        for total in running_sums(scan.batches(), roles, **options):  # type: ignore[misc]
-            if progress:
-                progress(total.n_rows, n_rows)
-        return total
+        expected = self.expected_rows if progress else None
+        return sums_of(frames_of(self, roles), roles, progress, expected, **options)
 
     def _ask(self, query: Any) -> pl.DataFrame:
         return rows_of(self.backend, query)
