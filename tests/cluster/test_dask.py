@@ -51,7 +51,7 @@ def test_files_are_summed_on_the_workers(client, folder, frame, ending):
 
 
 def test_large_files_are_cut_into_tasks(client, folder, frame, monkeypatch):
-    monkeypatch.setattr("suffice.sources.dask.files.NUMBERS", 3 * 150)
+    monkeypatch.setattr("suffice.sources.dask.partitions.NUMBERS", 3 * 150)
     heard = []
     source = f"{folder}/*.parquet"
     m = sf.summarize(source, "t", client=client, progress=lambda *n: heard.append(n))
@@ -138,7 +138,7 @@ def test_a_frame_in_memory_is_not_for_the_cluster(client, frame):
 def test_a_corrupt_file_is_named_and_the_others_are_in_the_checkpoint(
     client, folder, frame, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("suffice.sources.dask.files.GROUP", 2)
+    monkeypatch.setattr("suffice.sources.dask.partitions.GROUP", 2)
     for path in folder.glob("*.csv"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     bad, source, whole = tmp_path / "p09.csv", f"{tmp_path}/*.csv", sf.summarize(frame, "t")

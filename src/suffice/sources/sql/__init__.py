@@ -1,5 +1,5 @@
 """Tables of a database, summed where they live or streamed out, through Ibis."""
 
-from suffice.sources.sql.table import TableSource, is_table
+from suffice.sources.sql.database import TableSource, is_table
 
 __all__ = ["TableSource", "is_table"]
