@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,84 +17,49 @@ from suffice.model.covariance import FullCovariance
 from suffice.model.student import StudentModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
     from suffice.estimation.plug_in import Evidence
-    from suffice.estimation.shrinkage import Regularisation
-    from suffice.estimation.structures import Structure
     from suffice.model.gaussian import GaussianModel
-    from suffice.moments import Moments
 
     Flags = npt.NDArray[np.bool_]
 
 
-class Belief(Protocol):
-    """A prior, once the moments are known."""
-
-    @property
-    def is_proper(self) -> bool:
-        """Whether it has a density before any row is seen."""
-        ...
-
-    def about(self, moments: Moments, *, n_means: int, quiet: bool) -> NormalInverseWishart:
-        """Return the prior of ``n_means`` classes that share Σ, about the grand mean."""
-        ...
+# the prior of some number of classes that share Σ, about the grand mean
+Belief: TypeAlias = "Callable[[Evidence, int], NormalInverseWishart]"
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultBelief:
-    """Weak, proper, and in the units of the features."""
-
-    is_proper = True
-
-    def about(self, moments: Moments, *, n_means: int, quiet: bool) -> NormalInverseWishart:  # noqa: ARG002
-        """Return the prior of ``n_means`` classes that share Σ, about the grand mean."""
-        totals = total_variances(moments)
-        within = moments.scatter.pooled_diagonal() / moments.total_weight
-        within = resolved(within, moments.grand_mean, totals)
-        # a column that is constant but for rounding tells no class apart
-        means = np.where(totals > 0, moments.centred_means, 0.0)
-        pooled = np.diag(within * moments.total_weight)
-        return NormalInverseWishart.default(moments.weights, means, pooled, quiet=quiet)
+def default_belief(evidence: Evidence, _n_means: int) -> NormalInverseWishart:
+    """Return the prior that is weak, proper, and in the units of the features."""
+    moments = evidence.moments
+    totals = total_variances(moments)
+    within = moments.scatter.pooled_diagonal() / moments.total_weight
+    within = resolved(within, moments.grand_mean, totals)
+    # a column that is constant but for rounding tells no class apart
+    means = np.where(totals > 0, moments.centred_means, 0.0)
+    pooled = np.diag(within * moments.total_weight)
+    return NormalInverseWishart.default(moments.weights, means, pooled, quiet=evidence.quiet)
 
 
-@dataclass(frozen=True, slots=True)
-class FlatBelief:
-    """The reference prior: improper."""
-
-    is_proper = False
-
-    def about(self, moments: Moments, *, n_means: int, quiet: bool) -> NormalInverseWishart:  # noqa: ARG002
-        """Return the prior of ``n_means`` classes that share Σ, about the grand mean."""
-        return NormalInverseWishart.flat(moments.n_features, n_means)
+def flat_belief(evidence: Evidence, n_means: int) -> NormalInverseWishart:
+    """Return the reference prior: improper."""
+    return NormalInverseWishart.flat(evidence.moments.n_features, n_means)
 
 
-@dataclass(frozen=True, slots=True)
-class GivenBelief:
-    """A prior of the user's own."""
-
-    prior: NormalInverseWishart
-
-    def __post_init__(self) -> None:
-        _check(self.prior)
-
-    @property
-    def is_proper(self) -> bool:
-        """Whether it has a density before any row is seen."""
-        return self.prior.predictive_degrees > 0 and self.prior.mean_strength > 0
-
-    def about(self, moments: Moments, *, n_means: int, quiet: bool) -> NormalInverseWishart:  # noqa: ARG002
-        """Return the prior of ``n_means`` classes that share Σ, about the grand mean."""
-        if len(self.prior.mean) != moments.n_features:
-            found = len(self.prior.mean)
-            msg = f"prior speaks of {found} features, but there are {moments.n_features}"
-            raise InvalidParameterError(msg)
-        return replace(self.prior, mean=self.prior.mean - moments.grand_mean)
+def given_belief(
+    prior: NormalInverseWishart, evidence: Evidence, _n_means: int
+) -> NormalInverseWishart:
+    """Return a prior of the user's own."""
+    found, needed = len(prior.mean), evidence.moments.n_features
+    if found != needed:
+        msg = f"prior speaks of {found} features, but there are {needed}"
+        raise InvalidParameterError(msg)
+    return replace(prior, mean=prior.mean - evidence.moments.grand_mean)
 
 
-def _check(prior: NormalInverseWishart) -> None:
+def check_prior(prior: NormalInverseWishart) -> None:
     """Refuse a scale that is no covariance, or numbers that are none."""
     numbers = (prior.mean, prior.scale, prior.mean_strength, prior.degrees)
     if not all(np.isfinite(each).all() for each in numbers):
@@ -118,12 +83,7 @@ class MostProbable:
     plugs_in = False
     at_mode = True
 
-    def model(
-        self,
-        evidence: Evidence,
-        structure: Structure,
-        how: Regularisation,  # noqa: ARG002
-    ) -> GaussianModel:
+    def model(self, evidence: Evidence) -> GaussianModel:
         """Return the Gaussian model of the most probable means and covariances."""
         learned = posteriors_by_group(evidence, self.belief)
         firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
@@ -134,7 +94,7 @@ class MostProbable:
         variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
         covariances, deficient = factored(sigmas, variances, evidence.moments)
         means = np.stack([posterior.map_mean for posterior in learned])
-        return gaussian_model(evidence, structure, means, covariances, deficient)
+        return gaussian_model(evidence, means, covariances, deficient)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +105,18 @@ class Predictive:
     plugs_in = False
     at_mode = False
 
-    def model(
-        self,
-        evidence: Evidence,
-        structure: Structure,  # noqa: ARG002
-        how: Regularisation,  # noqa: ARG002
-    ) -> StudentModel:
+    def model(self, evidence: Evidence) -> StudentModel:
         """Return the Student t model of the next row."""
         learned = posteriors_by_group(evidence, self.belief)
         # a class without rows is known by a proper prior, or not at all
-        known = evidence.present | (self.belief.is_proper & (evidence.priors > 0))
+        proper = self.belief(replace(evidence, quiet=True), 1).is_proper
+        known = evidence.present | (proper & (evidence.priors > 0))
         scales = [_scale(evidence, learned, known, g) for g in range(evidence.n_groups)]
         strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
         degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
-        _require_proper(evidence, learned, (degrees > 0) & (strengths > 0))
+        for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
+            msg = f"{evidence.named(np.array([k]))}: {learned[k].improper}"
+            raise InvalidInputError(msg)
         with np.errstate(divide="ignore"):
             log_priors = np.log(np.where(known, evidence.priors, 0.0))
         return StudentModel(
@@ -179,7 +137,8 @@ def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInvers
     for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
         members = evidence.members(g)
         n_means = max(int(evidence.present[members].sum()), 1)
-        prior = belief.about(moments, n_means=n_means, quiet=evidence.quiet or g > 0)
+        # what is missing is told once, with the first group
+        prior = belief(evidence if g == 0 else replace(evidence, quiet=True), n_means)
         weights, means = moments.weights[members], moments.centred_means[members]
         for k, posterior in zip(members, prior.posteriors(weights, means, scatter), strict=True):
             learned[k] = posterior
@@ -197,16 +156,6 @@ def _scale(
         msg = f"{evidence.named(members)}: {learned[members[0]].improper}"
         raise InvalidInputError(msg)
     return FullCovariance(factor, inverse_lower(factor))
-
-
-def _require_proper(
-    evidence: Evidence,
-    learned: Sequence[NormalInverseWishart],
-    proper: Flags,
-) -> None:
-    for k in np.flatnonzero(~proper)[:1]:
-        msg = f"{evidence.named(np.array([k]))}: {learned[k].improper}"
-        raise InvalidInputError(msg)
 
 
 def _require_mode(posterior: NormalInverseWishart) -> None:

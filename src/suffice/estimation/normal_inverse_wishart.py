@@ -135,6 +135,11 @@ class NormalInverseWishart:
         return self.degrees - len(self.mean) + 1
 
     @property
+    def is_proper(self) -> bool:
+        """Whether the next row has a density, whatever was seen before."""
+        return self.predictive_degrees > 0 and self.mean_strength > 0
+
+    @property
     def improper(self) -> str:
         """Return what to say where the predictive density is not proper."""
         d = len(self.mean)

@@ -10,7 +10,7 @@ from scipy.special import digamma
 
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import warn_of_deficient
-from suffice.estimation.groups import full_groups, group_codes
+from suffice.estimation.groups import full_groups
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from suffice.estimation.degenerate import RankDeficiency
-    from suffice.estimation.groups import Tied
-    from suffice.estimation.priors import PriorRule
     from suffice.estimation.shrinkage import Regularisation
     from suffice.estimation.structures import Structure
     from suffice.model.class_model import ClassModel
@@ -35,23 +33,11 @@ class Evidence:
     """Moments with at least two classes, read as a recipe says."""
 
     moments: Moments
+    structure: Structure
+    how: Regularisation
     group_of: Codes  # group of each class  (K,)
     priors: Floats  # π  (K,); not yet zero for classes without rows
     quiet: bool  # whether to keep silent about directions without variance
-
-    @classmethod
-    def of(cls, moments: Moments, tied: Tied, priors: PriorRule, *, quiet: bool) -> Evidence:
-        """Return the evidence, after checking that there is something to tell apart."""
-        present = moments.weights > 0
-        if present.sum() < 2:
-            found = moments.classes[present].tolist()
-            msg = (
-                "a classifier needs at least 2 classes with rows, found "
-                f"{plural(len(found), 'class')} {found}: check the labels"
-            )
-            raise TooFewClassesError(msg)
-        pi = priors.of(moments.classes, moments.weights)
-        return cls(moments, group_codes(tied, moments.classes), pi, quiet)
 
     @property
     def present(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -72,6 +58,17 @@ class Evidence:
         return f"{noun(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
+def require_two_classes(moments: Moments) -> None:
+    """Refuse moments in which there is nothing to tell apart."""
+    found = moments.classes[moments.weights > 0].tolist()
+    if len(found) < 2:
+        msg = (
+            "a classifier needs at least 2 classes with rows, found "
+            f"{plural(len(found), 'class')} {found}: check the labels"
+        )
+        raise TooFewClassesError(msg)
+
+
 class Learning(Protocol):
     """A way to turn evidence into a model."""
 
@@ -85,7 +82,7 @@ class Learning(Protocol):
         """Whether class priors too are the most probable ones."""
         ...
 
-    def model(self, evidence: Evidence, structure: Structure, how: Regularisation) -> ClassModel:
+    def model(self, evidence: Evidence) -> ClassModel:
         """Return the model."""
         ...
 
@@ -97,24 +94,20 @@ class PlugIn:
     plugs_in = True
     at_mode = False
 
-    def model(self, evidence: Evidence, structure: Structure, how: Regularisation) -> GaussianModel:
+    def model(self, evidence: Evidence) -> GaussianModel:
         """Return the Gaussian model of means and structured covariances."""
-        return plug_in(evidence, structure, how)[0]
+        return plug_in(evidence)[0]
 
 
-def plug_in(
-    evidence: Evidence, structure: Structure, how: Regularisation
-) -> tuple[GaussianModel, list[RankDeficiency]]:
+def plug_in(evidence: Evidence) -> tuple[GaussianModel, list[RankDeficiency]]:
     """Return the model of means and structured covariances, and which variance was missing."""
-    moments = evidence.moments
-    covariances, deficient = structure.covariances(moments, evidence.group_of, how)
-    means = moments.centred_means
-    return gaussian_model(evidence, structure, means, covariances, deficient), deficient
+    moments, group_of = evidence.moments, evidence.group_of
+    covariances, deficient = evidence.structure.covariances(moments, group_of, evidence.how)
+    return gaussian_model(evidence, moments.centred_means, covariances, deficient), deficient
 
 
 def gaussian_model(
     evidence: Evidence,
-    structure: Structure,
     offsets: Floats,
     covariances: Sequence[Covariance],
     deficient: Sequence[RankDeficiency],
@@ -130,7 +123,7 @@ def gaussian_model(
         offsets=offsets,
         covariances=covariances,
         group_of=group_of,
-        n_covariance_parameters=structure.n_parameters(
+        n_covariance_parameters=evidence.structure.n_parameters(
             len(covariances), evidence.moments.n_features
         ),
     )
@@ -149,12 +142,7 @@ class Debiased:
     plugs_in = False
     at_mode = False
 
-    def model(
-        self,
-        evidence: Evidence,
-        structure: Structure,
-        how: Regularisation,  # noqa: ARG002
-    ) -> DebiasedModel:
+    def model(self, evidence: Evidence) -> DebiasedModel:
         """Return the model of unbiased log densities."""
         moments = evidence.moments
         covariances: list[Covariance] = []
@@ -164,7 +152,7 @@ class Debiased:
             seen = members[evidence.present[members]]
             covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)
             covariances.append(covariance)
-        plain = gaussian_model(evidence, structure, moments.centred_means, covariances, [])
+        plain = gaussian_model(evidence, moments.centred_means, covariances, [])
         return DebiasedModel(plain, corrections)
 
 

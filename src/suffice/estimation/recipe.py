@@ -11,7 +11,7 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation import settings
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.groups import group_codes, total_variances
-from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in
+from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in, require_two_classes
 from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns
 from suffice.model.gaussian import bic
@@ -163,8 +163,13 @@ class Recipe:
             raise InvalidParameterError(settings.UNRESOLVED)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
-        evidence = Evidence.of(moments, self.tied, self.priors, quiet=quiet)
-        return self.learning.model(evidence, self.structure, self.regularisation)
+        return self.learning.model(self._evidence(moments, quiet=quiet))
+
+    def _evidence(self, moments: Moments, *, quiet: bool) -> Evidence:
+        require_two_classes(moments)
+        priors = self.priors.of(moments.classes, moments.weights)
+        groups = self.group_of(moments.classes)
+        return Evidence(moments, self.structure, self.regularisation, groups, priors, quiet)
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
@@ -174,8 +179,7 @@ class Recipe:
 
     def bic(self, moments: Moments) -> float | None:
         """Return p log n − 2 log L of plug-in estimates; None where L has no maximum."""
-        evidence = Evidence.of(moments, self.tied, self.priors, quiet=True)
-        model, deficient = plug_in(evidence, self.structure, self.regularisation)
+        model, deficient = plug_in(self._evidence(moments, quiet=True))
         if deficient:
             return None
         return bic(model.log_likelihood(moments), model.n_parameters, moments.total_weight)

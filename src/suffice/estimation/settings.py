@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.estimation.bayes import (
-    DefaultBelief,
-    FlatBelief,
-    GivenBelief,
     MostProbable,
     Predictive,
+    check_prior,
+    default_belief,
+    flat_belief,
+    given_belief,
 )
 from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
@@ -182,11 +184,12 @@ def parse_estimate(estimate: Any, prior: Any) -> Learning:
 def parse_prior(prior: Any) -> Belief:
     """Return the belief that ``prior`` names: None, "flat", or a NormalInverseWishart."""
     if prior is None:
-        return DefaultBelief()
+        return default_belief
     if isinstance(prior, str) and prior == "flat":
-        return FlatBelief()
+        return flat_belief
     if isinstance(prior, NormalInverseWishart):
-        return GivenBelief(prior)
+        check_prior(prior)
+        return partial(given_belief, prior)
     msg = f"prior must be None, 'flat' or a NormalInverseWishart, got {prior!r}"
     raise InvalidParameterError(msg)
 

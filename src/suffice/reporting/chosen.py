@@ -55,7 +55,7 @@ def in_words(judgement: Judgement) -> str:
     of = "" if model.moments_.power is None else " of transformed features"
     return (
         f"{judgement.name}: one Gaussian for each class, {shape}; boundaries are {bent}{of}. "
-        f"{plural(gaussian.n_parameters, 'free parameter')}{_settings(model)}."
+        f"{plural(gaussian.n_parameters, 'free parameter')}{_regularisation(model)}."
     )
 
 
@@ -74,7 +74,7 @@ def _averaged(judgement: Judgement) -> tuple[Text, ...]:
     )
 
 
-def _settings(model: Any) -> str:
+def _regularisation(model: Any) -> str:
     said = []
     for name, what in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "T")):
         value = model.get_params()[name]

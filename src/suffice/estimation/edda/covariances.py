@@ -115,7 +115,8 @@ class EddaStructure:
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return the covariances of greatest likelihood; classes without rows take the first."""
         seen = np.flatnonzero(moments.weights > 0)
-        w, deficient = moments.weights[seen], []
+        w = moments.weights[seen]
+        deficient: list[RankDeficiency] = []
         scatters = diagonal(moments.diagonals) if self.is_diagonal else moments.scatters
         try:
             sigmas = edda_covariances(self.code, w, scatters[seen]).covariances
