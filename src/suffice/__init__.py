@@ -128,7 +128,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-drawing.leads_to(lambda: importlib.import_module("suffice.plots"))
+drawing.leads_to(
+    plots=lambda: importlib.import_module("suffice.plots"),
+    reporting=lambda: importlib.import_module("suffice.reporting"),
+)
 
 
 def __dir__() -> list[str]:

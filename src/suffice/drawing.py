@@ -1,4 +1,4 @@
-"""The one door to figures: a result that draws itself asks for its drawing here."""
+"""The one door upwards: a result that draws itself, an estimator that reports on itself."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_rooms: list[Callable[[], Any]] = []
+_rooms: dict[str, Callable[[], Any]] = {}
 
 
-def leads_to(plots: Callable[[], Any]) -> None:
-    """Say what imports the room of figures: the package does, which stands above all rooms."""
-    _rooms[:] = [plots]
+def leads_to(**rooms: Callable[[], Any]) -> None:
+    """Say what imports ``plots`` and ``reporting``: the package, which stands above all rooms."""
+    _rooms.update(rooms)
 
 
 def draw(figure: str, *args: Any, **options: Any) -> Any:
     """Return what the figure of that name, one of ``suffice.plots.DRAWERS``, returns."""
-    (plots,) = _rooms
-    return plots().DRAWERS[figure](*args, **options)
+    return _rooms["plots"]().DRAWERS[figure](*args, **options)
+
+
+def report(*args: Any, **options: Any) -> Any:
+    """Return what ``sf.report`` returns."""
+    return _rooms["reporting"]().report(*args, **options)
 
 
 def axes(ax: Any) -> Any:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
+import suffice
 from suffice import archive
 from suffice.errors import FileFormatError
+from suffice.moments import Moments
+from suffice.moments.file import KIND as MOMENTS
+from suffice.saved.settings import KIND as MODEL
+from suffice.saved.settings import settings_of, unpacking, upgraded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from suffice.decision import Classifier
+
+GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
+LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
+AVERAGED = ("AutoGaussian",)
 
 
 def load(path: str | Path) -> Any:
@@ -23,61 +35,48 @@ def load(path: str | Path) -> Any:
     >>> sf.load(path)
     Moments(2 classes × 1 features, 3 rows, weight 3, per-class scatter)
     """
-    return _loaded(path, *read(path))
+    header, arrays = read(path)
+    if header["suffice"] == MOMENTS:
+        return Moments.of_archive(header, arrays)
+    with unpacking():
+        return _unfitted(header)._restored(header, arrays)
+
+
+def load_classifier(path: str | Path) -> Classifier:
+    """Return the classifier that was saved, of any kind, without importing scikit-learn."""
+    header, arrays = read(path)
+    if header["suffice"] == MOMENTS:
+        msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
+        raise FileFormatError(msg)
+    name = header["estimator"]
+    with unpacking():
+        if name in GAUSSIAN:
+            from suffice.saved.gaussian import classifier_from
+        elif name in LINEAR:
+            from suffice.saved.linear import classifier_from
+        else:
+            from suffice.saved.averaged import classifier_from
+        return classifier_from(header, arrays)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return header and arrays of a file, those of an older format in the words of this one."""
     header, arrays = archive.read(path)
-    return (_upgraded(header) if header["format"] == 1 else header), arrays
-
-
-def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the header of a model of format 1, whose temperature was a factor of the scores."""
-    new = dict(header)
-    if isinstance(new.get("parameters"), dict):
-        new["parameters"] = _renamed(new["parameters"])
-    for name in ("chosen", "best"):
-        if isinstance(new.get(name), dict):
-            new[name] = _renamed(new[name])
-    if isinstance(new.get("choices"), list):
-        new["choices"] = [_renamed(c) if isinstance(c, dict) else c for c in new["choices"]]
-    return new
-
-
-def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    new = {"power" if name == "transform" else name: value for name, value in settings.items()}
-    for name in ("temperature", "temperature_"):
-        if isinstance(new.get(name), (int, float)) and new[name] != 0:
-            new[name] = 1 / new[name]
-    return new
-
-
-def load_answering(path: str | Path) -> Any:
-    """Return what predicts and samples as the saved estimator does, without scikit-learn if it can.
-
-    Only the Gaussian classifiers are loaded so; anything else is what ``load`` returns.
-    """
-    from suffice.estimators.answering import NAMES, answering_from
-
-    header, arrays = read(path)
-    if header["suffice"] == "model" and header.get("estimator") in NAMES:
-        return answering_from(header, arrays)
-    return _loaded(path, header, arrays)
-
-
-def _loaded(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
-    if header["suffice"] == "moments":
-        from suffice.moments import Moments
-
-        return Moments.of_archive(header, arrays)
-    if header["suffice"] == "model":
-        from suffice.estimators.files import estimator_from
-
-        return estimator_from(header, arrays)
-    if header["suffice"] == "auto":
-        from suffice.estimators.files import auto_from
-
-        return auto_from(header, arrays)
-    msg = f"{path} holds {header['suffice']!r}, which this version of suffice does not know"
+    header = upgraded(header)
+    kind, name = header["suffice"], header.get("estimator")
+    if kind == MOMENTS or (kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED)):
+        return header, arrays
+    what = kind if kind != MODEL else name
+    msg = f"{path} holds {what!r}, which this version of suffice does not know: upgrade suffice"
     raise FileFormatError(msg)
+
+
+def _unfitted(header: Mapping[str, Any]) -> Any:
+    """Return the estimator with its settings; a preset that was changed is no preset."""
+    settings, cls = settings_of(header), getattr(suffice, header["estimator"])
+    if header["estimator"] not in GAUSSIAN:
+        return cls(**settings)
+    fixed = settings.keys() - inspect.signature(cls).parameters.keys()
+    if any(getattr(cls, name) != settings[name] for name in fixed):
+        return suffice.GaussianClassifier(**settings)
+    return cls(**{name: value for name, value in settings.items() if name not in fixed})

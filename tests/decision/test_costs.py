@@ -43,6 +43,17 @@ def test_chow_rejects_when_the_greatest_posterior_is_too_small(p, reject_cost):
     np.testing.assert_array_equal(decided[~rejected], p.argmax(axis=1)[~rejected])
 
 
+@given(posteriors, st.none() | st.floats(-0.5, 1.5))
+def test_zero_one_costs_decide_like_their_matrix(p, reject_cost):
+    free, matrix = (parse_costs(costs, CLASSES, reject_cost) for costs in (None, {}))
+    assert not hasattr(free, "costs")
+    assert (free.is_map, free.can_reject) == (matrix.is_map, matrix.can_reject)
+    np.testing.assert_allclose(free.expected(p), matrix.expected(p), atol=1e-12)
+    np.testing.assert_allclose(free.relative, matrix.relative, atol=1e-15)
+    found = free.expected(p)[np.arange(len(p)), free.decide(p)]
+    np.testing.assert_allclose(found, free.expected(p).min(1), atol=1e-12)
+
+
 @given(matrices, posteriors)
 def test_a_matrix_called_map_decides_for_the_most_probable(C, p):
     costs = parse_costs(C, CLASSES)
@@ -94,7 +105,8 @@ def test_a_mapping_names_what_differs_from_zero_one_loss():
 def test_rejecting_may_cost_more_for_some_truths():
     per_truth = {"a": 0.1, "b": 0.2, "c": 0.3}
     for cost in (per_truth, [0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3])):
-        assert parse_costs(None, CLASSES, cost).costs[-1].tolist() == [0.1, 0.2, 0.3]
+        for costs in (parse_costs(None, CLASSES, cost), parse_costs({}, CLASSES, cost)):
+            assert costs.expected(np.eye(3))[:, -1].tolist() == [0.1, 0.2, 0.3]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +177,7 @@ def test_what_is_no_cost_is_refused_with_a_reason(build, error, message):
 
 
 def test_a_cost_matrix_cannot_be_changed():
-    costs = parse_costs(None, CLASSES)
+    costs = parse_costs({}, CLASSES)
     with pytest.raises(ValueError, match="read-only"):
         costs.costs[0, 0] = 1
     labels = np.array(["a", "b", "c"])

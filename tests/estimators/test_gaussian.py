@@ -1,20 +1,23 @@
 """The Gaussian classifiers as their users meet them."""
 
+import gc
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import suffice as sf
-from suffice import LDA, QDA, GaussianClassifier, GaussianNB, Hyperplane, Moments, Quadric
+from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Hyperplane, Moments, Quadric
 from suffice.errors import (
     DegenerateDataWarning,
     FeatureMismatchError,
@@ -91,7 +94,7 @@ def test_partial_fit_in_any_grouping_equals_fit(iris, estimator):
     whole = estimator.fit(X, y).predict_log_proba(X)
     order = np.argsort(y, kind="stable")  # sorted: early chunks lack classes
     for n_chunks in (2, 7, 40):
-        parts = sf.GaussianClassifier(**estimator.get_params())
+        parts = clone(estimator)
         for rows in np.array_split(order, n_chunks):
             parts.partial_fit(X[rows], y[rows])
         np.testing.assert_allclose(parts.predict_log_proba(X), whole, rtol=1e-9, atol=1e-12)
@@ -430,6 +433,86 @@ def test_saved_estimators_predict_the_same(iris, tmp_path):
         assert type(again) is type(estimator)
         np.testing.assert_array_equal(again.predict_log_proba(X), estimator.predict_log_proba(X))
         np.testing.assert_array_equal(again.predict(X), estimator.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("preset", "fixed"), [(LDA, "tied"), (QDA, "tied"), (GaussianNB, "covariance")]
+)
+def test_a_preset_has_no_setting_for_what_it_stands_for(iris, preset, fixed):
+    with pytest.raises(TypeError, match=fixed):
+        preset(**{fixed: "full"})
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        preset().set_params(**{fixed: "full"})
+    settings = {**preset(shrinkage=0.2).get_params(), fixed: getattr(preset, fixed)}
+    assert settings.keys() == GaussianClassifier().get_params().keys()
+    again, general = clone(preset(shrinkage=0.2)).fit(*iris), GaussianClassifier(**settings)
+    assert again.shrinkage == 0.2
+    expected = general.fit(*iris).predict_log_proba(iris[0])
+    np.testing.assert_array_equal(again.predict_log_proba(iris[0]), expected)
+
+
+def test_rda_has_every_setting_and_leaves_two_open():
+    assert RDA().get_params().keys() == GaussianClassifier().get_params().keys()
+    assert (RDA().pooling, RDA().shrinkage, RDA(pooling=0.1).pooling) == ("auto", "auto", 0.1)
+
+
+def test_a_base_is_a_temperature(iris):
+    X, y = iris
+    by_base = LDA(base=10.0).fit(X, y)
+    assert by_base.classifier_.temperature == pytest.approx(1 / np.log(10))
+    scores = by_base.decision_function(X)
+    powers = 10.0 ** (scores - scores.max(1, keepdims=True))
+    np.testing.assert_allclose(
+        by_base.predict_proba(X), powers / powers.sum(1, keepdims=True), rtol=1e-10
+    )
+    for settings in ({"base": 2.0, "temperature": 2.0}, {"base": 2.0, "temperature": "auto"}):
+        with pytest.raises(InvalidParameterError, match="give one of them"):
+            LDA(**settings).fit(X, y)
+    for base in (1.0, 0.5, np.inf, "e"):
+        with pytest.raises(InvalidParameterError, match="base must be a number above 1"):
+            LDA(base=base).fit(X, y)
+    left_out, by_hand = sf.leave_one_out(LDA(base=10.0), X, y), LDA(temperature=1 / np.log(10))
+    assert left_out.log_loss == pytest.approx(sf.leave_one_out(by_hand, X, y).log_loss)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_the_number_of_threads_reaches_fit_and_prediction(iris, monkeypatch, n_jobs):
+    from suffice import threads
+    from suffice.model.gaussian import GaussianModel
+
+    seen, most_probable = [], GaussianModel.most_probable
+    monkeypatch.setattr(
+        GaussianModel,
+        "most_probable",
+        lambda model, x: seen.append(threads.n_threads_of(None)) or most_probable(model, x),
+    )
+    LDA(n_jobs=n_jobs).fit(*iris).predict(iris[0])
+    assert seen == [threads.usable_cores() if n_jobs == -1 else n_jobs]
+
+
+@pytest.mark.parametrize("settings", [{}, {"prediction_sets": True}, {"shrinkage": "auto"}])
+def test_a_fit_never_reads_the_callers_rows_again(iris, settings):
+    X, y = iris[0].copy(), iris[1].copy()
+    fitted, new = QDA(**settings).fit(X, y), iris[0][::7]
+    before = fitted.predict_log_proba(new)
+    X[:], y[:] = 1e6, "rose"
+    np.testing.assert_array_equal(fitted.predict_log_proba(new), before)
+    assert fitted.predict(new).tolist() == QDA(**settings).fit(*iris).predict(new).tolist()
+    held = gc.get_referrers(X)
+    assert not any(isinstance(holder, dict) and holder is vars(fitted) for holder in held)
+    if settings.get("prediction_sets"):
+        expected = QDA().fit(*iris).calibrate(*iris).predict_set(new).members
+        np.testing.assert_array_equal(fitted.predict_set(new).members, expected)
+
+
+def test_nothing_is_as_large_as_the_square_of_the_number_of_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 3)), np.arange(4000) // 2
+    tracemalloc.start()
+    LDA().fit(X, y).predict(X[:5])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000**2 * 8 / 4
 
 
 def test_small_fits_never_import_numba():

@@ -11,9 +11,10 @@ import numpy as np
 
 import suffice as sf
 from suffice import datasets
+from suffice.archive import FORMAT_VERSION
 from suffice.moments.file import arrays_of
 
-HERE = Path(__file__).parent / "format-1"
+HERE = Path(__file__).parent / f"format-{FORMAT_VERSION}"
 NEW = np.array(
     [[5.1, 3.5, 1.4, 0.2], [6.0, 2.7, 5.1, 1.6], [6.3, 3.3, 6.0, 2.5], [5.7, 2.8, 4.1, 1.3]]
 )
@@ -27,6 +28,7 @@ def models():
     yield "nb", sf.GaussianNB(priors="uniform")
     yield "rda", sf.RDA()
     yield "tied-groups", sf.GaussianClassifier(tied=[["setosa"], ["versicolor", "virginica"]])
+    yield "base", sf.LDA(base=10.0, prediction_sets=True)
     yield "spherical", sf.GaussianClassifier("spherical", temperature=2.0)
     yield "costs", sf.LDA(costs=costs, reject_cost=0.2, reject_label="?")
     yield "oas", sf.QDA(shrinkage="oas", target="sphere")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.estimators.answering import NAMES
-from suffice.files import load_answering
+from suffice.archive import FORMAT_VERSION
+from suffice.files import AVERAGED, GAUSSIAN, LINEAR, load_classifier
 
 HERE = Path(__file__).parent
 FOLDERS = sorted(HERE.glob("format-*"))
@@ -27,7 +27,11 @@ MAKE = _make()
 
 
 def files(ending):
-    return [pytest.param(p, id=p.stem) for folder in FOLDERS for p in sorted(folder.glob(ending))]
+    return [
+        pytest.param(path, id=f"{folder.name}-{path.stem}")
+        for folder in FOLDERS
+        for path in sorted(folder.glob(ending))
+    ]
 
 
 def expected(path, kind):
@@ -54,13 +58,15 @@ def test_moments_of_an_older_version_are_the_same(path):
 
 
 @pytest.mark.parametrize("path", files("*.suffice"))
-def test_what_only_answers_says_the_same(path):
-    quick, known = load_answering(path), expected(path, "models")
-    gaussian = type(sf.load(path)).__name__ in NAMES
-    assert (type(quick).__name__ == "Answering") == gaussian
-    assert quick.predict(MAKE.NEW).tolist() == known["predict"]
-    for name in {"predict_proba", "log_density"} & known.keys():
-        np.testing.assert_allclose(getattr(quick, name)(MAKE.NEW), known[name], rtol=1e-12)
+def test_the_classifier_alone_says_the_same(path):
+    classifier, known = load_classifier(path), expected(path, "models")
+    assert classifier.predict(MAKE.NEW).tolist() == known["predict"]
+    assert classifier.has_posterior == ("predict_proba" in known)
+    assert classifier.has_density == ("log_density" in known)
+    for name, verb in {"predict_proba": "posterior", "log_density": "log_density"}.items():
+        if name in known:
+            found = getattr(classifier, verb)(MAKE.NEW)
+            np.testing.assert_allclose(found, known[name], rtol=1e-12)
 
 
 @pytest.mark.parametrize("path", files("*.suffice"))
@@ -70,8 +76,21 @@ def test_a_model_that_is_loaded_and_saved_is_the_same_file(path, tmp_path):
     assert_same(MAKE.answers(sf.load(again)), expected(path, "models"))
 
 
-def test_every_estimator_that_saves_has_a_golden_file():
-    from suffice.estimators.files import FORMS
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_estimator_that_saves_has_a_golden_file(folder):
+    saved = {type(sf.load(path)).__name__ for path in folder.glob("*.suffice")}
+    assert {*GAUSSIAN, *LINEAR, *AVERAGED} == saved
 
-    saved = {type(sf.load(p.values[0])).__name__ for p in files("*.suffice")}
-    assert set(FORMS) | {"AutoGaussian"} == saved
+
+def test_the_newest_format_has_golden_files():
+    assert FOLDERS[-1].name == f"format-{FORMAT_VERSION}"
+
+
+def test_presets_that_were_changed_in_format_1_load_as_the_general_classifier():
+    from suffice.files import _unfitted
+
+    header = {"estimator": "LDA", "parameters": {"tied": False, "shrinkage": 0.5}}
+    found = _unfitted(header)
+    assert type(found) is sf.GaussianClassifier
+    assert (found.tied, found.shrinkage) == (False, 0.5)
+    assert type(_unfitted({**header, "parameters": {"tied": True}})) is sf.LDA

@@ -5,9 +5,14 @@ import polars as pl
 import pytest
 
 import suffice as sf
-from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    InvalidParameterError,
+    SufficeWarning,
+)
 from suffice.sources import predict_stream, summarize
-from suffice.sources.predict import Scoring
+from suffice.sources.predict import Answers
 
 READERS = {
     "csv": pl.read_csv,
@@ -189,16 +194,37 @@ def test_labels_keep_their_type(labels, tmp_path):
 
 def test_about_one_in_a_thousand_rows_of_the_model_is_an_outlier(model):
     x, _ = model.sample(200_000, np.random.default_rng(9))
-    share = np.mean(model.model_.log_density(x) < Scoring.of(model).threshold)
+    share = np.mean(model.model_.log_density(x) < Answers.of(model.classifier_).threshold)
     assert 0.0006 < share < 0.0015
 
 
 def test_a_model_without_density_gives_labels_and_posteriors(frame):
-    from sklearn.linear_model import LogisticRegression
-
-    plain = LogisticRegression().fit(features(frame) / 1e3, frame["colour"].to_numpy())
-    answers = Scoring.of(plain).answers(features(frame) / 1e3)
+    x, y = features(frame) / 1e3, frame["colour"].to_numpy()
+    plain = sf.LogisticRegression().fit(x, y)
+    answers = Answers.of(plain.classifier_).to(x)
     assert answers.columns == ["label", "p_blue", "p_green", "p_red"]
+    assert answers["label"].to_list() == plain.predict(x).tolist()
+
+
+def test_a_model_without_posteriors_gives_labels_alone(frame):
+    x, y = features(frame) / 1e3, frame["colour"].to_numpy()
+    fitted = sf.LeastSquaresClassifier().fit(x, y)
+    answers = Answers.of(fitted.classifier_).to(x)
+    assert answers.columns == ["label"]
+    assert answers["label"].to_list() == fitted.predict(x).tolist()
+
+
+def test_a_classifier_and_its_estimator_give_the_same_file(model, frame, tmp_path):
+    for name, fitted in {"a": model, "b": model.classifier_}.items():
+        predict_stream(fitted, frame, tmp_path / f"{name}.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_a_strangers_classifier_is_refused_by_name(frame, tmp_path):
+    from sklearn.naive_bayes import GaussianNB
+
+    with pytest.raises(InvalidParameterError, match="GaussianNB is none of suffice's"):
+        predict_stream(GaussianNB(), frame, tmp_path / "out.csv")
 
 
 def test_no_rows_give_no_answers(model, frame, tmp_path):

@@ -5,8 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from suffice import LDA, QDA, Moments
+from suffice import LDA, QDA, Moments, load
 from suffice.errors import InvalidParameterError, MissingStatisticsError
+
+ESTIMATORS = [
+    LDA(prediction_sets=True),
+    QDA(shrinkage=0.2, pooling=0.1, prediction_sets=True),
+]
 
 
 def rows(n, seed):
@@ -17,7 +22,7 @@ def rows(n, seed):
 
 
 @pytest.mark.parametrize("coverage", [0.7, 0.9, 0.97])
-@pytest.mark.parametrize("estimator", [LDA(), QDA(shrinkage=0.2, pooling=0.1)], ids=str)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=["lda", "rda"])
 def test_coverage_is_kept_though_the_model_is_wrong(estimator, coverage):
     hits = []
     for seed in range(60):
@@ -30,7 +35,7 @@ def test_coverage_is_kept_though_the_model_is_wrong(estimator, coverage):
 
 def test_sets_grow_with_coverage_and_shrink_with_certainty(iris):
     X, y = iris
-    fitted = LDA().fit(X, y)
+    fitted = LDA(prediction_sets=True).fit(X, y)
     small, large = fitted.predict_set(X, 0.8), fitted.predict_set(X, 0.999)
     assert (small.members <= large.members).all()
     assert large.sizes[:50].max() >= 1
@@ -38,26 +43,31 @@ def test_sets_grow_with_coverage_and_shrink_with_certainty(iris):
     assert len(fitted.predict_set(X[:5]).to_list()) == 5
 
 
-def test_calibration_is_asked_for_when_no_rows_are_at_hand(iris):
+def test_calibration_is_asked_for_where_there_is_none(iris):
     X, y = iris
     from_sums = QDA().fit_moments(Moments.of(X, y))
-    with pytest.raises(MissingStatisticsError, match=r"calibrate\(X, y\)"):
-        from_sums.predict_set(X)
-    expected = QDA().fit(X, y).predict_set(X).members
+    for fitted in (from_sums, QDA().fit(X, y)):
+        with pytest.raises(
+            MissingStatisticsError, match=r"sets=True.*calibrate\(X, y\)"
+        ):
+            fitted.predict_set(X)
+    whole = QDA(prediction_sets=True).fit(X, y)
+    expected = whole.predict_set(X).members
     np.testing.assert_array_equal(from_sums.calibrate(X, y).predict_set(X).members, expected)
-    added = QDA().fit(X, y).partial_fit(X[:5], y[:5])
-    with pytest.raises(MissingStatisticsError):
-        added.predict_set(X)
+    for changed in (whole.partial_fit(X[:5], y[:5]), from_sums.forget(X[:5], y[:5])):
+        with pytest.raises(MissingStatisticsError):
+            changed.predict_set(X)
 
 
-def test_rows_are_never_pickled(iris):
+def test_calibration_is_pickled_and_saved(iris, tmp_path):
     X, y = iris
-    fitted = LDA().fit(X, y)
-    assert b"_rows_at_hand" not in pickle.dumps(fitted)
-    with pytest.raises(MissingStatisticsError):
-        pickle.loads(pickle.dumps(fitted)).predict_set(X)
+    fitted = LDA(prediction_sets=True).fit(X, y)
+    fitted.save(tmp_path / "m.suffice")
+    for again in (pickle.loads(pickle.dumps(fitted)), load(tmp_path / "m.suffice")):
+        found = again.predict_set(X, 0.9).members
+        np.testing.assert_array_equal(found, fitted.predict_set(X, 0.9).members)
 
 
 def test_coverage_must_be_a_share(iris):
     with pytest.raises(InvalidParameterError, match="between 0 and 1"):
-        LDA().fit(*iris).predict_set(iris[0], coverage=95)
+        LDA(prediction_sets=True).fit(*iris).predict_set(iris[0], coverage=95)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from suffice.sources.source import Source
 
 
-def load_model(path: Path, *, answering: bool = False) -> Any:
-    """Return the fitted estimator of a file, or what only answers as it does, loaded quicker."""
-    from suffice.files import load, load_answering
+def load_model(path: Path) -> Any:
+    """Return the fitted estimator of a file."""
+    from suffice.files import load
     from suffice.moments import Moments
 
-    loaded = load_answering(path) if answering else load(path)
+    loaded = load(path)
     if isinstance(loaded, Moments):
         msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
         raise FileFormatError(msg)

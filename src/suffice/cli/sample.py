@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from suffice.cli.terminal import Terminal
+    from suffice.decision import Classifier
 
 _AT_ONCE = 100_000
 
@@ -42,17 +43,15 @@ def command(
     A class is drawn from the priors, then a row from the density of the class.
     """
     from suffice.cli import terminal as tables
-    from suffice.cli.data import able, load_model
+    from suffice.files import load_classifier
 
-    fitted = able(
-        load_model(model, answering=True), "sample", model, "fit a Gaussian one, such as lda"
-    )
+    fitted = load_classifier(model)
     tables.write(_drawn(fitted, number, seed, label), output)
     if output is not None:
         terminal.done({"output": str(output), "rows": number}, f"{output}: {number:,} rows")
 
 
-def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
     """Return the rows as a lazy table that is drawn while it is written."""
     import numpy as np
     from polars.io.plugins import register_io_source
@@ -67,12 +66,10 @@ def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFra
     return register_io_source(frames, schema=schema)
 
 
-def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
+def _frame(fitted: Classifier, number: int, rng: Any, label: str) -> pl.DataFrame:
     import polars as pl
 
     x, y = fitted.sample(number, rng)
-    names = getattr(fitted, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{j}" for j in range(x.shape[1])]
-    columns = {str(name): column for name, column in zip(names, x.T, strict=True)}
+    names = fitted.feature_names or [f"x{j}" for j in range(x.shape[1])]
+    columns = dict(zip(names, x.T, strict=True))
     return pl.DataFrame({**columns, label: y.tolist()})

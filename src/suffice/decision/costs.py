@@ -132,18 +132,23 @@ class CostMatrix:
         s = f - np.diag(self.costs)
         return bool(np.all(right | (self.costs == f)) and np.all(s == s[0]) and s[0] > 0)
 
+    @property
+    def relative(self) -> Floats:
+        """C[a, k] − f(k), (A, K): the same decisions, and equal posteriors tie exactly."""
+        # f(k) = max_a C[a, k] over the classes is common to all actions
+        less: Floats = self.costs - self.costs[: self.n_classes].max(axis=0)
+        return less
+
     def expected(self, posterior: Floats) -> Floats:
         """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
         # R[i, a] = Σ_k C[a, k] p(k | x_i)
-        risk: Floats = self._checked(posterior) @ self.costs.T
+        risk: Floats = _checked(posterior, self.n_classes) @ self.costs.T
         return risk
 
     def decide(self, posterior: Floats) -> Codes:
         """Return the action of least expected cost, (n,); of equal ones the first."""
-        p = self._checked(posterior)
-        # f(k) = max_a C[a, k] is common to all actions; without it equal posteriors tie exactly
-        relative = self.costs - self.costs[: self.n_classes].max(axis=0)
-        best: Codes = p.argmax(axis=1) if self.is_map else (p @ relative.T).argmin(axis=1)
+        p = _checked(posterior, self.n_classes)
+        best: Codes = p.argmax(axis=1) if self.is_map else (p @ self.relative.T).argmin(axis=1)
         return best
 
     def decode(self, codes: Codes) -> Labels:
@@ -151,12 +156,79 @@ class CostMatrix:
         chosen: Labels = self.actions[codes]
         return chosen
 
-    def _checked(self, posterior: Floats) -> Floats:
-        p = np.asarray(posterior, dtype=np.float64)
-        if p.ndim != 2 or p.shape[1] != self.n_classes:
-            msg = f"posteriors have shape {p.shape}, expected (n, {self.n_classes})"
-            raise InvalidParameterError(msg)
-        return p
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZeroOneCosts:
+    """Every error costs 1, and perhaps a refusal r: the same verbs without a K × K matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> costs = ZeroOneCosts(np.array(["a", "b", "?"]), np.array([0.3, 0.3]))
+    >>> costs.decode(costs.decide(np.array([[0.6, 0.4], [0.2, 0.8]])))
+    array(['?', 'b'], dtype='<U1')
+    """
+
+    actions: Labels  # (K,), or (K + 1,) with the reject action
+    reject: Floats | None = None  # r, cost of rejecting each truth  (K,)
+
+    def __post_init__(self) -> None:
+        actions = np.array(self.actions)
+        actions.flags.writeable = False
+        object.__setattr__(self, "actions", actions)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, K."""
+        return len(self.actions) - self.can_reject
+
+    @property
+    def can_reject(self) -> bool:
+        """Whether there is an action beside the classes."""
+        return self.reject is not None
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the decision is always the most probable class."""
+        return not self.can_reject
+
+    @property
+    def relative(self) -> Floats:
+        """C[a, k] − 1, (A, K): a matrix, for those who write it out."""
+        right = -np.eye(self.n_classes)
+        return right if self.reject is None else np.vstack([right, self.reject - 1])
+
+    def expected(self, posterior: Floats) -> Floats:
+        """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
+        p = _checked(posterior, self.n_classes)
+        total = p.sum(axis=1, keepdims=True)
+        return total - p if self.reject is None else np.c_[total - p, p @ self.reject]
+
+    def decide(self, posterior: Floats) -> Codes:
+        """Return the action of least expected cost, (n,); of equal ones the first."""
+        p = _checked(posterior, self.n_classes)
+        best: Codes = p.argmax(axis=1)
+        if self.reject is None:
+            return best
+        # Chow: reject where Σ_k r_k p_k < 1 − max_k p_k
+        top = np.take_along_axis(p, best[:, None], axis=1)[:, 0]
+        return np.where(p @ (self.reject - 1) < -top, self.n_classes, best)
+
+    def decode(self, codes: Codes) -> Labels:
+        """Return what the actions predict."""
+        chosen: Labels = self.actions[codes]
+        return chosen
+
+
+Decision: TypeAlias = CostMatrix | ZeroOneCosts
+
+
+def _checked(posterior: Floats, n_classes: int) -> Floats:
+    p = np.asarray(posterior, dtype=np.float64)
+    if p.ndim != 2 or p.shape[1] != n_classes:
+        msg = f"posteriors have shape {p.shape}, expected (n, {n_classes})"
+        raise InvalidParameterError(msg)
+    return p
 
 
 def parse_costs(
@@ -164,8 +236,8 @@ def parse_costs(
     classes: Labels,
     reject_cost: Mapping[Any, float] | npt.ArrayLike | None = None,
     reject_label: Any = None,
-) -> CostMatrix:
-    """Return the cost matrix of a setting.
+) -> Decision:
+    """Return the costs of a setting: a matrix only where costs are given.
 
     Parameters
     ----------
@@ -193,21 +265,20 @@ def parse_costs(
     >>> costs.decode(costs.decide(np.array([[0.5, 0.5], [0.99, 0.01]])))
     array([None, 'ill'], dtype=object)
     """
+    can_reject = reject_cost is not None
+    actions = actions_with_reject(classes, reject_label) if can_reject else classes
+    reject = _reject_row(reject_cost, classes) if can_reject else None
+    if costs is None:
+        return ZeroOneCosts(actions, reject)
     matrix = _matrix(costs, classes)
-    if reject_cost is None:
-        return CostMatrix(classes, matrix)
-    actions = actions_with_reject(classes, reject_label)
-    return CostMatrix(actions, np.vstack([matrix, _reject_row(reject_cost, classes)]))
+    return CostMatrix(actions, matrix if reject is None else np.vstack([matrix, reject]))
 
 
 def _matrix(costs: Costs, classes: Labels) -> Floats:
     """Return C (K, K)."""
     K = len(classes)
-    matrix = 1.0 - np.eye(K)
-    if costs is None:
-        return matrix
     if isinstance(costs, Mapping):
-        known = positions(classes)
+        matrix, known = 1.0 - np.eye(K), positions(classes)
         for pair, cost in costs.items():
             matrix[_entry(pair, known)] = float(_numbers(cost, f"the cost of {pair!r}"))
         return matrix

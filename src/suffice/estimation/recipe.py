@@ -16,6 +16,7 @@ from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns
 from suffice.model.gaussian import bic
 from suffice.model.transformed import TransformedModel
+from suffice.model.views import Lifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from suffice.estimation.priors import PriorRule
     from suffice.estimation.structures import Structure
     from suffice.model.class_model import ClassModel
+    from suffice.model.views import View
     from suffice.moments import Moments
     from suffice.typing import Codes, Labels
 
@@ -198,3 +200,10 @@ def collecting(recipes: Iterable[Recipe]) -> dict[str, Any]:
         "storage": kept.pop() if len(kept) == 1 and not fourth else "per-class",
         "fourth": fourth,
     }
+
+
+def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:
+    """Return how sums of the rows as seen become a model."""
+    if isinstance(view, Lifted):
+        return Recipe.parse(tied=True, shrinkage=shrinkage)
+    return Recipe.parse(pooling=pooling, shrinkage=shrinkage)

@@ -5,27 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.decision import Classifier
 from suffice.errors import TooFewClassesError
 from suffice.estimation.groups import total_variances
-from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
 from suffice.estimators.gaussian import GaussianClassifier
+from suffice.estimators.predictor import (
+    DensityMixin,
+    checked_table,
+    feature_names,
+    set_features,
+)
+from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import Lifted, Straightened
 from suffice.moments import Moments
-from suffice.search import Member, chosen
+from suffice.moments.file import checked_classes
+from suffice.saved import averaged
+from suffice.search import Choice, Member, chosen
 from suffice.table.labels import as_labels
 from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from suffice.model import ClassModel
     from suffice.typing import Codes, Floats, Labels
 
 
-class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
+class AutoGaussian(DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
     Pooling λ between classes (from QDA to LDA), shrinkage γ towards the diagonal (from full to
@@ -98,44 +107,36 @@ class AutoGaussian(Tells, Exports, ClassifierMixin, BaseEstimator):
         self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         return self
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the averaged posterior, shape (n, K)."""
-        x = checked_rows(self, X)[:, self.varying_]
-        posterior = np.tile(self.doubt_ * self.frequencies_, (len(x), 1))
-        for member in self.members_:
-            posterior += (1 - self.doubt_) * member.choice.weight * member.posterior(x)
-        return posterior
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithm of the averaged posterior, shape (n, K)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> Labels:
-        """Return the most probable class of each row."""
-        most_probable = self.predict_proba(X).argmax(1)
-        labels: Labels = self.classes_[most_probable]
-        return labels
-
-    def log_density(self, X: Any) -> Floats:
-        """Return log p(x) under the best single Gaussian model, shape (n,)."""
-        return self.best_estimator_.log_density(X)
-
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
-        """Draw rows and labels from the best single Gaussian model."""
-        return self.best_estimator_.sample(n, random_state)
+    @property
+    def classifier_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn; densities are of the best single model."""
+        check_is_fitted(self)
+        shares = tuple(Share(m.choice.view, m.model, m.choice.weight) for m in self.members_)
+        known = (self.varying_, self.doubt_, self.frequencies_, self.best_model_)
+        return Classifier.of(self.classes_, feature_names(self), AveragedModel(shares, *known))
 
     @property
     def best_model_(self) -> ClassModel:
         """The best single Gaussian model."""
         return self.best_estimator_.model_
 
-    def save(self, path: str | Path) -> None:
-        """Write a ``.suffice`` file: sums and settings in one zip, never pickle."""
-        from suffice.estimators.files import save_auto
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return averaged.state_of(self)
 
-        check_is_fitted(self)
-        save_auto(self, path)
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        set_features(self, int(header["n_features"]), header["feature_names"])
+        self.classes_, self.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
+        self.doubt_, self.varying_ = float(header["doubt"]), arrays["varying"]
+        views = averaged.views_in(header, arrays)
+        sums = averaged.moments_in(header, arrays)
+        numbers = {id(view): i for i, view in enumerate(views)}
+        self.choices_ = [Choice.kept(c, views) for c in header["choices"]]
+        self.members_ = tuple(
+            Member.of(c, sums[numbers[id(c.view)]]) for c in self.choices_ if c.weight > 0
+        )
+        self.best_estimator_ = self._explained().fit_moments(averaged.best_moments(header, arrays))
+        averaged.refuse_misfits(self.classifier_)
+        return self
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""

@@ -1,4 +1,4 @@
-"""Named corners of the Gaussian family: the same class with other defaults."""
+"""The Gaussian family: one classifier, and its presets."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import copy
 import inspect
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.decision.costs import parse_costs
+from suffice.decision.classifier import Classifier, softmax_temperature
 from suffice.errors import (
     FeatureMismatchError,
     InvalidParameterError,
@@ -26,60 +21,320 @@ from suffice.errors import (
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors
-from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
+from suffice.estimators.predictor import (
+    DensityMixin,
+    ScoreMixin,
+    checked_rows,
+    checked_table,
+    set_features,
+)
 from suffice.model.gaussian import bic
+from suffice.model.geometry import GaussianScore, boundary_between
 from suffice.moments import Moments
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
+from suffice.saved.gaussian import CHOSEN, chosen_in, conformity_in, state_of
+from suffice.search.open_settings import settled
 from suffice.table.labels import as_labels, code_of
 from suffice.table.matrix import as_weights, refuse_unusable
+from suffice.threads import at_most
+from suffice.validation.conformal import Conformity, PredictionSets
+from suffice.validation.leave_one_out import leave_one_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
-    from suffice.decision.costs import CostMatrix
     from suffice.model import ClassModel, GaussianModel
     from suffice.model.bayes_error import BayesError
-    from suffice.model.geometry import Boundary, GaussianScore
-    from suffice.typing import Floats, Labels
-    from suffice.validation.conformal import PredictionSets
+    from suffice.model.geometry import Boundary
+    from suffice.typing import Floats
 
 
-def checked_power(power: Any, moments: Moments) -> None:
-    """Refuse moments that were not taken in the coordinates that an estimator asks for."""
-    if power is None or is_open(power):
-        return
-    check_power(power)
-    if moments.power is None:
-        msg = (
-            f"power={power!r} needs moments of transformed rows, and these are of plain "
-            "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
-        )
-        raise MissingStatisticsError(msg)
-    if isinstance(power, PowerTransform) and not power.equals(moments.power):
-        msg = "the moments were taken with another transform than the estimator's: leave it out"
-        raise FeatureMismatchError(msg)
+class GaussianClassifier(
+    DensityMixin, ScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Bayes classifier with one Gaussian per class, read from mergeable sums.
 
+    Parameters
+    ----------
+    covariance : {"full", "diagonal", "spherical"}, an EDDA code or "auto", default="full"
+        Structure of each covariance. A code ("EII" … "VVV") says of volume, shape and orientation
+        whether classes share them (E), not (V), or have none (I); it leaves ``tied``, ``pooling``
+        and ``shrinkage`` alone. "auto" takes the code of least ``bic()``, kept as ``family_``.
+    tied : bool or list of lists of labels, default=False
+        True: one covariance for all classes (linear boundaries). False: one per class
+        (quadratic boundaries). Groups of labels: classes of one group share one.
+    divisor : {"mle", "unbiased"}, default="mle"
+        Divide scatter by the weight (maximum likelihood, the default: it is what the likelihood,
+        AIC and BIC speak of), or by the weight less one per mean (Bessel).
+    pooling : float in [0, 1] or "auto", optional
+        Friedman's λ: how much each group borrows from all.
+    shrinkage : float in [0, 1], "oas", "ledoit-wolf" or "auto", optional
+        Friedman's γ: how much each covariance is pulled towards ``target``. The closed forms
+        give each group of tied classes its own γ, from its own sums.
+    target : {"diagonal", "sphere", "identity"}, default="diagonal"
+        What shrinkage pulls towards: the covariance's own diagonal, or a sphere once features
+        are measured in units of their pooled standard deviation; neither depends on units.
+        "identity" is (tr Σ / d) I in the units of the data, as in Friedman's paper.
+    estimate : {"plug-in", "map", "predictive", "debiased"}, default="plug-in"
+        Estimates in the place of parameters; most probable parameters; parameters integrated
+        out (a Student t per class, good for one row or fewer rows than features); or plug-in
+        scores without their bias. The last three learn full covariances and ignore ``divisor``.
+    prior : None, "flat" or NormalInverseWishart, default=None
+        Prior of means and covariances for "map" and "predictive". None is weak, proper, and in
+        the units of the data (see ``NormalInverseWishart.default``).
+    dirichlet : float, optional
+        Concentration of a symmetric Dirichlet prior of class priors, where these are learnt:
+        as many imagined rows of each class. None counts rows alone.
+    priors : None, "uniform", array or {label: p}, default=None
+        Class priors; None takes class frequencies.
+    costs : array (K, K) or {(action, truth): cost}, optional
+        Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
+    reject_cost : float, optional
+        Cost of refusing to answer; None never refuses.
+    reject_label : object, default=None
+        What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
+        among text labels.
+    power : None, "yeo-johnson", "auto" or PowerTransform, default=None
+        Change each feature by a monotone power first, fitted to the rows without their labels,
+        or given; densities, samples and posteriors stay those of the rows as they are, means_,
+        covariance_ and coef_ are of transformed rows. ``partial_fit`` keeps the transform of
+        its first chunk.
+    temperature : float, default=1.0
+        T of the posteriors softmax(a / T), a the log joint density: 1 is Bayes, larger is softer;
+        "auto" is chosen by held-out log-loss.
+    base : float, optional
+        The base b of the posteriors bᵃ / Σ bᵃ, in the place of a temperature: T = 1 / ln b.
+    prediction_sets : bool, default=False
+        Measure in ``fit`` how strange each row's label looks to all other rows, as
+        ``predict_set`` needs; later, ``calibrate`` does it.
+    n_jobs : int, optional
+        Threads of fit and prediction; None and -1 use every core. The answer is the same for
+        any number.
 
-_SMALL = 1_000_000  # numbers in a table whose rows ``fit`` keeps at hand for calibration
+    Attributes
+    ----------
+    classes_ : array (K,)
+        Labels, in the order of every other attribute.
+    moments_ : Moments
+        What was learnt from the data; add two to merge two fits.
+    classifier_ : Classifier
+        What predicts, free of scikit-learn; estimated from ``moments_`` when first needed.
+    model_ : GaussianModel, StudentModel, DebiasedModel or TransformedModel
+        Densities, posterior and samples of the classifier.
+    means_, priors_, covariance_ : arrays
+        Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
+    coef_, intercept_ : arrays
+        Linear scores of a tied model.
+    family_ : str or None
+        The EDDA code in use, where ``covariance`` is one or "auto".
+    scalings_, xbar_, explained_variance_ratio_ : arrays
+        Discriminant coordinates: ``transform(X) = (X - xbar_) @ scalings_``.
 
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import GaussianClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(GaussianClassifier(tied=[[0, 1], [2]]).fit(X, y).score(X, y), 3)
+    0.987
+    """
 
-class PredictsSets:
-    """Classes that cannot be ruled out, with a guarantee that needs no model to be true."""
+    moments_: Moments
+    family_: str | None
+    _classifier: Classifier
+    _conformity: Conformity
+
+    def __init__(
+        self,
+        covariance: str = "full",
+        tied: Any = False,  # noqa: FBT002
+        divisor: str = "mle",
+        *,
+        pooling: Any = None,
+        shrinkage: Any = None,
+        target: str = "diagonal",
+        estimate: str = "plug-in",
+        prior: Any = None,
+        dirichlet: Any = None,
+        priors: Any = None,
+        costs: Any = None,
+        reject_cost: Any = None,
+        reject_label: Any = None,
+        power: Any = None,
+        temperature: Any = 1.0,
+        base: float | None = None,
+        prediction_sets: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.tied = tied
+        self.divisor = divisor
+        self.pooling = pooling
+        self.shrinkage = shrinkage
+        self.target = target
+        self.estimate = estimate
+        self.prior = prior
+        self.dirichlet = dirichlet
+        self.priors = priors
+        self.costs = costs
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+        self.power = power
+        self.temperature = temperature
+        self.base = base
+        self.prediction_sets = prediction_sets
+        self.n_jobs = n_jobs
+
+    # --- learning ---
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        x, y = checked_table(self, X, y, reset=True)
+        recipe, power = self._settle(x, y, sample_weight)
+        self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
+        return self.calibrate(x, y, sample_weight) if self.prediction_sets else self
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn from sums collected elsewhere, without a pass over the data."""
+        _check_power(self.power, moments)
+        set_features(self, moments.n_features, moments.feature_names)
+        return self._set_moments(moments, self.recipe())
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
+        first = "moments_" not in vars(self)
+        x, y = checked_table(self, X, y, reset=first)
+        known = (self.recipe(), self.moments_.power) if not first else None
+        recipe, power = known or self._settle(x, y, sample_weight)
+        more = self._summarise(x, y, sample_weight, recipe, power, classes)
+        return self._set_moments(more if first else self.moments_ + more)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take rows out again, as if they had never been seen."""
+        check_is_fitted(self)
+        x, y = checked_table(self, X, y, reset=False)
+        power = self.moments_.power
+        less = self._summarise(x, y, sample_weight, self.recipe(), power)
+        return self._set_moments(self.moments_ - less)
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Measure, on the rows of ``fit``, how strange each label looks to all other rows.
 
-        Needed before ``predict_set`` after ``partial_fit``, ``fit_moments`` or a fit of more than
-        a million numbers; smaller fits do it when first needed.
+        ``predict_set`` needs it; ``prediction_sets=True`` does it in ``fit``. What is learnt
+        later, by ``partial_fit`` or ``forget``, undoes it.
         """
-        from suffice.validation.conformal import Conformity
-        from suffice.validation.leave_one_out import leave_one_out
-
-        self._conformity = Conformity.of(leave_one_out(self, X, y, sample_weight))
-        self.__dict__.pop("_rows_at_hand", None)
+        with at_most(self.n_jobs):
+            self._conformity = Conformity.of(leave_one_out(self, X, y, sample_weight))
         return self
+
+    def recipe(self) -> Recipe:
+        """Return how moments become a model: every setting, checked."""
+        return Recipe.parse(
+            covariance=self.covariance,
+            tied=self.tied,
+            divisor=self.divisor,
+            pooling=self._chosen("pooling"),
+            shrinkage=self._chosen("shrinkage"),
+            target=self.target,
+            estimate=self.estimate,
+            prior=self.prior,
+            dirichlet=self.dirichlet,
+            priors=self.priors,
+        )
+
+    def _chosen(self, name: str) -> Any:
+        """Return a setting, or the number that was chosen for it where it says "auto"."""
+        value = vars(self)[name]
+        return vars(self).get(f"{name}_", value) if is_open(value) else value
+
+    def resolved_temperature(self) -> Any:
+        """Return T as it is set, by its base, or as it was chosen; "auto" before that."""
+        temperature = self._chosen("temperature")
+        if is_open(temperature) and self.base is None:
+            return temperature
+        return softmax_temperature(temperature, self.base)
+
+    def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
+        """Choose what was left open by cross-validation; return recipe and transform to use."""
+        for name in CHOSEN:
+            vars(self).pop(f"{name}_", None)
+        recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
+        if not (recipe.open_settings or is_open(temperature) or is_open(power)):
+            return recipe, power
+        labels, weight = as_labels(y), as_weights(sample_weight, len(x))
+        with at_most(self.n_jobs):
+            found = settled(recipe, x, labels, weight, power=power, temperature=temperature)
+        self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
+        self.temperature_ = found.temperature
+        return self.recipe(), found.power
+
+    def _summarise(
+        self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
+    ) -> Moments:
+        storage = "auto" if recipe.storage == "pooled" else recipe.storage
+        collecting: Any = {"storage": storage, "fourth": recipe.needs_fourth}
+        with at_most(self.n_jobs):
+            moments = Moments.of(x, y, sample_weight, classes=classes, power=power, **collecting)
+        names = getattr(self, "feature_names_in_", None)
+        return moments if names is None else replace(moments, feature_names=tuple(names))
+
+    def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
+        """Keep the moments; estimate at once from a recipe, or else when first needed."""
+        self.moments_ = moments
+        self.classes_ = moments.classes
+        for name in ("_classifier", "_conformity"):
+            vars(self).pop(name, None)
+        if recipe is not None:
+            self._classifier = self._estimate(recipe)
+        return self
+
+    def _estimate(self, recipe: Recipe) -> Classifier:
+        temperature = softmax_temperature(self.resolved_temperature())
+        known = recipe.settled(self.moments_)
+        self.family_ = known.family
+        return Classifier.of(
+            self.classes_,
+            self.moments_.feature_names,
+            known.model(self.moments_).with_temperature(temperature),
+            costs=self.costs,
+            reject_cost=self.reject_cost,
+            reject_label=self.reject_label,
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _SETTINGS}  # those a preset fixes too
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        chosen = {f"{n}_": vars(self)[f"{n}_"] for n in CHOSEN if f"{n}_" in vars(self)}
+        return state_of(self.moments_, chosen, vars(self).get("_conformity"))
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        vars(self).update(chosen_in(header))
+        self.fit_moments(Moments.of_archive(header, arrays))
+        conformity = conformity_in(arrays)
+        if conformity is not None:
+            self._conformity = conformity
+        return self
+
+    # --- answers ---
+
+    @property
+    def classifier_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn."""
+        check_is_fitted(self)
+        if "_classifier" not in vars(self):
+            self._classifier = self._estimate(self.recipe())
+        return self._classifier
+
+    @property
+    def model_(self) -> ClassModel:
+        """Densities, posterior and samples."""
+        return cast("ClassModel", self.classifier_.model)
+
+    def class_log_density(self, X: Any) -> Floats:
+        """Return log p(x | class), shape (n, K)."""
+        return self._answer(X, Classifier.class_log_density)
 
     def predict_set(self, X: Any, coverage: float = 0.95) -> PredictionSets:
         """Return for each row the set of classes that holds the true one with ``coverage``.
@@ -93,49 +348,63 @@ class PredictsSets:
         >>> from sklearn.datasets import load_iris
         >>> from suffice import LDA
         >>> X, y = load_iris(return_X_y=True)
-        >>> LDA().fit(X, y).predict_set(X[[0, 70]], coverage=0.99).to_list()
+        >>> LDA(prediction_sets=True).fit(X, y).predict_set(X[[0, 70]], coverage=0.99).to_list()
         [[0], [1, 2]]
         """
-        from suffice.validation.conformal import PredictionSets
-
-        posterior = self.predict_proba(X)  # type: ignore[attr-defined]
+        posterior = self.predict_proba(X)
         if "_conformity" not in vars(self):
-            if "_rows_at_hand" not in vars(self):
-                msg = "predict_set needs calibration: call calibrate(X, y) with the rows of fit"
-                raise MissingStatisticsError(msg)
-            self.calibrate(*self._rows_at_hand)
+            msg = (
+                "predict_set needs calibration: fit with prediction_sets=True, or call "
+                "calibrate(X, y) with the rows of fit"
+            )
+            raise MissingStatisticsError(msg)
         members = 1 - posterior <= self._conformity.threshold(coverage) * (1 + 1e-12)
-        return PredictionSets(self.classes_, members, coverage)  # type: ignore[attr-defined]
+        return PredictionSets(self.classes_, members, coverage)
 
-    def _keep_at_hand(self, x: Any, y: Any, sample_weight: Any) -> None:
-        """Remember the rows of a small fit, not copied, until they are needed or replaced."""
-        self._forget_calibration()
-        if x.size <= _SMALL:
-            self._rows_at_hand = (x, y, sample_weight)
+    def with_priors(self, priors: Any) -> Self:
+        """Return a copy under other priors; nothing is fitted again."""
+        known = parse_priors(priors).of(self.classifier_.classes, self.moments_.weights)
+        changed = copy.copy(self)
+        changed.priors, changed.dirichlet = priors, None
+        changed._classifier = self.classifier_.with_priors(known)
+        return changed
 
-    def _forget_calibration(self) -> None:
-        self.__dict__.pop("_conformity", None)
-        self.__dict__.pop("_rows_at_hand", None)
+    def with_costs(
+        self, costs: Any = None, *, reject_cost: Any = None, reject_label: Any = None
+    ) -> Self:
+        """Return a copy that decides by other costs; nothing is fitted again."""
+        rejecting: Any = {"reject_cost": reject_cost, "reject_label": reject_label}
+        classifier = self.classifier_.with_costs(costs, **rejecting)
+        changed = copy.copy(self)
+        vars(changed).update(costs=costs, **rejecting, _classifier=classifier)
+        return changed
 
-    def __getstate__(self) -> Any:
-        """Return what is pickled: never the rows."""
-        state: Any = super().__getstate__()
-        return {k: v for k, v in state.items() if k != "_rows_at_hand"}
-
-
-class GaussianAttributes:
-    """Parameters, boundaries and errors of ``model_``."""
-
-    moments_: Moments
-    classes_: Labels
-
-    @property
-    def model_(self) -> ClassModel:
-        """Densities, posterior and samples."""
-        raise NotImplementedError
+    def transform(self, X: Any) -> Floats:
+        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
+        x = checked_rows(self, X)
+        power = self.moments_.power
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = x if power is None else power.apply(x)
+            coordinates: Floats = self._space().project(y)
+        if not np.isfinite(coordinates).all():
+            refuse_unusable(x, self.moments_.feature_names)
+        return coordinates
 
     def _space(self) -> DiscriminantSpace:
-        raise NotImplementedError
+        model, centre = self.model_, self.moments_.grand_mean
+        within = model.shared_covariance or self._pooled_covariance()
+        return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
+
+    def _pooled_covariance(self) -> Any:
+        covariance = "diagonal" if self.moments_.storage == "diagonal" else "full"
+        recipe = Recipe.parse(covariance=covariance, tied=True, divisor=self.divisor)
+        return recipe.estimate(self.moments_, quiet=True).shared_covariance
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._space().scalings.shape[1])
+
+    # --- parameters, boundaries, errors ---
 
     @property
     def means_(self) -> Floats:
@@ -189,8 +458,6 @@ class GaussianAttributes:
         With a power transform the boundary is a hyperplane or quadric of transformed rows only:
         ask for it by ``coordinates="transformed"``.
         """
-        from suffice.model.geometry import boundary_between
-
         a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
         self._check_coordinates(coordinates)
         model = self.model_.as_gaussian()
@@ -243,404 +510,46 @@ class GaussianAttributes:
         return self.model_.as_gaussian()
 
 
-def _class_score(model: GaussianModel, k: int) -> GaussianScore:
-    from suffice.model.geometry import GaussianScore
+_SETTINGS = tuple(inspect.signature(GaussianClassifier).parameters)
 
+
+def _class_score(model: GaussianModel, k: int) -> GaussianScore:
     sigma, log_prior = model.covariance_of(k), float(model.log_priors[k])
     return GaussianScore(model.means[k], sigma.dense_precision(), sigma.log_det, log_prior)
 
 
-class GaussianDecisions:
-    """Answers of ``model_``, in scikit-learn's words."""
-
-    moments_: Moments
-    classes_: Labels
-    priors: Any
-    dirichlet: Any
-    costs: Any
-    reject_cost: Any
-    reject_label: Any
-    _model: ClassModel
-
-    @property
-    def model_(self) -> ClassModel:
-        """Densities, posterior and samples."""
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> Labels:
-        """Return the action of least expected cost for each row: by default the MAP class."""
-        x = checked_rows(self, X)
-        decision = None if self.costs is None and self.reject_cost is None else self._decision()
-        if decision is None or decision.is_map:
-            labels: Labels = self.classes_[self.model_.most_probable(x)]
-            return labels
-        return decision.decode(decision.decide(self.model_.posterior(x)))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return p(class | x), shape (n, K)."""
-        x = checked_rows(self, X)
-        return self.model_.posterior(x)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log p(class | x), shape (n, K), exact far from the data."""
-        x = checked_rows(self, X)
-        return self.model_.log_posterior(x)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the log odds of the second class (n,), or the score of each class (n, K)."""
-        x = checked_rows(self, X)
-        scores = self.model_.scores(x)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def class_log_density(self, X: Any) -> Floats:
-        """Return log p(x | class), shape (n, K)."""
-        x = checked_rows(self, X)
-        return self.model_.class_log_density(x)
-
-    def log_density(self, X: Any) -> Floats:
-        """Return log p(x), shape (n,): low values are outliers."""
-        x = checked_rows(self, X)
-        return self.model_.log_density(x)
-
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``."""
-        check_is_fitted(self)
-        x, codes = self.model_.sample(n, _generator(random_state))
-        return x, self.classes_[codes]
-
-    def with_priors(self, priors: Any) -> Self:
-        """Return a copy under other priors; nothing is fitted again."""
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        changed.priors, changed.dirichlet = priors, None
-        known = parse_priors(priors).of(self.classes_, self.moments_.weights)
-        changed._model = self.model_.with_priors(known)
-        return changed
-
-    def with_costs(
-        self, costs: Any = None, *, reject_cost: Any = None, reject_label: Any = None
-    ) -> Self:
-        """Return a copy that decides by other costs; nothing is fitted again."""
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        changed.costs, changed.reject_cost = costs, reject_cost
-        changed.reject_label = reject_label
-        changed._decision()
-        return changed
-
-    def _decision(self) -> CostMatrix:
-        return parse_costs(self.costs, self.classes_, self.reject_cost, self.reject_label)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
-
-
-class Coordinates:
-    """Discriminant coordinates of a fitted model."""
-
-    moments_: Moments
-    divisor: str
-
-    @property
-    def model_(self) -> ClassModel:
-        """Densities, posterior and samples."""
-        raise NotImplementedError
-
-    def transform(self, X: Any) -> Floats:
-        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
-        x = checked_rows(self, X)
-        power = self.moments_.power
-        with np.errstate(invalid="ignore", over="ignore"):
-            y = x if power is None else power.apply(x)
-            coordinates: Floats = self._space().project(y)
-        if not np.isfinite(coordinates).all():
-            refuse_unusable(x, self.moments_.feature_names)
-        return coordinates
-
-    def _space(self) -> DiscriminantSpace:
-        model, centre = self.model_, self.moments_.grand_mean
-        within = model.shared_covariance or self._pooled_covariance()
-        return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
-
-    def _pooled_covariance(self) -> Any:
-        covariance = "diagonal" if self.moments_.storage == "diagonal" else "full"
-        recipe = Recipe.parse(covariance=covariance, tied=True, divisor=self.divisor)
-        return recipe.estimate(self.moments_, quiet=True).shared_covariance
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self._space().scalings.shape[1])
-
-
-class GaussianClassifier(
-    Tells,
-    Exports,
-    PredictsSets,
-    Coordinates,
-    GaussianAttributes,
-    GaussianDecisions,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClassifierMixin,
-    BaseEstimator,
-):
-    """Bayes classifier with one Gaussian per class, read from mergeable sums.
-
-    Parameters
-    ----------
-    covariance : {"full", "diagonal", "spherical"}, an EDDA code or "auto", default="full"
-        Structure of each covariance. A code ("EII" … "VVV") says of volume, shape and orientation
-        whether classes share them (E), not (V), or have none (I); it leaves ``tied``, ``pooling``
-        and ``shrinkage`` alone. "auto" takes the code of least ``bic()``, kept as ``family_``.
-    tied : bool or list of lists of labels, default=False
-        True: one covariance for all classes (linear boundaries). False: one per class
-        (quadratic boundaries). Groups of labels: classes of one group share one.
-    divisor : {"mle", "unbiased"}, default="mle"
-        Divide scatter by the weight (maximum likelihood, the default: it is what the likelihood,
-        AIC and BIC speak of), or by the weight less one per mean (Bessel).
-    pooling : float in [0, 1] or "auto", optional
-        Friedman's λ: how much each group borrows from all.
-    shrinkage : float in [0, 1], "oas", "ledoit-wolf" or "auto", optional
-        Friedman's γ: how much each covariance is pulled towards ``target``. The closed forms
-        give each group of tied classes its own γ, from its own sums.
-    target : {"diagonal", "sphere", "identity"}, default="diagonal"
-        What shrinkage pulls towards: the covariance's own diagonal, or a sphere once features
-        are measured in units of their pooled standard deviation; neither depends on units.
-        "identity" is (tr Σ / d) I in the units of the data, as in Friedman's paper.
-    estimate : {"plug-in", "map", "predictive", "debiased"}, default="plug-in"
-        Estimates in the place of parameters; most probable parameters; parameters integrated
-        out (a Student t per class, good for one row or fewer rows than features); or plug-in
-        scores without their bias. The last three learn full covariances and ignore ``divisor``.
-    prior : None, "flat" or NormalInverseWishart, default=None
-        Prior of means and covariances for "map" and "predictive". None is weak, proper, and in
-        the units of the data (see ``NormalInverseWishart.default``).
-    dirichlet : float, optional
-        Concentration of a symmetric Dirichlet prior of class priors, where these are learnt:
-        as many imagined rows of each class. None counts rows alone.
-    priors : None, "uniform", array or {label: p}, default=None
-        Class priors; None takes class frequencies.
-    costs : array (K, K) or {(action, truth): cost}, optional
-        Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
-    reject_cost : float, optional
-        Cost of refusing to answer; None never refuses.
-    reject_label : object, default=None
-        What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
-        among text labels.
-    power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Change each feature by a monotone power first, fitted to the rows without their labels,
-        or given; densities, samples and posteriors stay those of the rows as they are, means_,
-        covariance_ and coef_ are of transformed rows. ``partial_fit`` keeps the transform of
-        its first chunk.
-    temperature : float, default=1.0
-        T of the posteriors softmax(a / T), a the log joint density: 1 is Bayes, larger is softer.
-    n_jobs : int, optional
-        Threads; None uses every core. The answer is the same for any number.
-
-    Attributes
-    ----------
-    classes_ : array (K,)
-        Labels, in the order of every other attribute.
-    moments_ : Moments
-        What was learnt from the data; add two to merge two fits.
-    model_ : GaussianModel, StudentModel, DebiasedModel or TransformedModel
-        Densities, posterior and samples; estimated from ``moments_`` when first needed.
-    means_, priors_, covariance_ : arrays
-        Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
-    coef_, intercept_ : arrays
-        Linear scores of a tied model.
-    family_ : str or None
-        The EDDA code in use, where ``covariance`` is one or "auto".
-    scalings_, xbar_, explained_variance_ratio_ : arrays
-        Discriminant coordinates: ``transform(X) = (X - xbar_) @ scalings_``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from suffice import GaussianClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> round(GaussianClassifier(tied=[[0, 1], [2]]).fit(X, y).score(X, y), 3)
-    0.987
-    """
-
-    def __init__(
-        self,
-        covariance: str = "full",
-        tied: Any = False,  # noqa: FBT002
-        divisor: str = "mle",
-        *,
-        pooling: Any = None,
-        shrinkage: Any = None,
-        target: str = "diagonal",
-        estimate: str = "plug-in",
-        prior: Any = None,
-        dirichlet: Any = None,
-        priors: Any = None,
-        costs: Any = None,
-        reject_cost: Any = None,
-        reject_label: Any = None,
-        power: Any = None,
-        temperature: float = 1.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.covariance = covariance
-        self.tied = tied
-        self.divisor = divisor
-        self.pooling = pooling
-        self.shrinkage = shrinkage
-        self.target = target
-        self.estimate = estimate
-        self.prior = prior
-        self.dirichlet = dirichlet
-        self.priors = priors
-        self.costs = costs
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
-        self.power = power
-        self.temperature = temperature
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        x, y = checked_table(self, X, y, reset=True)
-        recipe, power = self._settle(x, y, sample_weight)
-        self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
-        self._keep_at_hand(x, y, sample_weight)
-        return self
-
-    def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums collected elsewhere, without a pass over the data."""
-        checked_power(self.power, moments)
-        self.n_features_in_ = moments.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if moments.feature_names is not None:
-            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-        return self._set_moments(moments, self.recipe())
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what was learnt, new classes at any time, in any order and grouping."""
-        first = "moments_" not in vars(self)
-        x, y = checked_table(self, X, y, reset=first)
-        settled = (self.recipe(), self.moments_.power) if not first else None
-        recipe, power = settled or self._settle(x, y, sample_weight)
-        more = self._summarise(x, y, sample_weight, recipe, power, classes)
-        return self._set_moments(more if first else self.moments_ + more)
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take rows out again, as if they had never been seen."""
-        check_is_fitted(self)
-        x, y = checked_table(self, X, y, reset=False)
-        power = self.moments_.power
-        less = self._summarise(x, y, sample_weight, self.recipe(), power)
-        return self._set_moments(self.moments_ - less)
-
-    def save(self, path: str | Path) -> None:
-        """Write a ``.suffice`` file: sums and settings in one zip, never pickle."""
-        from suffice.estimators.files import save_estimator
-
-        check_is_fitted(self)
-        save_estimator(self, path)
-
-    def recipe(self) -> Recipe:
-        """Return how moments become a model: every setting, checked."""
-        return Recipe.parse(
-            covariance=self.covariance,
-            tied=self.tied,
-            divisor=self.divisor,
-            pooling=self._chosen("pooling"),
-            shrinkage=self._chosen("shrinkage"),
-            target=self.target,
-            estimate=self.estimate,
-            prior=self.prior,
-            dirichlet=self.dirichlet,
-            priors=self.priors,
+def _check_power(power: Any, moments: Moments) -> None:
+    """Refuse moments that were not taken in the coordinates that an estimator asks for."""
+    if power is None or is_open(power):
+        return
+    check_power(power)
+    if moments.power is None:
+        msg = (
+            f"power={power!r} needs moments of transformed rows, and these are of plain "
+            "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
         )
-
-    def _chosen(self, name: str) -> Any:
-        """Return a setting, or the number that was chosen for it where it says "auto"."""
-        value = vars(self)[name]
-        return vars(self).get(f"{name}_", value) if is_open(value) else value
-
-    def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
-        """Choose what was left open by cross-validation; return recipe and transform to use."""
-        for name in ("pooling_", "shrinkage_", "temperature_"):
-            self.__dict__.pop(name, None)
-        recipe, power = self.recipe(), self.power
-        if not (recipe.open_settings or is_open(self.temperature) or is_open(power)):
-            return recipe, power
-        from suffice.search.open_settings import settled
-
-        labels, weight = as_labels(y), as_weights(sample_weight, len(x))
-        temperature = self.temperature
-        found = settled(recipe, x, labels, weight, power=power, temperature=temperature)
-        self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
-        self.temperature_ = found.temperature
-        return self.recipe(), found.power
-
-    def _summarise(
-        self,
-        x: Any,
-        y: Any,
-        sample_weight: Any,
-        recipe: Recipe,
-        power: Any,
-        classes: Any = None,
-    ) -> Moments:
-        moments = Moments.of(
-            x,
-            y,
-            sample_weight,
-            storage="auto" if recipe.storage == "pooled" else recipe.storage,
-            fourth=recipe.needs_fourth,
-            classes=classes,
-            power=power,
-            n_jobs=self.n_jobs,
-        )
-        names = getattr(self, "feature_names_in_", None)
-        return moments if names is None else replace(moments, feature_names=tuple(names))
-
-    def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
-        self.moments_ = moments
-        self.classes_ = moments.classes
-        self.__dict__.pop("_model", None)
-        self._forget_calibration()
-        if recipe is not None:
-            self._model = self._estimate(recipe)
-            self._decision()
-        return self
-
-    def _estimate(self, recipe: Recipe) -> ClassModel:
-        temperature = self._chosen("temperature")
-        if isinstance(temperature, str) or not 0 < temperature < np.inf:
-            msg = f"temperature must be a positive number or 'auto' with rows, got {temperature!r}"
-            raise InvalidParameterError(msg)
-        settled = recipe.settled(self.moments_)
-        self.family_ = settled.family
-        return settled.model(self.moments_).with_temperature(float(temperature))
-
-    @property
-    def model_(self) -> ClassModel:
-        """Densities, posterior and samples, estimated from ``moments_`` when first needed."""
-        check_is_fitted(self)
-        if "_model" not in vars(self):
-            self._model = self._estimate(self.recipe())
-        return self._model
+        raise MissingStatisticsError(msg)
+    if isinstance(power, PowerTransform) and not power.equals(moments.power):
+        msg = "the moments were taken with another transform than the estimator's: leave it out"
+        raise FeatureMismatchError(msg)
 
 
-def _with_defaults(**defaults: Any) -> Callable[..., None]:
-    """Return an ``__init__`` whose signature is the general one with other defaults."""
+def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:
+    """Return an ``__init__`` without some settings, and with other defaults of others."""
     general = inspect.signature(GaussianClassifier.__init__)
     parameters = [
-        p.replace(default=defaults.get(p.name, p.default)) for p in general.parameters.values()
+        p.replace(default=defaults.get(p.name, p.default))
+        for p in general.parameters.values()
+        if p.name not in fixed
     ]
     signature = general.replace(parameters=parameters)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        GaussianClassifier.__init__(*bound.args, **bound.kwargs)
+        settings = list(bound.arguments.items())[1:]
+        for name, value in settings:
+            setattr(self, name, value)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     return __init__
@@ -649,7 +558,7 @@ def _with_defaults(**defaults: Any) -> Callable[..., None]:
 class LDA(GaussianClassifier):
     """Linear discriminant analysis: one covariance for all classes.
 
-    ``GaussianClassifier(tied=True)``; every other parameter and attribute is the same.
+    ``GaussianClassifier(tied=True)``, without the parameter ``tied``; all else is the same.
 
     Examples
     --------
@@ -659,13 +568,14 @@ class LDA(GaussianClassifier):
     0.98
     """
 
-    __init__ = _with_defaults(tied=True)
+    tied = True
+    __init__ = _init_without("tied")
 
 
 class QDA(GaussianClassifier):
     """Quadratic discriminant analysis: one covariance per class.
 
-    ``GaussianClassifier()``; every other parameter and attribute is the same.
+    ``GaussianClassifier(tied=False)``, without the parameter ``tied``; all else is the same.
 
     Examples
     --------
@@ -675,7 +585,8 @@ class QDA(GaussianClassifier):
     0.98
     """
 
-    __init__ = _with_defaults()
+    tied = False
+    __init__ = _init_without("tied")
 
 
 class RDA(GaussianClassifier):
@@ -698,14 +609,14 @@ class RDA(GaussianClassifier):
     0.98
     """
 
-    __init__ = _with_defaults(pooling="auto", shrinkage="auto")
+    __init__ = _init_without(pooling="auto", shrinkage="auto")
 
 
 class GaussianNB(GaussianClassifier):
     """Gaussian naive Bayes: features independent given the class.
 
-    ``GaussianClassifier(covariance="diagonal")``; every other parameter and attribute is the
-    same. Nothing is added to the variances, so a change of units changes nothing.
+    ``GaussianClassifier(covariance="diagonal")``, without the parameter ``covariance``; all else
+    is the same. Nothing is added to the variances, so a change of units changes nothing.
 
     Examples
     --------
@@ -715,4 +626,5 @@ class GaussianNB(GaussianClassifier):
     0.96
     """
 
-    __init__ = _with_defaults(covariance="diagonal")
+    covariance = "diagonal"
+    __init__ = _init_without("covariance")

@@ -10,12 +10,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
-from suffice.estimators.face import checked_table
 from suffice.estimators.linear import LinearDecisions, chosen, require_two
+from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
+from suffice.moments.file import arrays_of, header_of
 from suffice.table.matrix import as_weights, column_position
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from suffice.discriminative.least_squares import LinearGaussian
     from suffice.typing import Floats
 
@@ -54,7 +57,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
-        _name_features(self, moments.feature_names, moments.n_features)
+        set_features(self, moments.n_features, moments.feature_names)
         return self._set_moments(moments)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -73,6 +76,12 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
             beta = beta[1:] - beta[:1]
         self.intercept_, self.coef_ = beta[:, 0], beta[:, 1:]
         return self
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return header_of(self.moments_), arrays_of(self.moments_)
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        return self.fit_moments(Moments.of_archive(header, arrays))
 
 
 class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
@@ -122,7 +131,8 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         """Learn the regression of one column on all others, from sums collected elsewhere."""
         names, d = moments.feature_names, moments.n_features
         column = column_position(target, names, d)
-        _name_features(self, None if names is None else names[:column] + names[column + 1 :], d - 1)
+        others = None if names is None else [*names[:column], *names[column + 1 :]]
+        set_features(self, d - 1, others)
         return self._set_moments(moments, column)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:  # noqa: FBT001, FBT002
@@ -157,13 +167,6 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         self.coef_, self.intercept_ = model.slopes, model.intercept
         self.variance_ = model.variance(unbiased=unbiased)
         return self
-
-
-def _name_features(estimator: Any, names: tuple[str, ...] | None, n_features: int) -> None:
-    estimator.n_features_in_ = n_features
-    vars(estimator).pop("feature_names_in_", None)
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 __all__ = ["LeastSquaresClassifier", "LinearGaussianRegressor"]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError, TooFewClassesError
-from suffice.estimators.face import Exports, Tells, checked_rows, checked_table
+from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names
 from suffice.model.geometry import Hyperplane
+from suffice.model.linear import LinearModel
+from suffice.saved.linear import coefficients_of, set_coefficients
 from suffice.table.labels import code_of
-from suffice.table.matrix import refuse_unusable
 from suffice.table.table import Table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from suffice.typing import Floats, Labels
 
 
@@ -58,28 +57,26 @@ def _class_factors(class_weight: Any, table: Table) -> Floats:
     raise InvalidParameterError(msg)
 
 
-class LinearDecisions(Tells, Exports, ClassifierMixin):
+class LinearDecisions(ScoreMixin):
     """Scores wᵀx + w_0: one for two classes, positive for the second; otherwise one a class."""
 
-    classes_: Labels
     coef_: Floats
     intercept_: Floats
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the score of the second of two classes (n,), or of each class (n, K)."""
-        x = checked_rows(self, X)
-        with np.errstate(invalid="ignore", over="ignore"):
-            scores = np.asarray(x @ self.coef_.T + self.intercept_, np.float64)
-        if not np.isfinite(scores).all():
-            refuse_unusable(x, feature_names(self))
-        return scores.ravel() if scores.shape[1] == 1 else scores
+    @property
+    def classifier_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn."""
+        check_is_fitted(self)
+        has_posterior = hasattr(type(self), "predict_proba")
+        model = LinearModel.of(self.coef_, self.intercept_, has_posterior=has_posterior)
+        return Classifier.of(self.classes_, feature_names(self), model)
 
-    def predict(self, X: Any) -> Labels:
-        """Return the class of the highest score for each row."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(1)
-        labels: Labels = self.classes_[codes]
-        return labels
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return coefficients_of(self)
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        set_coefficients(self, header, arrays)
+        return self
 
     def boundary(self, label_a: Any, label_b: Any) -> Hyperplane:
         """Return where two classes score the same; positive values favour ``label_a``."""
@@ -87,13 +84,6 @@ class LinearDecisions(Tells, Exports, ClassifierMixin):
         (w_a, a), (w_b, b) = self._score_of(label_a), self._score_of(label_b)
         names, labels = feature_names(self), (label_a, label_b)
         return Hyperplane.between_scores(w_a, a, w_b, b, feature_names=names, labels=labels)
-
-    def save(self, path: str | Path) -> None:
-        """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
-        from suffice.estimators.files import save_estimator
-
-        check_is_fitted(self)
-        save_estimator(self, path)
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""
@@ -120,12 +110,6 @@ def require_two(classes: Labels) -> None:
             "or more, of positive weight"
         )
         raise TooFewClassesError(msg)
-
-
-def feature_names(estimator: Any) -> tuple[str, ...] | None:
-    """Return the names seen in fit, if there were any."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else tuple(names)
 
 
 def chosen(name: str, value: Any, choices: Mapping[str, Any]) -> Any:

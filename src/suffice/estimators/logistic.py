@@ -36,18 +36,20 @@ from suffice.estimators.linear import (
     LinearDecisions,
     chosen,
     class_weighted,
-    feature_names,
     labelled,
     positive,
     require_two,
 )
-from suffice.model.posterior import LogPosterior, Posterior
+from suffice.estimators.predictor import PosteriorMixin, feature_names
 from suffice.moments import Moments
+from suffice.saved.linear import logistic_from, logistic_state
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
 from suffice.text.lists import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from suffice.discriminative.logistic import LogisticFit, Solver
     from suffice.discriminative.problem import Start
     from suffice.discriminative.summary import LogisticSummary
@@ -121,7 +123,7 @@ _MANY_FEATURES = 3000  # above this, moments keep variances only
 _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
 
 
-class LogisticRegression(LinearDecisions, BaseEstimator):
+class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
     r"""Logistic regression of two classes, softmax regression of more.
 
     Minimises :math:`\sum_i -w_i \log p(y_i | x_i) + \tfrac{\lambda}{2} \sum_j (s_j w_j)^2`, s_j
@@ -278,14 +280,6 @@ class LogisticRegression(LinearDecisions, BaseEstimator):
             self.__dict__.pop(name, None)
         return self
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return p(class | x), shape (n, K)."""
-        return Posterior().read(self._scores(X))
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Return log p(class | x), shape (n, K), exact far from the data."""
-        return LogPosterior().read(self._scores(X))
-
     def summary(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, level: float = 0.95
     ) -> LogisticSummary:
@@ -396,6 +390,13 @@ class LogisticRegression(LinearDecisions, BaseEstimator):
         same = np.array_equal(self.classes_, table.classes)
         return partial(given_start, beta=self._beta()) if same else first
 
-    def _scores(self, X: Any) -> Floats:
-        scores = self.decision_function(X)
-        return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        header, arrays = super()._state()
+        separation = getattr(self, "separation_", None)
+        more, others = logistic_state(self._stream, self._inference, separation)
+        return header | more, arrays | others
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        super()._restored(header, arrays)
+        self._stream, self._inference, self.separation_ = logistic_from(header, arrays)
+        return self

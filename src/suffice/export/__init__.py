@@ -1,5 +1,1 @@
 """Fitted classifiers as programs of other systems: SQL, Ibis expressions and ONNX graphs."""
-
-from suffice.export.program import Program, program_of
-
-__all__ = ["Program", "program_of"]

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.archive import replacing
+from suffice.decision import classifier_of
 from suffice.errors import InvalidParameterError
-from suffice.export.program import program_of
+from suffice.export.formula import formula_of
 from suffice.model.scoring import Linear, Scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from suffice.export.program import Program
+    from suffice.decision import Classifier
+    from suffice.export.formula import Formula
     from suffice.power import PowerTransform
     from suffice.typing import Floats, Labels
 
@@ -84,13 +86,13 @@ class Graph:
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
 
 
-def straightened(graph: Graph, transform: PowerTransform, x: str) -> str:
+def transformed(graph: Graph, power: PowerTransform, x: str) -> str:
     """Return transformed rows, (n, d): t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below."""
-    centre, scale, e = transform.centre, transform.scale, transform.exponents
+    centre, scale, e = power.centre, power.scale, power.exponents
     z = graph.node("Div", graph.affine(x, centre), scale[None])
     u = graph.node("Abs", z)
-    above = _side(graph, u, e, (transform.high - centre) / scale)
-    below = _side(graph, u, 2 - e, (centre - transform.low) / scale)
+    above = _side(graph, u, e, (power.high - centre) / scale)
+    below = _side(graph, u, 2 - e, (centre - power.low) / scale)
     up = graph.node("GreaterOrEqual", z, np.array(0.0))
     bent = graph.node("Where", up, above, graph.node("Neg", below))
     moved = graph.node("Add", graph.node("Mul", bent, scale[None]), centre[None])
@@ -131,8 +133,7 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
     Input ``X`` (n, d); outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K)
     for a classifier without posteriors. A refused row is NaN among numbers, "" among text.
     """
-    program = program_of(estimator)
-    model = _written(program, _graph())
+    model = _written(classifier_of(estimator), _graph())
     if path is not None:
         with replacing(path) as file:
             file.write(model.SerializeToString())
@@ -140,7 +141,6 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
 
 
 def _graph() -> Graph:
-
     try:
         return Graph()
     except ImportError as error:
@@ -148,32 +148,30 @@ def _graph() -> Graph:
         raise InvalidParameterError(msg) from error
 
 
-def _written(program: Program, graph: Graph) -> Any:
-    d, n_classes = program.n_features, len(program.classes)
-    rows = "X"
-    if program.transform is not None:
-        rows = straightened(graph, program.transform, rows)
-    scores = _scores(program, graph, graph.affine(rows, program.scorer.origin))
-    name = "probabilities" if program.has_posterior else "scores"
-    if program.has_posterior:
-        numbers = _posterior(graph, scores, program.temperature, output=name)
+def _written(classifier: Classifier, graph: Graph) -> Any:
+    formula = formula_of(classifier.model)
+    rows = "X" if formula.power is None else transformed(graph, formula.power, "X")
+    scores = _scores(formula, graph, graph.affine(rows, formula.scorer.origin))
+    name = "probabilities" if classifier.has_posterior else "scores"
+    if classifier.has_posterior:
+        numbers = _posterior(graph, scores, classifier.temperature, output=name)
     else:
         numbers = graph.node("Identity", scores, output=name)
-    code, labels = _decided(program, graph, scores, numbers)
+    code, labels = _decided(classifier, graph, scores, numbers)
     kind = _label_kind(labels)
     values = labels if kind != "STRING" else [x or "" for x in labels.tolist()]
     graph.node("Gather", graph.constant(np.asarray(values)), code, axis=0, output="label")
-    inputs = [graph.value("X", "DOUBLE", ["n", d])]
+    inputs = [graph.value("X", "DOUBLE", ["n", classifier.n_features])]
     outputs = [
         graph.value("label", kind, ["n"]),
-        graph.value(name, "DOUBLE", ["n", n_classes]),
+        graph.value(name, "DOUBLE", ["n", len(classifier.classes)]),
     ]
-    return graph.model(inputs, outputs, _notes(program))
+    return graph.model(inputs, outputs, _notes(classifier))
 
 
-def _scores(program: Program, graph: Graph, x: str) -> str:
+def _scores(formula: Formula, graph: Graph, x: str) -> str:
     """Return a_k of every class, (n, K)."""
-    parts = program.scorer.parts
+    parts = formula.scorer.parts
     if isinstance(parts[0], Linear):
         product = graph.node("MatMul", x, parts[0].weights.T.copy())
         return graph.node("Add", product, _lowest(parts[0].intercepts)[None])
@@ -184,14 +182,14 @@ def _scores(program: Program, graph: Graph, x: str) -> str:
     distances = graph.node("Concat", *columns, axis=1)
     if codes != sorted(codes):
         distances = graph.node("Gather", distances, np.argsort(codes), axis=1)
-    if program.tail is None:
+    if formula.tail is None:
         constants = np.empty(len(codes))
         for part in parts:
             constants[part.classes] = part.group.constants  # type: ignore[attr-defined]
         half = graph.node("Mul", distances, np.array(-0.5))
         return graph.node("Add", half, _lowest(constants)[None])
     # c − p log(1 + s Δ²)
-    tail = program.tail
+    tail = formula.tail
     inner = graph.node("Mul", distances, tail.shares[None])
     logs = graph.node("Log", graph.node("Add", inner, np.array(1.0)))
     bent = graph.node("Mul", logs, -tail.powers[None])
@@ -219,14 +217,12 @@ def _posterior(graph: Graph, scores: str, temperature: float, *, output: str) ->
     return graph.node("Div", powers, graph.total(powers), output=output)
 
 
-def _decided(program: Program, graph: Graph, scores: str, numbers: str) -> tuple[str, Labels]:
+def _decided(classifier: Classifier, graph: Graph, scores: str, numbers: str) -> tuple[str, Labels]:
     """Return the code of the decision, (n,), and the labels that codes stand for."""
-    decision = program.decision
+    decision = classifier.decision
     if decision.is_map:
-        return graph.node("ArgMax", scores, axis=1, keepdims=0), program.classes
-    # f(k) = max_a C[a, k] is common to all actions; without it equal posteriors tie exactly
-    relative = decision.costs - decision.costs[: decision.n_classes].max(axis=0)
-    risks = graph.node("MatMul", numbers, relative.T.copy())
+        return graph.node("ArgMax", scores, axis=1, keepdims=0), classifier.classes
+    risks = graph.node("MatMul", numbers, decision.relative.T.copy())
     return graph.node("ArgMin", risks, axis=1, keepdims=0), decision.actions
 
 
@@ -241,10 +237,10 @@ def _label_kind(labels: Labels) -> str:
     )
 
 
-def _notes(program: Program) -> dict[str, str]:
+def _notes(classifier: Classifier) -> dict[str, str]:
     """Return what a reader of the file may want to know."""
-    features = program.features or [f"x{j}" for j in range(program.n_features)]
+    features = classifier.feature_names or [f"x{j}" for j in range(classifier.n_features)]
     return {
-        "classes": json.dumps(program.classes.tolist(), ensure_ascii=False),
+        "classes": json.dumps(classifier.classes.tolist(), ensure_ascii=False),
         "features": json.dumps(list(features), ensure_ascii=False),
     }

@@ -1,4 +1,4 @@
-"""A fitted classifier as an expression over an Ibis table."""
+"""A fitted classifier as a query in stages, and as an expression over an Ibis table."""
 
 from __future__ import annotations
 
@@ -8,71 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.decision import classifier_of
 from suffice.errors import InvalidParameterError
-from suffice.export.program import program_of
+from suffice.export.dialects import dialect_of, literal, name, number, square, total, truth
+from suffice.export.formula import column_names, formula_of
 from suffice.model.scoring import Linear, Scaled, Whitened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from suffice.export.program import Program
+    from suffice.decision import Classifier
+    from suffice.export.dialects import Dialect
+    from suffice.export.formula import Formula
     from suffice.model.scoring import ScorePart
     from suffice.power import PowerTransform
-
-
-def number(value: float) -> str:
-    """Return a literal that every engine reads as this very double, not as a decimal."""
-    text = repr(float(value))
-    text = text if "e" in text else f"{text}e0"
-    return f"({text})" if text.startswith("-") else text
-
-
-def name(text: str) -> str:
-    """Return an identifier, whatever characters it has."""
-    if "\0" in text:
-        msg = f"the name {text!r} holds a NUL character, which no database takes"
-        raise InvalidParameterError(msg)
-    return '"' + text.replace('"', '""') + '"'
-
-
-def truth(identifier: str) -> str:
-    """Return a column of truth values as 1 and 0."""
-    return f"CASE WHEN {identifier} THEN 1e0 WHEN NOT {identifier} THEN 0e0 END"
-
-
-def literal(label: Any) -> str:
-    """Return a label as text, number, truth value or NULL."""
-    if label is None or (isinstance(label, float) and math.isnan(label)):
-        return "NULL"
-    if isinstance(label, bool):
-        return "TRUE" if label else "FALSE"
-    if isinstance(label, int):
-        return str(label)
-    if isinstance(label, float):
-        return number(label)
-    if "\0" in str(label):
-        msg = f"the label {label!r} holds a NUL character, which no database takes"
-        raise InvalidParameterError(msg)
-    return "'" + str(label).replace("'", "''") + "'"
-
-
-def total(terms: Sequence[str]) -> str:
-    """Return a sum as a balanced tree: engines and parsers limit how deep a formula may nest."""
-    return tree(terms, lambda left, right: f"({left} + {right})")
-
-
-def tree(terms: Sequence[str], joined: Any) -> str:
-    """Return terms joined two by two."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return str(joined(tree(terms[:half], joined), tree(terms[half:], joined)))
-
-
-def square(term: str) -> str:
-    """Return the square of a short term."""
-    return f"{term} * {term}"
-
 
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
 
@@ -105,15 +54,15 @@ class Side:
         return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
 
 
-def straightened(transform: PowerTransform, j: int, x: str) -> str:
+def transformed(power: PowerTransform, j: int, x: str) -> str:
     """Return feature j of transformed rows, from its value ``x``."""
     exponent, centre, scale = (
-        float(values[j]) for values in (transform.exponents, transform.centre, transform.scale)
+        float(values[j]) for values in (power.exponents, power.centre, power.scale)
     )
     if exponent == 1:
         return x
-    up = Side(exponent, (float(transform.high[j]) - centre) / scale)
-    down = Side(2 - exponent, (centre - float(transform.low[j])) / scale)
+    up = Side(exponent, (float(power.high[j]) - centre) / scale)
+    down = Side(2 - exponent, (centre - float(power.low[j])) / scale)
     c, s = number(centre), number(scale)
     above, below = f"(({x} - {c}) / {s})", f"(({c} - {x}) / {s})"
     # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
@@ -123,87 +72,6 @@ def straightened(transform: PowerTransform, j: int, x: str) -> str:
     )
 
 
-_MAX = "1.7976931348623157e308"
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """One engine's words; the stages of a query must not be merged, or formulas multiply."""
-
-    title: str
-    double: str  # the type of 64-bit floating point numbers
-    greatest: str
-    least: str
-    materialized: str = "NOT MATERIALIZED "
-    fence: str = ""  # what keeps the planner from merging a stage into the next
-    longest_name: int = 1 << 20  # bytes
-    most_columns: int = 1 << 20  # of one stage
-
-    def largest(self, terms: Sequence[str]) -> str:
-        """Return the largest of some numbers; NULL if one is."""
-        return tree(terms, lambda a, b: f"{self.greatest}({a}, {b})")
-
-    def smallest(self, terms: Sequence[str]) -> str:
-        """Return the smallest of some numbers."""
-        return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
-
-    def finite(self, expression: str) -> str:
-        """Return an expression as a double, NULL where it is not finite."""
-        x = f"CAST({expression} AS {self.double})"
-        return (
-            f"CASE WHEN {x} BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN {x} END"
-        )
-
-    def exponential(self, expression: str) -> str:
-        """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
-        return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
-
-    def refuse_long(self, names: Sequence[str]) -> None:
-        """Raise if the engine would cut a name of the answer short."""
-        for name in names:
-            if len(name.encode()) > self.longest_name:
-                msg = (
-                    f"the column {name!r} of the answer has more than {self.longest_name} bytes, "
-                    f"which {self.title} would cut off: shorten that class's label"
-                )
-                raise InvalidParameterError(msg)
-
-    def refuse_wide(self, n_columns: int) -> None:
-        """Raise if a stage has more columns than the engine takes."""
-        if n_columns > self.most_columns:
-            msg = (
-                f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
-                f"{self.most_columns}: the model has too many classes or features; use to_onnx()"
-            )
-            raise InvalidParameterError(msg)
-
-
-DIALECTS: Mapping[str, Dialect] = {
-    "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
-    "postgres": Dialect(
-        "PostgreSQL",
-        "DOUBLE PRECISION",
-        "GREATEST",
-        "LEAST",
-        fence="OFFSET 0",
-        longest_name=63,
-        most_columns=1664,
-    ),
-    "sqlite": Dialect(
-        "SQLite", "REAL", "MAX", "MIN", materialized="MATERIALIZED ", most_columns=2000
-    ),
-}
-
-
-def dialect_of(name: str) -> Dialect:
-    """Return the dialect of this name."""
-    known = {"postgresql": "postgres"}.get(name.lower(), name.lower())
-    if known not in DIALECTS:
-        msg = f"dialect must be one of {', '.join(map(repr, DIALECTS))}, got {name!r}"
-        raise InvalidParameterError(msg)
-    return DIALECTS[known]
-
-
 MOST_QUADRATIC = 30  # features of a full quadratic form
 _WIDEST = 1000  # whitened columns of one stage
 
@@ -211,59 +79,61 @@ Stage = dict[str, str]  # column → expression over the columns of the stage be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scoring:
-    """The stages from measured features c0, c1, … to answers."""
+class Stages:
+    """The stages from features c0, c1, … measured from the origin to answers."""
 
-    program: Program
+    classifier: Classifier
+    formula: Formula
     dialect: Dialect
 
     def stages(self, columns: Mapping[str, str]) -> Iterator[Stage]:
         """Yield every stage; the first reads ``columns``, column → identifier in the table."""
-        program = self.program
+        classes = self.classifier.classes
         yield {f"x{j}": self.dialect.finite(name) for j, name in enumerate(columns.values())}
-        yield {f"c{j}": self._measured(j) for j in range(program.n_features)}
+        yield {f"c{j}": self._measured(j) for j in range(len(columns))}
         yield from self._score_stages()
         live = self.live
         scores = [f"a{k}" for k in live]
         yield {**_same(scores), "top": self.dialect.largest(scores)}
-        if not program.has_posterior:
-            yield {**_same(scores), "label": self._first(scores, "top", program.classes[live])}
+        if not self.classifier.has_posterior:
+            yield {**_same(scores), "label": self._first(scores, "top", classes[live])}
             return
         yield from self._posterior_stages(scores)
 
     @property
     def live(self) -> list[int]:
         """Codes of the classes that some row may belong to."""
-        if self.program.tail is not None:
-            return [int(k) for k in np.flatnonzero(np.isfinite(self.program.tail.constants))]
-        constants = np.empty(len(self.program.classes))
-        for part in self.program.scorer.parts:
-            constants[part.classes] = _constants(part)
+        if self.formula.tail is not None:
+            constants = self.formula.tail.constants
+        else:
+            constants = np.empty(len(self.classifier.classes))
+            for part in self.formula.scorer.parts:
+                constants[part.classes] = _constants(part)
         return [int(k) for k in np.flatnonzero(np.isfinite(constants))]
 
     def _measured(self, j: int) -> str:
-        x, transform = f"x{j}", self.program.transform
-        value = x if transform is None else f"({straightened(transform, j, x)})"
-        return f"{value} - {number(self.program.scorer.origin[j])}"
+        x, power = f"x{j}", self.formula.power
+        value = x if power is None else f"({transformed(power, j, x)})"
+        return f"{value} - {number(self.formula.scorer.origin[j])}"
 
     def _score_stages(self) -> Iterator[Stage]:
         """Yield stages that end with a score of each class: a0, a1 and so on."""
-        d, done = self.program.n_features, Stage()
-        measured = _same(f"c{j}" for j in range(d))
+        done = Stage()
+        measured = _same(f"c{j}" for j in range(self.classifier.n_features))
         for parts in self._batches():
             whitened = [part for part in parts if isinstance(part, Whitened)]
             if whitened:
                 yield {**measured, **_same(done), **_whitened(whitened)}
             scored = {k: v for part in parts for k, v in self._scored(part).items()}
             done |= _same(scored)
-            last = parts[-1] is self.program.scorer.parts[-1]
+            last = parts[-1] is self.formula.scorer.parts[-1]
             yield {**({} if last else measured), **_same(set(done) - set(scored)), **scored}
 
     def _batches(self) -> Iterator[list[ScorePart]]:
         """Yield the parts, so many at a time that no stage is too wide."""
-        d, batch = self.program.n_features, []
+        d, batch = self.classifier.n_features, []
         size = max(_WIDEST // max(d, 1), 1)
-        for part in self.program.scorer.parts:
+        for part in self.formula.scorer.parts:
             if isinstance(part, Whitened) and d > MOST_QUADRATIC:
                 msg = (
                     f"a quadratic score of {d} features is too long for SQL, which takes up to "
@@ -288,7 +158,7 @@ class Scoring:
     def _distant(self, part: Any, m: int, k: int) -> str:
         """Return c − ½ Δ², or the logarithm of a Student t density."""
         distance = total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
-        tail = self.program.tail
+        tail = self.formula.tail
         if tail is None:
             return f"{number(part.group.constants[m])} - 5e-1 * {distance}"
         # c − p log(1 + s Δ²)
@@ -296,28 +166,25 @@ class Scoring:
         return f"{c} - {p} * LN(1e0 + {s} * {distance})"
 
     def _posterior_stages(self, scores: Sequence[str]) -> Iterator[Stage]:
-        program, live = self.program, self.live
-        t = "" if program.temperature == 1 else f" / {number(program.temperature)}"
+        live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
+        t = "" if temperature == 1 else f" / {number(temperature)}"
         powers = {f"e{k}": self.dialect.exponential(f"((a{k} - top){t})") for k in live}
-        label = self._first(scores, "top", program.classes[live])
+        label = self._first(scores, "top", classes[live])
         yield {"label": label, **powers}
         yield {"label": "label", **_same(powers), "bottom": total(list(powers))}
         ruled_out = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
         posterior = {
-            f"p{k}": f"e{k} / bottom" if k in live else ruled_out
-            for k in range(len(program.classes))
+            f"p{k}": f"e{k} / bottom" if k in live else ruled_out for k in range(len(classes))
         }
         yield {"label": "label", **posterior}
-        if not program.decision.is_map:
+        if not self.classifier.decision.is_map:
             yield from self._cost_stages(posterior)
 
     def _cost_stages(self, posterior: Stage) -> Iterator[Stage]:
-        decision = self.program.decision
-        # f(k) = max_a C[a, k] is common to all actions; without it equal posteriors tie exactly
-        relative = decision.costs - decision.costs[: decision.n_classes].max(axis=0)
+        decision = self.classifier.decision
         risks = {
             f"r{a}": total([f"{number(c)} * {p}" for c, p in zip(row, posterior, strict=True)])
-            for a, row in enumerate(relative)
+            for a, row in enumerate(decision.relative)
         }
         yield {**_same(posterior), **risks}
         yield {**_same(posterior), **_same(risks), "low": self.dialect.smallest(list(risks))}
@@ -400,15 +267,15 @@ def to_sql(
     booleans : list of str
         Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
     """
-    program, words = program_of(estimator), dialect_of(dialect)
+    classifier, words = classifier_of(estimator), dialect_of(dialect)
     inputs = {
         column: truth(name(column)) if column in booleans else name(column)
-        for column in program.columns(columns)
+        for column in column_names(classifier, columns)
     }
-    answers = _answers(program, prefix)
+    answers = _answers(classifier, prefix)
     _refuse_clash(keep, list(answers.values()))
     words.refuse_long(list(answers.values()))
-    stages = list(Scoring(program, words).stages(inputs))
+    stages = list(Stages(classifier, formula_of(classifier.model), words).stages(inputs))
     words.refuse_wide(len(keep) + max(map(len, stages)))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
     path = [table] if isinstance(table, str) else list(table)
@@ -434,12 +301,12 @@ def _column(name: str, expression: str) -> str:
     return name if expression == name else f"{expression} AS {name}"
 
 
-def _answers(program: Program, prefix: str) -> Stage:
+def _answers(classifier: Classifier, prefix: str) -> Stage:
     """Return the columns of the last stage under the names they are given."""
-    classes = program.classes.tolist()
-    kind, letter = ("p", "p") if program.has_posterior else ("score", "a")
+    classes = classifier.classes.tolist()
+    kind, letter = ("p", "p") if classifier.has_posterior else ("score", "a")
     columns = {f"{letter}{k}": f"{prefix}{kind}_{label}" for k, label in enumerate(classes)}
-    if not program.has_posterior and len(classes) == 2:
+    if not classifier.has_posterior and len(classes) == 2:
         columns = {"a1": f"{prefix}score"}  # of the second class against the first
     return {"label": f"{prefix}label", **columns}
 
@@ -470,8 +337,7 @@ def to_ibis(
     """
     dialect = table.get_backend().name
     if keep is None:
-        named = getattr(estimator, "feature_names_in_", ()) if columns is None else columns
-        taken = set(named)
+        taken = set(column_names(classifier_of(estimator), columns))
         keep = [column for column in table.columns if column not in taken]
     query = to_sql(
         estimator,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from suffice.decision import classifier_of
 from suffice.errors import SufficeError
 from suffice.model.geometry import Hyperplane, Quadric
 from suffice.plots.plane import mesh
@@ -96,8 +97,7 @@ def _centres(low: float, high: float, n: int) -> Floats:
 def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:
     """Return the boundary of two classes, if the classifier has it and decides by it."""
     estimator = fitted.estimator
-    by_cost = any(getattr(estimator, name, None) is not None for name in ("costs", "reject_cost"))
-    if a < 0 or by_cost or not hasattr(estimator, "boundary"):
+    if a < 0 or not hasattr(estimator, "boundary") or not classifier_of(estimator).decision.is_map:
         return None
     try:
         boundary = estimator.boundary(fitted.classes[a], fitted.classes[b])

@@ -33,7 +33,7 @@ class Outliers:
         """Return the rows as a fitted Gaussian classifier sees them."""
         blocks = (rows.x[lo : lo + _BLOCK] for lo in range(0, rows.n_rows, _BLOCK))
         found = np.concatenate([explained.model_.log_density(block) for block in blocks])
-        return cls(found, outlier_threshold(explained, OUTLIER_RATE), OUTLIER_RATE)
+        return cls(found, outlier_threshold(explained.classifier_, OUTLIER_RATE), OUTLIER_RATE)
 
     @property
     def n_flagged(self) -> int:

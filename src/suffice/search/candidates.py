@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.estimation.recipe import recipe_of
 from suffice.model.posterior import LogPosterior
 from suffice.threads import side_by_side
 from suffice.validation.folds import folds_of
@@ -15,7 +16,7 @@ from suffice.validation.held_out import held_out_losses, held_out_scores
 from suffice.validation.losses import ABSENT_LOSS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from suffice.estimation.recipe import Recipe
     from suffice.model.views import View
@@ -70,6 +71,13 @@ class Choice:
         """γ: 0 keeps the correlations, 1 drops them."""
         gamma = self.recipe.regularisation.shrinkage.fixed
         return np.nan if gamma is None else gamma
+
+    @classmethod
+    def kept(cls, fields: Mapping[str, Any], views: Sequence[View]) -> Choice:
+        """Return the choice that a file kept, its view by number."""
+        rest = dict(fields)
+        view = views[rest.pop("view")]
+        return cls(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
 
     def describe(self) -> str:
         """Return the settings in words."""

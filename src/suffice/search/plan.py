@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.recipe import Recipe
+from suffice.estimation.recipe import recipe_of
 from suffice.model.views import Lifted, Plain, Straightened
 from suffice.power import PowerTransform
 from suffice.search.candidates import Choice, Task, judged, search
@@ -19,6 +19,7 @@ from suffice.search.candidates import Choice, Task, judged, search
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from suffice.estimation.recipe import Recipe
     from suffice.model.views import View
     from suffice.typing import Codes, Floats, Labels
 
@@ -105,13 +106,6 @@ def judging_task(
         n_folds = max(min(10 if len(rows) < 2_000 else 5, len(rows) // 2), 2)
     splits = stratified_splits(codes, n_folds, seed)
     return Task(x[rows], y[rows], _of(weight, rows), splits)
-
-
-def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:
-    """Return how sums of the rows as seen become a model."""
-    if isinstance(view, Lifted):
-        return Recipe.parse(tied=True, shrinkage=shrinkage)
-    return Recipe.parse(pooling=pooling, shrinkage=shrinkage)
 
 
 def _regularised(view: View, n_features: int) -> tuple[View, list[Recipe]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from suffice.decision import classifier_of
 from suffice.errors import InvalidInputError
 from suffice.sources.chunks import LeftOut, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from suffice.decision import Classifier
     from suffice.sources.source import Progress, Source
     from suffice.typing import Floats, Labels
 
@@ -32,38 +33,36 @@ _FEW_NUMBERS = 90_000  # rows × features × classes that are scored without com
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scoring:
+class Answers:
     """A fitted classifier, the names of its answers, and the log density of an outlier."""
 
-    estimator: Any
+    classifier: Classifier
     names: tuple[str, ...]  # label, then posteriors, log density and outlier if it has them
     threshold: float | None  # None: no density to judge by
 
     @classmethod
-    def of(cls, estimator: Any, prefix: str = "", rate: float = OUTLIER_RATE) -> Scoring:
-        """Return the scoring of a fitted classifier."""
-        nameless = copy.copy(estimator)  # rows come by position: names have been checked
-        vars(nameless).pop("feature_names_in_", None)
-        dense = hasattr(estimator, "log_density")
-        chances = estimator.classes_.tolist() if hasattr(estimator, "predict_proba") else []
-        words = ["label", *(f"p_{c}" for c in chances)]
+    def of(cls, classifier: Classifier, prefix: str = "", rate: float = OUTLIER_RATE) -> Answers:
+        """Return the answers that a classifier has."""
+        dense = classifier.has_density
+        labels = classifier.classes.tolist() if classifier.has_posterior else []
+        words = ["label", *(f"p_{label}" for label in labels)]
         words += ["log_density", "outlier"] if dense else []
-        threshold = outlier_threshold(nameless, rate) if dense else None
-        return cls(nameless, tuple(prefix + word for word in words), threshold)
+        threshold = outlier_threshold(classifier, rate) if dense else None
+        return cls(classifier, tuple(prefix + word for word in words), threshold)
 
     @property
     def schema(self) -> dict[str, Any]:
         """Types of the answers, in order."""
         numbers = len(self.names) - 1 - (self.threshold is not None)
-        types = [_as_series(self.estimator.classes_).dtype, *[pl.Float64()] * numbers]
+        types = [_as_series(self.classifier.classes).dtype, *[pl.Float64()] * numbers]
         types += [pl.Boolean()] if self.threshold is not None else []
         return dict(zip(self.names, types, strict=True))
 
-    def answers(self, x: Floats) -> pl.DataFrame:
+    def to(self, x: Floats) -> pl.DataFrame:
         """Return a frame of answers (n rows); null where a row has none."""
         usable = usable_rows(x)
         if usable is not None:
-            return self._spread(self.answers(x[usable]), usable)
+            return self._spread(self.to(x[usable]), usable)
         try:
             return self._columns(x)
         except InvalidInputError:  # some row is so far out that its distance overflows
@@ -72,24 +71,23 @@ class Scoring:
     def _columns(self, x: Floats) -> pl.DataFrame:
         if not len(x):
             return pl.DataFrame(schema=self.schema)
-        posterior = None
-        if hasattr(self.estimator, "predict_proba"):
-            posterior = self.estimator.predict_proba(x)
+        classifier = self.classifier
+        posterior = classifier.posterior(x) if classifier.has_posterior else None
         columns = [self._labels(x, posterior)]
         columns += [] if posterior is None else map(pl.Series, posterior.T)
         if self.threshold is not None:
-            density = pl.Series(self.estimator.log_density(x))
+            density = pl.Series(classifier.log_density(x))
             columns += [density, density < self.threshold]
         named = zip(self.names, columns, strict=True)
         return pl.DataFrame([column.alias(name) for name, column in named])
 
     def _labels(self, x: Floats, posterior: Floats | None) -> pl.Series:
-        """Return the label of each row: the most probable, or by costs where there are any."""
-        settings = (getattr(self.estimator, name, None) for name in ("costs", "reject_cost"))
-        classes = _as_series(self.estimator.classes_)
-        if posterior is not None and all(setting is None for setting in settings):
-            return classes.gather(posterior.argmax(1))
-        labels = self.estimator.predict(x).tolist()
+        """Return the label of each row, null where it is rejected."""
+        decision, classes = self.classifier.decision, _as_series(self.classifier.classes)
+        codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
+        if not decision.can_reject:
+            return classes.gather(codes)
+        labels = decision.decode(codes).tolist()
         known = [None if label != label else label for label in labels]
         return pl.Series(known, dtype=classes.dtype, strict=False)
 
@@ -97,7 +95,7 @@ class Scoring:
         if len(x) == 1:
             return pl.DataFrame({name: [None] for name in self.names}, schema=self.schema)
         middle = len(x) // 2
-        return pl.concat([self.answers(x[:middle]), self.answers(x[middle:])])
+        return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
 
     def _spread(self, answers: pl.DataFrame, usable: Any) -> pl.DataFrame:
         """Return the answers at the usable rows, and null at the others."""
@@ -107,12 +105,13 @@ class Scoring:
         return answers.select(pl.all().gather(place))
 
 
-def outlier_threshold(estimator: Any, rate: float) -> float:
+def outlier_threshold(classifier: Classifier, rate: float) -> float:
     """Return the log density that a share ``rate`` of the model's own draws falls below."""
     rng = np.random.default_rng(0)
-    at_once = max(_FEW_NUMBERS // (estimator.n_features_in_ * len(estimator.classes_)), 100)
+    at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
     sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
-    densities = np.concatenate([estimator.log_density(estimator.sample(n, rng)[0]) for n in sizes])
+    drawn = (classifier.sample(n, rng)[0] for n in sizes)
+    densities = np.concatenate([classifier.log_density(x) for x in drawn])
     return float(np.quantile(densities, rate))
 
 
@@ -150,8 +149,8 @@ def predict_stream(
 
     Parameters
     ----------
-    estimator : fitted classifier
-        One of this library's; a model without ``log_density`` gives labels and posteriors only.
+    estimator : fitted estimator of this library, or Classifier
+        A model without a density gives labels and posteriors only.
     source : path, glob, "-", data set name, list of paths, frame, stream, iterable or array
         As in ``summarize``. Columns are matched by name; those of arrays by position.
     sink : path, or callable
@@ -182,55 +181,55 @@ def predict_stream(
     >>> predict_stream(sf.LDA().fit_moments(summarize("iris")), "iris", out)
     Predicted(rows=150, unanswered=0, outliers=0)
     """
-    known = getattr(estimator, "feature_names_in_", None)
-    names = None if known is None else list(known)
+    classifier = classifier_of(estimator)
+    names = None if classifier.feature_names is None else list(classifier.feature_names)
     reading = Reading(delimiter, tuple(missing))
     opened = opened_for_scoring(source, names) or open_source(source, reading)
     roles = roles_for_predicting(
         opened,
         names,
-        estimator.n_features_in_,
+        classifier.n_features,
         ColumnOptions(ids=keep, ignore=ignore),
     )
-    scoring = Scoring.of(estimator, prefix, outlier_rate)
-    _refuse_clash(roles, scoring)
+    answers = Answers.of(classifier, prefix, outlier_rate)
+    _refuse_clash(roles, answers)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
-    scorer = _run(opened, roles, scoring, write, progress)
-    scorer.left_out.say("have no answer")
-    return Predicted(scorer.left_out.rows, scorer.left_out.unusable, scorer.outliers)
+    done = _run(opened, roles, answers, write, progress)
+    done.left_out.say("have no answer")
+    return Predicted(done.left_out.rows, done.left_out.unusable, done.outliers)
 
 
 def _run(
     source: Source,
     roles: Roles,
-    scoring: Scoring,
+    answers: Answers,
     write: Callable[[pl.LazyFrame], object],
     progress: Progress | None,
-) -> Scorer:
+) -> Batches:
     """Score quickly; where a value fails to parse, once more and with care."""
     n_rows = source.expected_rows if progress else None
     scans = list(source.scans(roles.columns(source.sample)))
     with reading_of(source.label):
         try:
-            return Scorer(scoring, roles, progress, n_rows).run([s.frame for s in scans], write)
+            return Batches(answers, roles, progress, n_rows).run([s.frame for s in scans], write)
         except pl.exceptions.ComputeError:
             if all(scan.careful is None for scan in scans):
                 raise
-        scorer = Scorer(scoring, roles, progress, n_rows)
-        return scorer.run([scan.most_careful for scan in scans], write)
+        again = Batches(answers, roles, progress, n_rows)
+        return again.run([scan.most_careful for scan in scans], write)
 
 
-class Scorer:
+class Batches:
     """Batches of rows to batches of answers, counted; called by several threads at once."""
 
     def __init__(
         self,
-        scoring: Scoring,
+        answers: Answers,
         roles: Roles,
         progress: Progress | None,
         n_rows: int | None,
     ) -> None:
-        self.scoring, self.roles = scoring, roles
+        self.answers, self.roles = answers, roles
         self.left_out, self.outliers = LeftOut(), 0
         self._progress, self._n_rows = progress, n_rows
         self._lock = threading.Lock()
@@ -238,7 +237,7 @@ class Scorer:
 
     def run(
         self, frames: Sequence[pl.LazyFrame], write: Callable[[pl.LazyFrame], object]
-    ) -> Scorer:
+    ) -> Batches:
         """Write the answers for lazy tables, one after another; return itself."""
         try:
             write(self.lazily(pl.concat(frames)))
@@ -250,7 +249,7 @@ class Scorer:
         """Return the answers for a lazy table, to be found when it is read."""
         types = frame.collect_schema()
         kept = {name: types[name] for name in self.roles.kept}
-        schema: Any = {**kept, **self.scoring.schema}
+        schema: Any = {**kept, **self.answers.schema}
         return frame.map_batches(self.score, streamable=True, schema=schema)
 
     def score(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -261,7 +260,7 @@ class Scorer:
         x = np.empty((len(features), frame.height))
         for j, name in enumerate(features):
             x[j] = frame.get_column(name).to_numpy()
-        answers = self.scoring.answers(x.T)
+        answers = self.answers.to(x.T)
         self._count(frame, answers)
         kept = [frame.get_column(name) for name in self.roles.kept]
         return pl.DataFrame([*kept, *answers])
@@ -273,7 +272,7 @@ class Scorer:
             gaps = {name: n for name, n in self._gaps(frame).items() if n}
         with self._lock:
             self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
-            if self.scoring.threshold is not None:
+            if self.answers.threshold is not None:
                 self.outliers += int(answers[answers.columns[-1]].sum())
             if self._progress:
                 self._progress(self.left_out.rows, self._n_rows)
@@ -286,8 +285,8 @@ class Scorer:
         }
 
 
-def _refuse_clash(roles: Roles, scoring: Scoring) -> None:
-    both = sorted(set(roles.kept) & set(scoring.names))
+def _refuse_clash(roles: Roles, answers: Answers) -> None:
+    both = sorted(set(roles.kept) & set(answers.names))
     if both:
         msg = (
             f"column {both[0]!r} is kept and is also an answer's name: use a prefix for the answers"

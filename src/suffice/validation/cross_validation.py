@@ -194,7 +194,7 @@ def is_read_from_sums(candidate: Any) -> bool:
     """Whether an estimator is a function of sums, with no setting left open."""
     if not hasattr(candidate, "recipe"):
         return False
-    open_words = (candidate.temperature, candidate.power)
+    open_words = (candidate.resolved_temperature(), candidate.power)
     return not candidate.recipe().open_settings and not any(
         isinstance(word, str) and word == "auto" for word in open_words
     )
@@ -251,7 +251,9 @@ def _folds(
 def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats | None) -> Floats:
     """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
     recipes = [c.recipe() for c in candidates]
-    temperatures, at = np.unique([c.temperature for c in candidates], return_inverse=True)
+    temperatures, at = np.unique(
+        [c.resolved_temperature() for c in candidates], return_inverse=True
+    )
 
     def losses_of(fold: Fold) -> Floats:
         return held_out_losses(recipes, fold, temperatures, fixed)[np.arange(len(recipes)), at]

@@ -106,7 +106,7 @@ def leave_one_out(
     moments = Moments.of(x, labels, weight, storage=storage, fourth=recipe.needs_fourth)
     truth = np.searchsorted(moments.classes, labels)
     scores = left_out_scores(recipe, moments, x, truth, weight, refit_priors=refit_priors)
-    _read(LogPosterior(_temperature(estimator)), scores)
+    _read(LogPosterior(estimator.resolved_temperature()), scores)
     return LeaveOneOut(moments.classes, scores, truth, weight, refit_priors)
 
 
@@ -117,12 +117,6 @@ def _read(readout: LogPosterior, scores: Floats) -> None:
         scores[rows] = readout.read(scores[rows])
 
     in_blocks(len(scores), scores.shape[1], run)
-
-
-def _temperature(estimator: Any) -> float:
-    """Return the temperature set, or the one that was chosen where it says "auto"."""
-    word = isinstance(estimator.temperature, str)
-    return float(estimator.temperature_ if word else estimator.temperature)
 
 
 def left_out_scores(

@@ -157,7 +157,9 @@ class _Rows:
     ) -> Floats:
         """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
         recipes = [c.recipe() for c in candidates]
-        temperatures, at = np.unique([c.temperature for c in candidates], return_inverse=True)
+        temperatures, at = np.unique(
+            [c.resolved_temperature() for c in candidates], return_inverse=True
+        )
         power = candidates[0].power
         total = np.zeros((len(trains), len(candidates), 3))
         weight = np.zeros(len(trains))

@@ -1,0 +1,227 @@
+"""What every classifier offers once it is fitted: all of it read from its ``classifier_``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import (
+    _check_y,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from suffice import drawing
+from suffice.decision import Classifier
+from suffice.export.onnx import to_onnx
+from suffice.export.sql import to_ibis, to_sql
+from suffice.saved.settings import save
+from suffice.text import tables as notebook
+from suffice.threads import at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from suffice.typing import Floats, Labels
+
+Answer = TypeVar("Answer")
+
+
+def checked_table(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    """Return rows and labels to learn from."""
+    if y is None:
+        msg = (
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
+            "pass one label per row"
+        )
+        raise ValueError(msg)
+    x = _validated(estimator, X, reset=reset)
+    labels = _check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
+    check_consistent_length(x, labels)
+    return x, labels
+
+
+def checked_rows(estimator: Any, X: Any) -> Any:
+    """Return rows to predict, with the features seen in fit."""
+    check_is_fitted(estimator)
+    return _validated(estimator, X, reset=False)
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+
+
+def feature_names(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names seen in fit, if there were any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(names)
+
+
+def set_features(estimator: Any, n_features: int, names: Sequence[str] | None) -> None:
+    """Tell an estimator which features it was fitted to, where no rows did."""
+    estimator.n_features_in_ = n_features
+    vars(estimator).pop("feature_names_in_", None)
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+class PredictorMixin(ClassifierMixin, ABC):
+    """Labels, files, reports, and scoring where the data lives."""
+
+    classes_: Labels
+    n_jobs: int | None = None
+
+    @property
+    @abstractmethod
+    def classifier_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what a file keeps beside the settings: fields of the header, and arrays."""
+
+    @abstractmethod
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        """Return the estimator as it was when ``_state`` was kept."""
+
+    def predict(self, X: Any) -> Labels:
+        """Return the action of least expected cost for each row: by default the best class."""
+        return self._answer(X, Classifier.predict)
+
+    def _answer(self, X: Any, verb: Callable[[Classifier, Any], Answer]) -> Answer:
+        x = checked_rows(self, X)
+        with at_most(self.n_jobs):
+            return verb(self.classifier_, x)
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
+        check_is_fitted(self)
+        save(path, type(self).__name__, self._settings(), *self._state())
+
+    def _settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]
+        return settings
+
+    def report(self, X: Any, y: Any, path: str | Path | None = None, **options: Any) -> Any:
+        """Return a report about this classifier on labelled rows; see ``sf.report``.
+
+        Settings count, what was learnt does not: all errors are of rows held out from a copy.
+        """
+        return drawing.report(X, y, path, estimator=self, **options)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and what was learnt if anything was."""
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        return diagram if "classes_" not in vars(self) else diagram + self._learnt()
+
+    def _learnt(self) -> str:
+        classes = notebook.shown(self.classes_.tolist())
+        moments = getattr(self, "moments_", None)
+        if moments is None:
+            return notebook.html_table(["class"], [[label] for label in classes])
+        priors = getattr(self, "priors_", moments.weights / moments.total_weight).tolist()
+        rows = zip(classes, moments.counts.tolist(), priors, strict=False)
+        return notebook.html_table(["class", "rows", "prior"], rows)
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        columns: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        prefix: str = "",
+        booleans: Sequence[str] = (),
+    ) -> str:
+        """Return the query of ``label`` and ``p_<class>`` of every row of a table.
+
+        Parameters
+        ----------
+        table : str or list of str
+            Its name, or its names from schema to table.
+        dialect : {"duckdb", "postgres", "sqlite"}
+        columns : list of str, optional
+            The feature columns in order; by default those of fit.
+        keep : list of str
+            Columns to copy beside the answers.
+        prefix : str
+            Put before the name of every answer.
+        booleans : list of str
+            Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
+
+        Notes
+        -----
+        A row that lacks a number gets NULL. Scores that are quadratic with full covariances are
+        written for up to 30 features, all others for any number.
+
+        Examples
+        --------
+        >>> from suffice import LDA
+        >>> query = LDA().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"]).to_sql("rows", columns=["x"])
+        >>> print(query.splitlines()[-5:])
+        ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"', 'FROM suffice_6']
+        """
+        classifier = self.classifier_
+        options: Any = {"columns": columns, "keep": keep, "prefix": prefix}
+        return to_sql(classifier, table, dialect, booleans=booleans, **options)
+
+    def to_ibis(
+        self,
+        table: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
+        prefix: str = "",
+    ) -> Any:
+        """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
+
+        Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.
+        """
+        return to_ibis(self.classifier_, table, columns=columns, keep=keep, prefix=prefix)
+
+    def to_onnx(self, path: str | Path | None = None) -> Any:
+        """Return an ONNX graph in 64-bit numbers, and write it to ``path`` if there is one.
+
+        Input ``X`` (n, d); outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores``
+        for a classifier without posteriors. Needs the extra ``onnx``.
+        """
+        return to_onnx(self.classifier_, path)
+
+
+class ScoreMixin(PredictorMixin):
+    """A score of each class."""
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of the second class against the first (n,), or of each class (n, K)."""
+        scores = self._answer(X, Classifier.scores)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+class PosteriorMixin(PredictorMixin):
+    """Probabilities of the classes."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return p(class | x), shape (n, K)."""
+        return self._answer(X, Classifier.posterior)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log p(class | x), shape (n, K), exact far from the data."""
+        return self._answer(X, Classifier.log_posterior)
+
+
+class DensityMixin(PosteriorMixin):
+    """A density of the rows, to judge new ones by and to draw from."""
+
+    def log_density(self, X: Any) -> Floats:
+        """Return log p(x), shape (n,): low values are outliers."""
+        return self._answer(X, Classifier.log_density)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
+        """Draw rows and labels from the fitted model: ``X, y``."""
+        if isinstance(random_state, np.random.RandomState):
+            random_state = random_state.randint(2**31 - 1)
+        return self.classifier_.sample(n, np.random.default_rng(random_state))

@@ -1,0 +1,90 @@
+"""Posteriors averaged over models that see the rows in their own ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from suffice.model.class_model import ClassModel
+    from suffice.model.views import View
+    from suffice.typing import Codes, Floats
+
+_BLOCK = 16_384  # rows seen at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """A model of the rows as its view shows them, and its share in the average."""
+
+    view: View
+    model: ClassModel
+    weight: float
+
+    def posterior(self, x: Any) -> Floats:
+        """Return p(k | x), shape (n, K), block by block."""
+        starts = range(0, max(len(x), 1), _BLOCK)
+        blocks = (self.view.apply(x[start : start + _BLOCK]) for start in starts)
+        return np.concatenate([self.model.posterior(block) for block in blocks])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AveragedModel:
+    """p(k | x) = ε π_k + (1 − ε) Σ_m s_m p_m(k | x); densities are those of the best model."""
+
+    shares: tuple[Share, ...]
+    features: Codes  # columns that the shares see
+    doubt: float  # ε
+    frequencies: Floats  # π  (K,)
+    best: ClassModel  # of all columns
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.frequencies)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return self.best.n_features
+
+    @property
+    def temperature(self) -> float:
+        """T of the best single model."""
+        return self.best.temperature
+
+    def posterior(self, x: Any) -> Floats:
+        """Return the averaged p(k | x), shape (n, K)."""
+        seen = x[:, self.features]
+        posterior = np.tile(self.doubt * self.frequencies, (len(seen), 1))
+        for share in self.shares:
+            posterior += (1 - self.doubt) * share.weight * share.posterior(seen)
+        return posterior
+
+    def log_posterior(self, x: Any) -> Floats:
+        """Return log p(k | x), shape (n, K)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.posterior(x))
+
+    def scores(self, x: Any) -> Floats:
+        """Return log p(k | x), shape (n, K)."""
+        return self.log_posterior(x)
+
+    def most_probable(self, x: Any) -> Codes:
+        """Return argmax_k p(k | x), shape (n,)."""
+        best: Codes = self.posterior(x).argmax(1)
+        return best
+
+    def class_log_density(self, x: Any) -> Floats:
+        """Return log p(x | k) of the best single model, shape (n, K)."""
+        return self.best.class_log_density(x)
+
+    def log_density(self, x: Any) -> Floats:
+        """Return log p(x) of the best single model, shape (n,)."""
+        return self.best.log_density(x)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """Draw n pairs (x, k) from the best single model."""
+        return self.best.sample(n, rng)

@@ -1,0 +1,139 @@
+"""Averages of Gaussian models in files: views of the rows, settings judged, moments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.decision import Classifier
+from suffice.errors import FileFormatError
+from suffice.estimation.recipe import Recipe, recipe_of
+from suffice.model.averaged import AveragedModel, Share
+from suffice.model.views import Lifted, Plain, Straightened
+from suffice.moments import Moments
+from suffice.moments.file import arrays_of, checked_classes, header_of
+from suffice.power import PowerTransform
+from suffice.saved.settings import check_names, under
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from suffice.model import ClassModel
+    from suffice.model.views import View
+
+_LIFT = ("centre", "scale", "waves")
+_OF_CHOICE = ("pooling", "shrinkage", "temperature", "error", "log_loss", "log_loss_se", "weight")
+
+
+def state_of(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
+    views = {id(c.view): c.view for c in auto.choices_}
+    numbers = {view: i for i, view in enumerate(views)}
+    sums = {numbers[id(m.choice.view)]: m.moments for m in auto.members_}
+    best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
+    settings = ("pooling", "shrinkage", "tied", "temperature")
+    header = {
+        "n_features": auto.n_features_in_,
+        "feature_names": None if names is None else list(names),
+        "doubt": auto.doubt_,
+        "views": [_view_header(view) for view in views.values()],
+        "choices": [
+            {"view": numbers[id(c.view)]} | {name: float(getattr(c, name)) for name in _OF_CHOICE}
+            for c in auto.choices_
+        ],
+        "sums": {str(i): header_of(m) for i, m in sums.items()},
+        "best": {name: getattr(best, name) for name in settings}
+        | {"sums": header_of(best.moments_)},
+    }
+    arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_, "varying": auto.varying_}
+    for i, view in enumerate(views.values()):
+        arrays |= {f"view{i}.{name}": array for name, array in _view_arrays(view).items()}
+    for i, moments in sums.items():
+        arrays |= {f"sums{i}.{name}": array for name, array in arrays_of(moments).items()}
+    arrays |= {f"best.{name}": array for name, array in arrays_of(best.moments_).items()}
+    return header, arrays
+
+
+def views_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[View]:
+    """Return the views of the rows, in the order that choices name them by."""
+    return [_view_from(top, under(arrays, f"view{i}.")) for i, top in enumerate(header["views"])]
+
+
+def moments_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[int, Moments]:
+    """Return the moments of the rows as each view that counts shows them."""
+    sums = header["sums"].items()
+    return {int(i): Moments.of_archive(top, under(arrays, f"sums{i}.")) for i, top in sums}
+
+
+def best_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+    """Return the moments of the best single model."""
+    return Moments.of_archive(header["best"]["sums"], under(arrays, "best."))
+
+
+def classifier_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+    """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
+    views, sums = views_in(header, arrays), moments_in(header, arrays)
+    shares = [
+        _share(choice, views[choice["view"]], sums[choice["view"]])
+        for choice in header["choices"]
+        if choice["weight"] > 0
+    ]
+    names = header["feature_names"]
+    check_names(names, int(header["n_features"]))
+    model = AveragedModel(
+        tuple(shares),
+        arrays["varying"],
+        float(header["doubt"]),
+        arrays["frequencies"],
+        _best(header["best"], best_moments(header, arrays)),
+    )
+    classifier = Classifier.of(checked_classes(arrays["classes"]), names, model)
+    refuse_misfits(classifier)
+    return classifier
+
+
+def refuse_misfits(classifier: Classifier) -> None:
+    """Raise unless all parts fit together, by asking about one row that the model itself draws."""
+    row, _ = classifier.sample(1, np.random.default_rng(0))
+    posterior = classifier.posterior(row)
+    if posterior.shape != (1, len(classifier.classes)) or not np.isfinite(posterior).all():
+        msg = "the parts of the AutoGaussian in the file do not fit together: write it again"
+        raise FileFormatError(msg)
+
+
+def _share(choice: Mapping[str, Any], view: View, moments: Moments) -> Share:
+    recipe = recipe_of(view, choice["pooling"], choice["shrinkage"])
+    model = recipe.estimate(moments, quiet=True).with_temperature(choice["temperature"])
+    return Share(view, model, choice["weight"])
+
+
+def _best(header: Mapping[str, Any], moments: Moments) -> ClassModel:
+    settings = {name: header[name] for name in ("pooling", "shrinkage", "tied")}
+    return Recipe.parse(**settings).model(moments).with_temperature(header["temperature"])
+
+
+def _view_header(view: View) -> dict[str, Any]:
+    if isinstance(view, Lifted):
+        return {"kind": "waves", "width": view.width, "below": _view_header(view.below)}
+    return {"kind": "yeo-johnson" if isinstance(view, Straightened) else "plain"}
+
+
+def _view_arrays(view: View) -> dict[str, Any]:
+    if isinstance(view, Lifted):
+        below = {f"below.{name}": array for name, array in _view_arrays(view.below).items()}
+        return {name: getattr(view, name) for name in _LIFT} | below
+    return view.transform.arrays() if isinstance(view, Straightened) else {}
+
+
+def _view_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> View:
+    kind = header["kind"]
+    if kind == "waves":
+        below = _view_from(header["below"], under(arrays, "below."))
+        return Lifted(below, **{name: arrays[name] for name in _LIFT}, width=float(header["width"]))
+    if kind == "yeo-johnson":
+        return Straightened(PowerTransform(**arrays))
+    if kind == "plain":
+        return Plain()
+    msg = f"unknown view {kind!r}"
+    raise ValueError(msg)

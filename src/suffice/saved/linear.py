@@ -1,0 +1,135 @@
+"""Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.decision import Classifier
+from suffice.discriminative.gradient import Stream
+from suffice.discriminative.least_squares import regress_indicators
+from suffice.discriminative.separation import Separation
+from suffice.discriminative.summary import Inference
+from suffice.errors import FileFormatError
+from suffice.model.linear import LinearModel
+from suffice.moments import Moments
+from suffice.moments.file import arrays_of, checked_classes, header_of
+from suffice.saved.settings import check_names, check_shapes, plain, under
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FACTS = (
+    *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
+    *("gradient_norm_", "log_likelihood_", "l2_"),
+)
+_NUMBERS = tuple(f.name for f in fields(Inference) if f.name not in ("beta", "covariance"))
+
+
+def classifier_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+    """Return the classifier of a saved linear estimator."""
+    if "storage" in header:
+        moments = Moments.of_archive(header, arrays)
+        names, classes, beta = moments.feature_names, moments.classes, regress_indicators(moments)
+        model = LinearModel.of(beta[:, 1:], beta[:, 0], has_posterior=False)
+    else:
+        classes, weights, intercepts = _coefficients(header, arrays)
+        names = header["feature_names"]
+        has_posterior = header["estimator"] == "LogisticRegression"
+        model = LinearModel.of(weights, intercepts, has_posterior=has_posterior)
+    return Classifier.of(classes, names, model)
+
+
+def coefficients_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return classes, coefficients, intercepts, and how the fit went."""
+    known = {name: vars(estimator)[name] for name in _FACTS if name in vars(estimator)}
+    names = getattr(estimator, "feature_names_in_", None)
+    header = {
+        "n_classes": len(estimator.classes_),
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": plain("feature_names", names),
+        "fit": {name: plain(name, value) for name, value in known.items()},
+    }
+    arrays = {"classes": estimator.classes_, "coef": estimator.coef_}
+    return header, {**arrays, "intercept": estimator.intercept_}
+
+
+def set_coefficients(estimator: Any, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Give an estimator what ``coefficients_of`` kept."""
+    estimator.classes_, estimator.coef_, estimator.intercept_ = _coefficients(header, arrays)
+    estimator.n_features_in_ = header["n_features"]
+    if header["feature_names"] is not None:
+        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
+    vars(estimator).update(facts)
+    estimator.path_ = None
+
+
+def _coefficients(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    k, d = header["n_classes"], header["n_features"]
+    scores = 1 if k == 2 else k
+    check_shapes(arrays, {"classes": (k,), "coef": (scores, d), "intercept": (scores,)})
+    check_names(header["feature_names"], d)
+    return checked_classes(arrays["classes"]), arrays["coef"], arrays["intercept"]
+
+
+def logistic_state(
+    stream: Stream, inference: Inference | None, separation: Separation | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return where a stream of batches stands, and what standard errors need."""
+    sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
+    header: dict[str, Any] = {
+        "stream": {"n_steps": stream.n_steps, **header_of(stream.moments)},
+        "inference": None,
+        "separation": None,
+    }
+    arrays = {f"stream_{name}": array for name, array in sums.items()}
+    if inference is not None:
+        header["inference"] = {name: float(getattr(inference, name)) for name in _NUMBERS}
+        arrays["inference_beta"] = inference.beta
+        arrays["inference_covariance"] = inference.covariance
+    if separation is not None:
+        columns = separation.features.tolist()
+        header["separation"] = {"complete": bool(separation.complete), "features": columns}
+    return header, arrays
+
+
+def logistic_from(
+    header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> tuple[Stream, Inference | None, Separation | None]:
+    """Return what ``logistic_state`` kept."""
+    shape = (header["n_classes"] - 1, header["n_features"] + 1)
+    moments = _of_stream(header["stream"], arrays, shape)
+    check_shapes(arrays, {"stream_beta": shape, "stream_average": shape})
+    beta, average = arrays["stream_beta"], arrays["stream_average"]
+    stream = Stream(moments, beta, average, int(header["stream"]["n_steps"]))
+    split = header["separation"]
+    separation = None
+    if split is not None:
+        columns = np.array(split["features"], np.intp).reshape(-1)
+        separation = Separation(bool(split["complete"]), columns)
+    return stream, _inference(header["inference"], arrays, shape), separation
+
+
+def _of_stream(
+    header: Mapping[str, Any], arrays: Mapping[str, Any], shape: tuple[int, int]
+) -> Moments:
+    moments = Moments.of_archive(header, under(arrays, "stream_"))
+    if (moments.n_classes - 1, moments.n_features + 1) != shape:
+        msg = "the sums of the stream have other classes or features than the coefficients"
+        raise FileFormatError(msg)
+    return replace(moments, fourth=None)
+
+
+def _inference(
+    header: Mapping[str, Any] | None, arrays: Mapping[str, Any], shape: tuple[int, int]
+) -> Inference | None:
+    if header is None:
+        return None
+    size = shape[0] * shape[1]
+    wanted = {"inference_beta": shape, "inference_covariance": (size, size)}
+    check_shapes(arrays, wanted, finite=False)
+    beta, covariance = (arrays[name] for name in wanted)
+    return Inference(beta, covariance, **{name: float(header[name]) for name in _NUMBERS})

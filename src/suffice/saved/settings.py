@@ -1,0 +1,148 @@
+"""Settings as JSON holds them, and those of older formats in the words of this one."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice import archive
+from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
+from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.power import PowerTransform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+KIND = "model"
+VALUES: Mapping[str, type[Any]] = {
+    cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)
+}
+
+
+def save(
+    path: str | Path,
+    estimator: str,
+    settings: Mapping[str, Any],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+) -> None:
+    """Write a fitted estimator to ``path``, atomically."""
+    known = {name: plain(name, value) for name, value in settings.items()}
+    archive.write(path, KIND, {"estimator": estimator, "parameters": known, **header}, arrays)
+
+
+def plain(name: str, value: Any) -> Any:
+    """Return a setting as JSON can hold it."""
+    if isinstance(value, dict):
+        return {"__pairs__": [[plain(name, k), plain(name, v)] for k, v in value.items()]}
+    if type(value) in VALUES.values():
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"__value__": type(value).__name__, **plain(name, parts)}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(name, value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(name, item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    msg = f"parameter {name} = {value!r} cannot be saved: use numbers, text, lists or mappings"
+    raise InvalidParameterError(msg)
+
+
+def revived(value: Any) -> Any:
+    """Return the setting that JSON holds."""
+    if isinstance(value, dict) and "__value__" in value:
+        parts = {k: _as_array(v) for k, v in value["__pairs__"]}
+        return VALUES[value["__value__"]](**parts)
+    if isinstance(value, dict):
+        return {_key(k): revived(v) for k, v in value["__pairs__"]}
+    if isinstance(value, list):
+        return [revived(item) for item in value]
+    return value
+
+
+def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a saved estimator."""
+    return {name: revived(value) for name, value in header["parameters"].items()}
+
+
+def _as_array(value: Any) -> Any:
+    return np.array(value, np.float64) if isinstance(value, list) else value
+
+
+def _key(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key
+
+
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """Tell as a fault of the file whatever an altered header leads to."""
+    try:
+        yield
+    except SufficeError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        msg = f"the file names an estimator or setting that this version lacks ({reason})"
+        raise FileFormatError(msg) from error
+
+
+def under(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+def check_shapes(
+    arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
+) -> None:
+    """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or (name != "classes" and array.dtype.kind != "f"):
+            msg = f"field {name!r} has shape {array.shape} of {array.dtype}, expected {shape}"
+            raise FileFormatError(msg)
+        if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+            msg = f"field {name!r} holds numbers that are not finite"
+            raise FileFormatError(msg)
+
+
+def check_names(names: Any, n_features: int) -> None:
+    """Raise unless there is a name for each feature, or none at all."""
+    if names is None:
+        return
+    if len(names) != n_features or not all(isinstance(name, str) for name in names):
+        msg = f"field 'feature_names' must hold {n_features} names"
+        raise FileFormatError(msg)
+
+
+def upgraded(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a header of any format as this version writes it.
+
+    In format 1 the temperature was a factor of the scores, ``power`` was called ``transform``,
+    and an average was a kind of its own.
+    """
+    if header["format"] > 1 or header["suffice"] == "moments":
+        return header
+    new = {**header, "suffice": KIND if header["suffice"] == "auto" else header["suffice"]}
+    for name in ("parameters", "chosen", "best"):
+        if isinstance(new.get(name), dict):
+            new[name] = _renamed(new[name])
+    if isinstance(new.get("choices"), list):
+        new["choices"] = [_renamed(c) if isinstance(c, dict) else c for c in new["choices"]]
+    return new
+
+
+def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    new = {"power" if name == "transform" else name: value for name, value in settings.items()}
+    if isinstance(new.get("__pairs__"), list):
+        pairs = [pair for pair in new["__pairs__"] if isinstance(pair, list) and len(pair) == 2]
+        new["__pairs__"] = [[k, _inverse(v) if k == "temperature_" else v] for k, v in pairs]
+    return new | {k: _inverse(v) for k, v in new.items() if k == "temperature"}
+
+
+def _inverse(temperature: Any) -> Any:
+    number = isinstance(temperature, (int, float)) and temperature != 0
+    return 1 / temperature if number else temperature
