@@ -12,6 +12,10 @@ from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidPara
 TABLES = ["iris", "wine", "crabs", "banknote", "penguins_numeric"]
 
 
+def measures(shape):
+    return shape.skewness, abs(shape.kurtosis_z), shape.henze_zirkler
+
+
 def brute(x):
     n, d = x.shape
     u = x - x.mean(0)
@@ -60,7 +64,7 @@ def test_no_affine_map_changes_them_at_any_scale(seed, d):
     moved = X @ A + rng.normal(size=d) * 100 * scale
     a, b = normality(X, y), normality(moved, y)
     for one, two in zip(a.shapes, b.shapes, strict=True):
-        np.testing.assert_allclose(two.extremes(), one.extremes(), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(measures(two), measures(one), rtol=1e-6, atol=1e-8)
 
 
 def test_order_of_rows_and_blocks_of_pairs_do_not_matter():
@@ -68,7 +72,7 @@ def test_order_of_rows_and_blocks_of_pairs_do_not_matter():
     X, y = rng.exponential(size=(700, 3)), np.zeros(700, int)
     order = rng.permutation(700)
     a, b = (normality(z, y).shapes[0] for z in (X, X[order]))
-    np.testing.assert_allclose(a.extremes(), b.extremes(), rtol=1e-9)
+    np.testing.assert_allclose(measures(a), measures(b), rtol=1e-9)
     np.testing.assert_allclose((a.skewness, a.kurtosis, a.henze_zirkler), brute(X), rtol=1e-9)
 
 
@@ -89,16 +93,6 @@ def test_kurtosis_has_the_exact_mean_and_variance_of_few_rows():
     z = [normality(rng.standard_normal((8, 3)), y).shapes[0].kurtosis_z for _ in range(3000)]
     assert abs(np.mean(z)) < 4 / np.sqrt(3000)
     assert abs(np.var(z) - 1) < 0.15
-
-
-def test_simulated_p_values_are_uniform_for_few_rows():
-    rng = np.random.default_rng(2)
-    y, p = np.zeros(8, int), []
-    for seed in range(80):
-        X = rng.standard_normal((8, 3))
-        p.append(normality(X, y, simulations=39, random_state=seed).p_values[0])
-    for column in np.array(p).T:
-        assert stats.kstest(column, "uniform").pvalue > 0.01
 
 
 @pytest.mark.parametrize("draw", ["exponential", "standard_cauchy", "uniform"])
@@ -130,7 +124,7 @@ def test_means_of_a_hundred_million_lose_little():
     rng = np.random.default_rng(5)
     X, y = np.round(rng.standard_normal((80, 3)) * 64) / 64, np.zeros(80, int)
     a, b = (normality(X + shift, y).shapes[0] for shift in (0.0, 1e8))
-    np.testing.assert_allclose(b.extremes(), a.extremes(), rtol=1e-9)
+    np.testing.assert_allclose(measures(b), measures(a), rtol=1e-9)
 
 
 def test_small_classes_are_left_out_and_flat_ones_judged_where_they_vary():
@@ -154,7 +148,7 @@ def test_constant_and_dependent_columns_change_nothing():
     a, b = normality(X, y), normality(more, y)
     for one, two in zip(a.shapes, b.shapes, strict=True):
         assert two.d == 3
-        np.testing.assert_allclose(two.extremes(), one.extremes(), rtol=1e-6)
+        np.testing.assert_allclose(measures(two), measures(one), rtol=1e-6)
 
 
 def test_bad_rows_are_refused_by_name():

@@ -94,14 +94,6 @@ def test_distance_and_kind_do_not_depend_on_the_unit(q, x, unit):
         )
 
 
-def test_near_the_quadric_the_first_order_distance_is_the_distance():
-    q = Quadric(np.diag([1.0, 2.0]), [0.5, 0.0], -3.0)
-    x = q.project(np.random.default_rng(0).normal(size=(8, 2))) + 1e-6
-    np.testing.assert_allclose(q.first_order_distance(x), q.signed_distance(x), rtol=1e-4)
-    flat = Quadric(np.eye(2), [0.0, 0.0], -1.0)
-    assert flat.first_order_distance([0.0, 0.0])[0] == -np.inf
-
-
 def test_without_a_quadratic_part_it_is_a_hyperplane():
     rng = np.random.default_rng(1)
     w, m, x = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(7, 3))

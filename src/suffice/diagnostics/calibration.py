@@ -123,7 +123,7 @@ def event_calibration(
         event,
         curve,
         float(null.mean()),
-        simulated_p(curve.calibration_error, null),
+        float(simulated_p(curve.calibration_error, null)),
         SpiegelhalterTest.of(two, happened.astype(np.intp)),
     )
 

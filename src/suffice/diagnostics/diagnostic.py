@@ -80,13 +80,20 @@ class FTest:
         return {"statistic": self.statistic} | degrees | {"p_value": self.p_value}
 
 
-def simulated_p(statistic: float, replicates: Floats) -> float:
+def simulated_p(statistic: Any, replicates: Floats) -> Any:
     """Return (1 + #{replicates ≥ statistic}) / (1 + B), a valid p-value for any B.
+
+    Parameters
+    ----------
+    statistic : float or array
+        What was observed.
+    replicates : array (B, ...)
+        The same for B draws of the null distribution.
 
     References
     ----------
     Davison & Hinkley (1997), *Bootstrap Methods and their Application*, section 4.2.
     """
     # a replicate that ties up to rounding counts as larger
-    larger = replicates >= statistic - 1e-12 * abs(statistic)
-    return float((1 + larger.sum()) / (1 + len(replicates)))
+    larger = replicates >= statistic - 1e-12 * np.abs(statistic)
+    return (1 + larger.sum(0)) / (1 + len(replicates))

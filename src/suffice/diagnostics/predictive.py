@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -251,20 +251,15 @@ class PredictiveCheck(Diagnostic):
 
     def rows(self) -> list[Row]:
         """Return a row for the distances of each class, then one for each marginal."""
-        o, e = self.observed, self.expected
-        shares = [
-            {"beyond_95": float(a), "expected_beyond_95": float(b)}
-            for a, b in zip(o.beyond, e.beyond, strict=True)
-        ]
-        none = dict.fromkeys(("beyond_95", "expected_beyond_95"), np.nan)
+        o, e, p = self.observed, self.expected, self.distance_p_values
         distances = [
-            self._row(k, "distance", o.distances[k], e.distances[k], self.distance_p_values[k])
-            | shares[k]
+            self._row(k, "distance", o.distances[k], e.distances[k], p[k])
+            | {"beyond_95": float(o.beyond[k]), "expected_beyond_95": float(e.beyond[k])}
             for k in range(len(self.classes))
         ]
         return distances + [
             self._row(k, name, o.marginals[k, j], e.marginals[k, j], self.marginal_p_values[k, j])
-            | none
+            | {"beyond_95": np.nan, "expected_beyond_95": np.nan}
             for k in range(len(self.classes))
             for j, name in enumerate(self.feature_names)
         ]
@@ -404,31 +399,19 @@ def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]
 
 def _compared(observed: Discrepancy, drawn: list[Discrepancy], **known: Any) -> PredictiveCheck:
     """Return p-values of the observed discrepancies among the drawn ones."""
-    distances = np.stack([one.distances for one in drawn])
-    marginals = np.stack([one.marginals for one in drawn])
-    quantiles = np.stack([one.quantiles for one in drawn])
-    beyond = np.stack([one.beyond for one in drawn])
-    total = simulated_p(float(observed.distances.sum()), distances.sum(1))
-    marginal_total = simulated_p(float(observed.marginals.sum()), marginals.sum((1, 2)))
+    every = Discrepancy(*(np.stack(part) for part in zip(*map(astuple, drawn), strict=True)))
+    total = simulated_p(observed.distances.sum(), every.distances.sum(1))
+    marginal_total = simulated_p(observed.marginals.sum(), every.marginals.sum((1, 2)))
     return PredictiveCheck(
         observed=observed,
-        expected=Discrepancy(
-            distances.mean(0), marginals.mean(0), quantiles.mean(0), beyond.mean(0)
-        ),
-        distance_p_values=_each_p(observed.distances, distances),
-        marginal_p_values=_each_p(observed.marginals, marginals),
-        p_values=(total, marginal_total),
-        envelope=np.quantile(quantiles, [0.025, 0.975], axis=0),
+        expected=Discrepancy(*(part.mean(0) for part in astuple(every))),
+        distance_p_values=simulated_p(observed.distances, every.distances),
+        marginal_p_values=simulated_p(observed.marginals, every.marginals),
+        p_values=(float(total), float(marginal_total)),
+        envelope=np.quantile(every.quantiles, [0.025, 0.975], axis=0),
         simulations=len(drawn),
         **known,
     )
-
-
-def _each_p(observed: Floats, drawn: Floats) -> Floats:
-    """Return the p-value of each entry."""
-    flat = drawn.reshape(len(drawn), -1)
-    values = [simulated_p(float(v), flat[:, i]) for i, v in enumerate(observed.ravel())]
-    return np.array(values).reshape(observed.shape)
 
 
 def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, Codes]:

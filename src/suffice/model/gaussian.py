@@ -26,53 +26,6 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
 
 
-def log_likelihood(model: GaussianModel, moments: Moments) -> float:
-    """Return Σ_n w_n (log p(x_n | y_n) + log π_{y_n}), exactly, without the rows."""
-    seen = moments.weights > 0
-    w = moments.weights[seen]
-    log_dets = np.array([c.log_det for c in model.covariances])[model.group_of][seen]
-    # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ S_g)
-    gaussian = model.log_priors[seen] - 0.5 * (model.n_features * LOG_2PI + log_dets)
-    return float(w @ gaussian) - 0.5 * squared_distances(model, moments)
-
-
-def squared_distances(model: GaussianModel, moments: Moments) -> float:
-    """Return Σ_n w_n (x_n − m)ᵀ Σ⁻¹ (x_n − m), with m, Σ of each row's class."""
-    total = 0.0
-    drift = moments.centred_means + (moments.grand_mean - model.centre) - model.offsets
-    for g, covariance in enumerate(model.covariances):
-        members = np.flatnonzero(model.group_of == g)
-        total += _trace(covariance, moments, members, len(model.covariances))
-        moved = covariance.whiten(drift[members])
-        total += float(moments.weights[members] @ np.square(moved).sum(1))
-    return total
-
-
-def _trace(covariance: Covariance, moments: Moments, members: Codes, n_groups: int) -> float:
-    """Return tr(Σ⁻¹ Σ_{k∈g} S_k), from diagonals alone where Σ is diagonal."""
-    if moments.storage == "diagonal":
-        unit = covariance.whiten(np.eye(moments.n_features))
-        return float(np.square(unit).sum(0) @ moments.diagonals[members].sum(0))
-    scatter: Floats = moments.pooled_scatter if n_groups == 1 else moments.scatters[members].sum(0)
-    # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj
-    return float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
-
-
-def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
-    """Return Schwarz's criterion p log n − 2 log L: smaller is better.
-
-    References
-    ----------
-    Schwarz (1978), *Annals of Statistics* 6, 461–464.
-
-    Examples
-    --------
-    >>> round(bic(-100.0, 5, 50), 3)
-    219.56
-    """
-    return float(n_parameters * np.log(weight)) - 2 * log_likelihood
-
-
 @dataclass(frozen=True, eq=False)
 class GaussianModel(ClassModel):
     r"""Class k has prior :math:`\pi_k` and density :math:`N(\mu_k, \Sigma_k)`.
@@ -183,7 +136,12 @@ class GaussianModel(ClassModel):
 
     def log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
-        return log_likelihood(self, moments)
+        seen = moments.weights > 0
+        w = moments.weights[seen]
+        log_dets = np.array([c.log_det for c in self.covariances])[self.group_of][seen]
+        # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ S_g)
+        gaussian = self.log_priors[seen] - 0.5 * (self.n_features * LOG_2PI + log_dets)
+        return float(w @ gaussian) - 0.5 * _squared_distances(self, moments)
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true."""
@@ -207,6 +165,43 @@ class GaussianModel(ClassModel):
 
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
         return self._density_scorer(log_weights).score(x, readout)
+
+
+def _squared_distances(model: GaussianModel, moments: Moments) -> float:
+    """Return Σ_n w_n (x_n − m)ᵀ Σ⁻¹ (x_n − m), with m, Σ of each row's class."""
+    total = 0.0
+    drift = moments.centred_means + (moments.grand_mean - model.centre) - model.offsets
+    for g, covariance in enumerate(model.covariances):
+        members = np.flatnonzero(model.group_of == g)
+        total += _trace(covariance, moments, members, len(model.covariances))
+        moved = covariance.whiten(drift[members])
+        total += float(moments.weights[members] @ np.square(moved).sum(1))
+    return total
+
+
+def _trace(covariance: Covariance, moments: Moments, members: Codes, n_groups: int) -> float:
+    """Return tr(Σ⁻¹ Σ_{k∈g} S_k), from diagonals alone where Σ is diagonal."""
+    if moments.storage == "diagonal":
+        unit = covariance.whiten(np.eye(moments.n_features))
+        return float(np.square(unit).sum(0) @ moments.diagonals[members].sum(0))
+    scatter: Floats = moments.pooled_scatter if n_groups == 1 else moments.scatters[members].sum(0)
+    # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj
+    return float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
+
+
+def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
+    """Return Schwarz's criterion p log n − 2 log L: smaller is better.
+
+    References
+    ----------
+    Schwarz (1978), *Annals of Statistics* 6, 461–464.
+
+    Examples
+    --------
+    >>> round(bic(-100.0, 5, 50), 3)
+    219.56
+    """
+    return float(n_parameters * np.log(weight)) - 2 * log_likelihood
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,11 +103,6 @@ class Quadric(Surface):
         """
         return signed(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
 
-    def first_order_distance(self, x: npt.ArrayLike) -> Floats:
-        """Return y / ‖∇y‖, (n,): Sampson's quick approximation, good near the quadric."""
-        y, slope = self.evaluate(x), np.linalg.norm(self.gradient(x), axis=1)
-        return signed(y, np.divide(np.abs(y), slope, out=np.full_like(y, np.inf), where=slope > 0))
-
     def project(self, x: npt.ArrayLike) -> Floats:
         """Return a nearest point of the quadric to each row, (n, d)."""
         steps = self._steps(x)
