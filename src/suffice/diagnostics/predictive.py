@@ -36,27 +36,6 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats, Labels
 
 
-def wishart_roots(df: float, d: int, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Return A with A Aᵀ ~ Wishart(df, I), shape (n_draws, d, d), lower triangular.
-
-    References
-    ----------
-    Bartlett (1933), *Proceedings of the Royal Society of Edinburgh* 53, 260–283.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> A = wishart_roots(10.0, 2, 20_000, np.random.default_rng(0))
-    >>> (A @ A.transpose(0, 2, 1)).mean(0).round(0)
-    array([[10.,  0.], [ 0., 10.]])
-    """
-    root = np.tril(rng.standard_normal((n_draws, d, d)), -1)
-    # A_jj² ~ χ² with df − j degrees of freedom
-    diagonal = np.arange(d)
-    root[:, diagonal, diagonal] = np.sqrt(rng.chisquare(df - diagonal, (n_draws, d)))
-    return root
-
-
 LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny
 
@@ -139,7 +118,7 @@ class Replicates:
         """Yield n pairs of a model and the rows it is to be compared with."""
         model: GaussianModel = self.estimator.model_
         for _ in range(n):
-            x = _rows(model, self.codes, rng)
+            x = model.sample_of(self.codes, rng)
             yield (self._fitted(model, x, rng) if self.refit else model), x
 
     def _fitted(self, model: GaussianModel, x: Floats, rng: np.random.Generator) -> GaussianModel:
@@ -156,15 +135,6 @@ class Replicates:
             moments = moments + _sums(model, seen, self.others, rng)
         fitted: GaussianModel = refitted(self.estimator, moments).model_
         return fitted
-
-
-def _rows(model: GaussianModel, codes: Codes, rng: np.random.Generator) -> Floats:
-    """Return a row of N(μ_k, Σ_k) for each code k, shape (n, d)."""
-    x = rng.standard_normal((len(codes), model.n_features))
-    for g, covariance in enumerate(model.covariances):
-        members = model.group_of[codes] == g
-        x[members] = covariance.colorize(x[members])
-    return model.centre + (x + model.offsets[codes])
 
 
 def _sums(model: GaussianModel, seen: Moments, counts: Codes, rng: np.random.Generator) -> Moments:
@@ -185,14 +155,17 @@ def _sums(model: GaussianModel, seen: Moments, counts: Codes, rng: np.random.Gen
 
 def _sums_of_class(sigma: Covariance, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return mean (d,) and scatter (d, d) of n rows of N(0, Σ)."""
+    from scipy.stats import wishart
+
     d = sigma.n_features
     if n <= d + 1:
         x = sigma.colorize(rng.standard_normal((n, d)))
         mean = x.sum(0) / max(n, 1)
         return mean, (x - mean).T @ (x - mean)
-    # x̄ ~ N(0, Σ/n) and S = L A Aᵀ Lᵀ ~ Wishart(n − 1, Σ) are independent
-    root = sigma.colorize(wishart_roots(n - 1, d, 1, rng)[0].T)
-    return sigma.colorize(rng.standard_normal((1, d)))[0] / np.sqrt(n), root.T @ root
+    # x̄ ~ N(0, Σ/n) and S = L W Lᵀ ~ Wishart(n − 1, Σ) are independent
+    w = np.reshape(wishart(n - 1, np.eye(d)).rvs(random_state=rng), (d, d))
+    mean = sigma.colorize(rng.standard_normal((1, d)))[0] / np.sqrt(n)
+    return mean, sigma.colorize(sigma.colorize(w).T)
 
 
 def refitted(estimator: Any, moments: Moments) -> Any:

@@ -124,11 +124,16 @@ class GaussianModel(ClassModel):
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from N(μ_k, Σ_k)."""
         k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
-        x = rng.standard_normal((n, self.n_features))
+        return self.sample_of(k, rng), k
+
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row of N(μ_k, Σ_k) for each code k, shape (n, d)."""
+        x = rng.standard_normal((len(codes), self.n_features))
         for g, covariance in enumerate(self.covariances):
-            rows = self.group_of[k] == g
+            rows = self.group_of[codes] == g
+            # x = μ + L z
             x[rows] = covariance.colorize(x[rows])
-        return self.centre + (x + self.offsets[k]), k
+        return self.centre + (x + self.offsets[codes])
 
     def as_gaussian(self) -> GaussianModel:
         """Return itself."""
