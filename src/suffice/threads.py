@@ -7,6 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from suffice.errors import InvalidParameterError
@@ -56,7 +57,7 @@ def n_threads_of(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return _LIMIT.get() or usable_cores()
-    if n_jobs == 0 or n_jobs != int(n_jobs):
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
         msg = f"n_jobs must be None, a positive number of threads, or -1 for all, got {n_jobs!r}"
         raise InvalidParameterError(msg)
     return int(n_jobs) if n_jobs > 0 else max(usable_cores() + 1 + int(n_jobs), 1)

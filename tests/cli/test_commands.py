@@ -87,6 +87,9 @@ def test_a_model_forgets_rows_of_a_file(ok, iris):
     assert sf.load(iris).moments_.counts.tolist() == [40, 50, 50]
 
 
+GROUPS = [["setosa"], ["versicolor", "virginica"]]
+
+
 @pytest.mark.parametrize(
     ("options", "name", "settings"),
     [
@@ -102,7 +105,11 @@ def test_a_model_forgets_rows_of_a_file(ok, iris):
         (["--shrinkage", "ledoit-wolf"], "LDA", {"shrinkage": "ledoit-wolf"}),
         (["--prior", "uniform"], "LDA", {"priors": "uniform"}),
         (["--temperature", "0.5", "--reject-cost", "0.1"], "LDA", {"temperature": 0.5}),
-        (["--set", 'tied=[["setosa"], ["versicolor", "virginica"]]'], "LDA", {}),
+        (
+            ["-m", "gaussian", "--set", f"tied={json.dumps(GROUPS)}"],
+            "GaussianClassifier",
+            {"tied": GROUPS},
+        ),
         (["--set", "target=sphere"], "LDA", {"target": "sphere"}),
     ],
 )
@@ -110,7 +117,11 @@ def test_fit_takes_the_settings_of_the_estimator(ok, options, name, settings):
     ok("fit", "iris", *options, "-o", "m.suffice")
     model = sf.load("m.suffice")
     assert type(model).__name__ == name
-    assert {key: model.get_params()[key] for key in settings} == settings
+    assert {key: getattr(model, key) for key in settings} == settings
+
+
+def test_a_preset_refuses_the_setting_it_stands_for(refused):
+    assert "LDA has no setting 'tied'" in refused("fit", "iris", "--untied", "-o", "m.suffice")
 
 
 @pytest.mark.parametrize(

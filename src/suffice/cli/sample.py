@@ -43,9 +43,13 @@ def command(
     A class is drawn from the priors, then a row from the density of the class.
     """
     from suffice.cli import terminal as tables
+    from suffice.errors import InvalidInputError
     from suffice.files import load_classifier
 
     fitted = load_classifier(model)
+    if not fitted.has_density:
+        msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
+        raise InvalidInputError(msg)
     tables.write(_drawn(fitted, number, seed, label), output)
     if output is not None:
         terminal.done({"output": str(output), "rows": number}, f"{output}: {number:,} rows")

@@ -202,7 +202,7 @@ class ZeroOneCosts:
         """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
         p = _checked(posterior, self.n_classes)
         total = p.sum(axis=1, keepdims=True)
-        return total - p if self.reject is None else np.c_[total - p, p @ self.reject]
+        return total - p if self.reject is None else np.column_stack([total - p, p @ self.reject])
 
     def decide(self, posterior: Floats) -> Codes:
         """Return the action of least expected cost, (n,); of equal ones the first."""

@@ -258,7 +258,7 @@ class GaussianClassifier(
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
         """Choose what was left open by cross-validation; return recipe and transform to use."""
         for name in CHOSEN:
-            vars(self).pop(f"{name}_", None)
+            self.__dict__.pop(f"{name}_", None)
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
@@ -284,7 +284,7 @@ class GaussianClassifier(
         self.moments_ = moments
         self.classes_ = moments.classes
         for name in ("_classifier", "_conformity"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if recipe is not None:
             self._classifier = self._estimate(recipe)
         return self
@@ -310,7 +310,7 @@ class GaussianClassifier(
         return state_of(self.moments_, chosen, vars(self).get("_conformity"))
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        vars(self).update(chosen_in(header))
+        self.__dict__.update(chosen_in(header))
         self.fit_moments(Moments.of_archive(header, arrays))
         conformity = conformity_in(arrays)
         if conformity is not None:
@@ -376,7 +376,7 @@ class GaussianClassifier(
         rejecting: Any = {"reject_cost": reject_cost, "reject_label": reject_label}
         classifier = self.classifier_.with_costs(costs, **rejecting)
         changed = copy.copy(self)
-        vars(changed).update(costs=costs, **rejecting, _classifier=classifier)
+        changed.__dict__.update(costs=costs, **rejecting, _classifier=classifier)
         return changed
 
     def transform(self, X: Any) -> Floats:

@@ -103,7 +103,7 @@ class PredictorMixin(ClassifierMixin, ABC):
         save(path, type(self).__name__, self._settings(), *self._state())
 
     def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]
+        settings: dict[str, Any] = self.get_params()
         return settings
 
     def report(self, X: Any, y: Any, path: str | Path | None = None, **options: Any) -> Any:
@@ -115,7 +115,7 @@ class PredictorMixin(ClassifierMixin, ABC):
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and what was learnt if anything was."""
-        diagram: str = super()._html_repr()  # type: ignore[misc]
+        diagram: str = super()._html_repr()
         return diagram if "classes_" not in vars(self) else diagram + self._learnt()
 
     def _learnt(self) -> str:
