@@ -47,6 +47,11 @@ class ClassModel(ABC):
             """T of the posterior, softmax(a / T)."""
 
     @property
+    def has_density(self) -> bool:
+        """Whether scores are logarithms of densities, which can be drawn from."""
+        return True
+
+    @property
     def n_classes(self) -> int:
         """Number of classes K."""
         return len(self.log_priors)
