@@ -88,6 +88,7 @@ def test_a_model_forgets_rows_of_a_file(ok, iris):
 
 
 GROUPS = [["setosa"], ["versicolor", "virginica"]]
+TIED = f"tied={json.dumps(GROUPS)}"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class Classifier:
     @property
     def has_density(self) -> bool:
         """Whether rows have a density, and can be drawn."""
-        return not isinstance(self.model, LinearModel)
+        return not isinstance(self.model, LinearModel) and self.model.has_density
 
     def predict(self, x: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""

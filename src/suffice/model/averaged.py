@@ -41,6 +41,11 @@ class AveragedModel:
     best: ClassModel  # of all columns
 
     @property
+    def has_density(self) -> bool:
+        """Whether the best single model has one."""
+        return self.best.has_density
+
+    @property
     def n_classes(self) -> int:
         """Number of classes K."""
         return len(self.frequencies)

@@ -225,6 +225,11 @@ class DebiasedModel(WrappedModel):
     inner: GaussianModel  # N(x̄_k, V_k), with priors π
     corrections: Floats  # b  (K,)
 
+    @property
+    def has_density(self) -> bool:
+        """No: these are logarithms of no density."""
+        return False
+
     @cached_property
     def tilted(self) -> GaussianModel:
         """The Gaussian model with the same posterior."""

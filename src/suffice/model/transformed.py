@@ -38,6 +38,11 @@ class TransformedModel(WrappedModel):
     transform: PowerTransform  # t
 
     @property
+    def has_density(self) -> bool:
+        """Whether the model of t(x) has one."""
+        return self.inner.has_density
+
+    @property
     def n_parameters(self) -> int:
         """Number of free parameters, each exponent other than 1 counted."""
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
