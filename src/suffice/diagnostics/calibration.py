@@ -82,11 +82,6 @@ class EventCalibration:
         return self.bins.calibration_error
 
     @property
-    def largest_gap(self) -> float:
-        """Return max_b |observed − stated|."""
-        return float(np.abs(self.bins.observed - self.bins.stated).max())
-
-    @property
     def excess(self) -> float:
         """Return mean stated less mean observed probability: positive is overconfident."""
         n = self.bins.counts
@@ -99,7 +94,6 @@ class EventCalibration:
             "calibration_error": self.calibration_error,
             "expected_calibration_error": self.expected_error,
             "calibration_error_p_value": self.error_p_value,
-            "largest_gap": self.largest_gap,
             "stated_minus_observed": self.excess,
             "spiegelhalter_z": self.spiegelhalter.z,
             "spiegelhalter_p_value": self.spiegelhalter.p_value,
