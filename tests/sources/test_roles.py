@@ -49,7 +49,9 @@ def test_a_target_that_is_not_obvious_is_asked_for(columns):
 
 def test_a_guess_is_said():
     with pytest.warns(SufficeWarning, match="taking 'kind' as the target, the only text column"):
-        roles_for_learning(open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})), ColumnOptions())
+        roles_for_learning(
+            open_source(pl.DataFrame({"kind": ["a", "b"] * 3, "x": N})), ColumnOptions()
+        )
 
 
 def test_a_built_in_data_set_knows_its_target():
