@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from suffice.model.geometry import Hyperplane, Quadric
     from suffice.moments import Moments
     from suffice.power import PowerTransform
-    from suffice.reporting.build import report
-    from suffice.reporting.report import Report
+    from suffice.reporting.build import Report, report
     from suffice.sources.predict import predict_stream
     from suffice.sources.summarize import summarize
     from suffice.validation.cross_validation import cross_validate

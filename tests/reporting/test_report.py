@@ -8,13 +8,13 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.reporting.blocks import Checks, Code, Figure, Matrix, Table
+from suffice.reporting.blocks import Checks, Code, DataTable, Figure, Matrix
 from suffice.reporting.render import escaped
 from suffice.text.numbers import cell
 
 from .conftest import HOSTILE, MODELS
 
-SECTIONS = ["glance", "line-up", "model", "errors", "trust", "use"]
+SECTIONS = ["glance", "models", "model", "errors", "trust", "use"]
 
 
 def section(report, key):
@@ -27,7 +27,7 @@ def blocks(report, kind, key=None):
 
 
 def table(report, caption):
-    return next(t for t in blocks(report, Table) if t.caption.startswith(caption))
+    return next(t for t in blocks(report, DataTable) if t.caption.startswith(caption))
 
 
 class Page(HTMLParser):
@@ -93,7 +93,7 @@ def test_the_rule_takes_the_simplest_model_that_is_about_as_good(iris_report):
 
 def test_a_model_is_simple_if_one_standard_error_is_all_it_costs(iris):
     from suffice.comparison.models import parse_models
-    from suffice.reporting.judging import simplest
+    from suffice.reporting.choosing import simplest
 
     X, y = iris
     compared = sf.compare(X.to_numpy(), y, MODELS, cv=10)
@@ -111,7 +111,7 @@ def test_html_markdown_and_json_tell_the_same_tables(iris_report):
     markdown = iris_report.write("md")
     document = json.loads(iris_report.write("json"))
     told = [b for s in document["sections"] for b in s["blocks"] if b["kind"] == "table"]
-    tables = blocks(iris_report, Table)
+    tables = blocks(iris_report, DataTable)
     assert [t["caption"] for t in told] == [t.caption for t in tables]
     for known, plain in zip(tables, told, strict=True):
         assert known.caption in words
@@ -181,7 +181,7 @@ def test_the_policy_of_the_page_allows_its_own_script_only(iris_report):
 def test_the_report_is_the_same_twice(iris, iris_report):
     again = sf.report(*iris, models=MODELS, cv=5, name="iris", target="species")
     a, b = json.loads(again.write("json")), json.loads(iris_report.write("json"))
-    timeless = [[s for s in d["sections"] if s["key"] != "line-up"] for d in (a, b)]
+    timeless = [[s for s in d["sections"] if s["key"] != "models"] for d in (a, b)]
     assert timeless[0] == timeless[1]
     drawn = [[f.svg for f in blocks(r, Figure) if f.key != "members"] for r in (again, iris_report)]
     assert drawn[0] == drawn[1]
@@ -200,7 +200,7 @@ def test_a_classifier_without_densities_is_reported_too(iris):
         *iris, estimator=DecisionTreeClassifier(random_state=0), models=["LDA"], cv=5
     )
     assert "no class densities" in report.write("md")
-    assert not [t for t in blocks(report, Table) if t.caption == "Least likely rows"]
+    assert not [t for t in blocks(report, DataTable) if t.caption == "Least likely rows"]
 
 
 def test_a_classifier_without_posteriors_is_reported_too(iris):
@@ -261,9 +261,7 @@ def test_weights_count_in_the_confusion(iris):
 
 
 def test_of_many_rows_a_sample_is_judged_and_all_are_learnt_from(monkeypatch):
-    from suffice.reporting import build
-
-    monkeypatch.setattr(build, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr("suffice.reporting.build.SAMPLE_ROWS", 500)
     rng = np.random.default_rng(4)
     y = np.arange(3000) % 2
     X = rng.normal(size=(3000, 2)) + y[:, None]

@@ -1,4 +1,4 @@
-"""``suffice compare``: the line-up in the terminal."""
+"""``suffice compare``: models compared in the terminal."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command(
     plot: Path | None,
     output: Path | None,
 ) -> None:
-    """Show a line-up of classifiers, cross-validated."""
+    """Compare classifiers by cross-validation."""
     _check_figure(plot)
     rows = data.rows()
     from suffice.comparison import compare
@@ -85,7 +85,7 @@ def command(
 
 
 def chosen_models(models: tuple[str, ...], added: tuple[str, ...], seed: int) -> Any:
-    """Return the members by name, the default ones if none is named, and those added."""
+    """Return the models by name, the default ones if none is given, and those added."""
     if not models and not added:
         return None
     from suffice.comparison.models import parse_models

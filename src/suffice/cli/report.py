@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.cli.terminal import Terminal
     from suffice.reporting import Report
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.documented import DocumentedTable
     from suffice.sources.chunks import Chunk
 
 ROW = "row"
@@ -57,20 +57,17 @@ def command(
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from suffice.reporting.build import report_of
-    from suffice.reporting.judging import Settings
-    from suffice.reporting.report import FORMATS
-    from suffice.reporting.usage import Place
+    from suffice.reporting.build import FORMATS, report_of
+    from suffice.reporting.choosing import ReportSettings
+    from suffice.reporting.usage import Provenance
 
     stem = _stem(data.name)
     path = output or Path(f"report-{stem}.{form or 'html'}")
     written = form or FORMATS.get(path.suffix.lower(), "html")
     model = path.with_name(f"{stem}.suffice")
-    rows = _rows(data, stem)
-    settings = Settings(cv=cv, seed=seed, progress=False if terminal.quiet else None)
-    made = report_of(
-        rows, settings, Place(_again(data, path, format=form, cv=cv, seed=seed), model.name)
-    )
+    settings = ReportSettings(cv=cv, seed=seed, progress=False if terminal.quiet else None)
+    command = _again(data, path, format=form, cv=cv, seed=seed)
+    made = report_of(_documented(data, stem), settings, Provenance(command, model.name))
     made.estimator.save(model)
     made.save(path, written)
     _tell(made, path, model, terminal)
@@ -96,29 +93,19 @@ def _option(name: str, value: Any) -> tuple[str, str]:
     return f"--{name}", str(value)
 
 
-def _rows(data: Data, name: str) -> Rows:
+def _documented(data: Data, name: str) -> DocumentedTable:
     """Return the usable rows; what was left out is said now, and again on the page."""
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.documented import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         chunk, target = _numbered(data)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
-    table, kept = chunk.table, chunk.kept
-    ids = kept[kept.columns[0]]
-    return Rows(
-        name,
-        target,
-        table.x,
-        table.names or (),
-        table.classes,
-        table.codes,
-        table.weight,
-        np.asarray(ids.to_list(), dtype=object),
-        ids.name,
-        tuple(str(warning.message) for warning in caught),
-    )
+    ids = chunk.kept[chunk.kept.columns[0]]
+    found = np.asarray(ids.to_list(), dtype=object)
+    notes = tuple(str(warning.message) for warning in caught)
+    return DocumentedTable(chunk.table, found, name, target, ids.name, notes)
 
 
 def _numbered(data: Data) -> tuple[Chunk, str]:

@@ -1,6 +1,5 @@
 """Reports: a frozen result first, then HTML, Markdown or JSON of it."""
 
-from suffice.reporting.build import report
-from suffice.reporting.report import Report
+from suffice.reporting.build import Report, report
 
 __all__ = ["Report", "report"]

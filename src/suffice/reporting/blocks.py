@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution"]
-Style: TypeAlias = Literal["text", "count", "number", "short", "loss", "percent", "p", "seconds"]
+CellStyle: TypeAlias = Literal[
+    "text", "count", "number", "short", "loss", "percent", "p", "seconds"
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Paragraph:
     """A paragraph."""
 
     kind: ClassVar[str] = "text"
@@ -45,13 +47,13 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DataTable:
     """Rows under named columns; cells are raw values, written in the style of their column."""
 
     kind: ClassVar[str] = "table"
     caption: str
     columns: tuple[str, ...]
-    styles: tuple[Style, ...]
+    styles: tuple[CellStyle, ...]
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
     marked: tuple[int, ...] = ()  # rows to be seen first
@@ -121,7 +123,9 @@ class Checks:
     items: tuple[Check, ...]
 
 
-Block: TypeAlias = Text | Notes | Facts | Table | Matrix | Equation | Figure | Code | Checks
+Block: TypeAlias = (
+    Paragraph | Notes | Facts | DataTable | Matrix | Equation | Figure | Code | Checks
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,74 @@
-"""``sf.report``: from labelled rows to a frozen report."""
+"""``sf.report``: from labelled rows to a report, a value that any renderer can write."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suffice.archive import replacing
+from suffice.errors import InvalidParameterError
 from suffice.moments import Moments
+from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.chosen import chosen
-from suffice.reporting.errors import errors
+from suffice.reporting.compared import headline, models_compared
+from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.figures import Drawings
 from suffice.reporting.glance import glance, summary
-from suffice.reporting.judging import Settings, judge
-from suffice.reporting.models import headline, models_section
-from suffice.reporting.outliers import Outliers
-from suffice.reporting.report import Report
-from suffice.reporting.rows import Rows
+from suffice.reporting.misclassified import Outliers, misclassified
+from suffice.reporting.render import RENDERERS
 from suffice.reporting.trust import trust
-from suffice.reporting.usage import Place, usage
+from suffice.reporting.usage import Provenance, usage
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from suffice.comparison import Comparison
+    from suffice.reporting.blocks import Section
 
+FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
 SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Report:
+    """What the data is, which classifier to trust and why, where it errs, how sure it is.
+
+    ``write(format)`` gives the page as text, ``save(path)`` writes it by the extension.
+    """
+
+    title: str
+    subtitle: str
+    verdict: str
+    sections: tuple[Section, ...]
+    estimator: Any  # the chosen classifier, fitted on all rows
+    comparison: Comparison
+    version: str
+
+    def write(self, format: str = "html") -> str:
+        """Return the report as text: "html", "md" or "json"."""
+        if format not in RENDERERS:
+            msg = f"format={format!r}: expected 'html', 'md' or 'json'"
+            raise InvalidParameterError(msg)
+        return RENDERERS[format](self)
+
+    def save(self, path: str | Path, format: str | None = None) -> None:
+        """Write the report, atomically, in the format of the extension or in the one given."""
+        suffix = Path(path).suffix.lower()
+        if format is None and suffix not in FORMATS:
+            msg = f"{path}: the extension must be one of {', '.join(FORMATS)}, or give format="
+            raise InvalidParameterError(msg)
+        data = self.write(format or FORMATS[suffix]).encode()
+        with replacing(path) as file:
+            file.write(data)
+
+    def __repr__(self) -> str:
+        return f"Report({self.title}: {self.verdict})"
+
+    def _repr_html_(self) -> str:
+        said = f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>"
+        return said + self.comparison._repr_html_()
 
 
 def report(
@@ -54,7 +100,7 @@ def report(
         Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
     estimator : classifier, optional
         The one to report about. By default the Gaussian classifier of fewest parameters whose
-        held-out log-loss is within one standard error of the least among them.
+        held-out log-loss is within one standard error of the smallest among them.
     models, cv, random_state, progress
         As in ``sf.compare``; by default ten folds, five from 2,000 rows on.
     sample_weight : array (n,), optional
@@ -84,42 +130,40 @@ def report(
     LDA()
     >>> page.save("iris.html")  # doctest: +SKIP
     """
-    rows = Rows.of(X, y, sample_weight=sample_weight, ids=ids, name=name, target=target)
-    settings = Settings(estimator, models, cv, random_state, progress)
-    made = report_of(rows, settings)
+    named = {"ids": ids, "name": name, "target": target}
+    data = DocumentedTable.of(X, y, sample_weight=sample_weight, **named)
+    made = report_of(data, ReportSettings(estimator, models, cv, random_state, progress))
     if path is not None:
         made.save(path)
     return made
 
 
-def report_of(rows: Rows, settings: Settings, place: Place | None = None) -> Report:
-    """Return the report of rows."""
-    from suffice import __version__
-
-    sample = rows.sampled(SAMPLE_ROWS, settings.seed)
-    judgement = judge(rows, sample, settings)
+def report_of(
+    data: DocumentedTable, settings: ReportSettings, made: Provenance | None = None
+) -> Report:
+    """Return the report of a table."""
+    sample = data.sampled(SAMPLE_ROWS, settings.seed)
+    judgement = judge(data, sample, settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sums = Moments.of(sample.x, sample.labels, sample.weight)
-        sums = replace(sums, feature_names=sample.names)
+        moments = Moments.of_table(sample.table)
         model = judgement.explained
-        outliers = None if model is None else Outliers.of(model, rows)
-        figures = Drawings(sample, sums, judgement)
+        outliers = None if model is None else Outliers.of(model, data)
+        figures = Drawings(sample, moments, judgement)
         sections = (
-            glance(rows, sums, outliers, figures.glance()),
-            models_section(rows, sample, judgement, figures.models()),
-            chosen(rows, judgement, figures.chosen()),
-            errors(rows, sample, judgement, outliers, figures.errors()),
-            trust(sample, sums, judgement, figures.trust()),
-            usage(rows, judgement, place or Place()),
+            glance(data, moments, outliers, figures.glance()),
+            models_compared(data, sample, judgement, figures.models()),
+            chosen(data, judgement, figures.chosen()),
+            misclassified(data, sample, judgement, outliers, figures.errors()),
+            trust(sample, moments, judgement, figures.trust()),
+            usage(data, judgement, made or Provenance()),
         )
-    verdict = headline(judgement)
     return Report(
-        rows.name,
-        summary(rows),
-        verdict,
+        data.name,
+        summary(data),
+        headline(judgement),
         sections,
         judgement.estimator,
         judgement.comparison,
-        __version__,
+        version("suffice"),
     )

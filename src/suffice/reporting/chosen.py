@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.curves import standardised_coefficients
-from suffice.reporting.blocks import Block, Equation, Fact, Facts, Section, Style, Table, Text
+from suffice.reporting.blocks import (
+    Block,
+    CellStyle,
+    DataTable,
+    Equation,
+    Fact,
+    Facts,
+    Paragraph,
+    Section,
+)
 from suffice.text.lists import plural
 from suffice.text.numbers import number, percent
 
 if TYPE_CHECKING:
-    from suffice.reporting.judging import Judgement
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.choosing import Judgement
+    from suffice.reporting.documented import DocumentedTable
     from suffice.typing import Floats
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -21,20 +30,20 @@ MOST_LINEAR, MOST_QUADRATIC = 6, 2  # features of a boundary that is written out
 MOST_FEATURES, MOST_CLASSES = 15, 10  # of a table of parameters
 
 
-def chosen(rows: Rows, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
+def chosen(data: DocumentedTable, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
     """Return the section of the chosen model."""
     model = judgement.explained
     if model is None:
         words = f"{judgement.name} has no class densities: {_settings(judgement.estimator)}."
-        return Section("model", "The chosen model", (Text(words), *figures))
+        return Section("model", "The chosen model", (Paragraph(words), *figures))
     blocks: list[Block] = [
-        Text(in_words(judgement), "lead"),
+        Paragraph(in_words(judgement), "lead"),
         *_averaged(judgement),
         _facts(judgement),
         Equation("The score of class k at a row x; the largest wins", _score(model)),
         *_boundaries(model),
-        *_parameters(rows, model),
-        *_transforms(rows, model),
+        *_parameters(data, model),
+        *_transforms(data, model),
     ]
     return Section("model", "The chosen model", (*blocks, *figures))
 
@@ -59,13 +68,13 @@ def in_words(judgement: Judgement) -> str:
     )
 
 
-def _averaged(judgement: Judgement) -> tuple[Text, ...]:
+def _averaged(judgement: Judgement) -> tuple[Paragraph, ...]:
     choices = getattr(judgement.estimator, "choices_", None)
     if choices is None:
         return ()
     shares = sum(c.weight > 0 for c in choices)
     return (
-        Text(
+        Paragraph(
             f"{judgement.name} averages the posteriors of {plural(shares, 'setting')}. All that "
             "follows in this section, and densities, samples and outliers everywhere, are of the "
             "best single one of them; errors and posteriors are of the average.",
@@ -136,29 +145,29 @@ def _boundaries(model: Any) -> tuple[Block, ...]:
     )
 
 
-def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
+def _parameters(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
     """Return priors, and means or coefficients of the features that matter most."""
     shown = slice(MOST_CLASSES)
-    names = rows.class_names[shown]
+    names = data.class_names[shown]
     priors = ("prior", *(float(p) for p in model.priors_[shown]))
     weights, importance = _importance(model)
     order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
-    means = [(f"mean of {rows.names[j]}", *model.means_[shown, j].tolist()) for j in order]
+    means = [(f"mean of {data.names[j]}", *model.means_[shown, j].tolist()) for j in order]
     of = "" if model.moments_.power is None else " (of transformed features)"
     tables = [
-        Table(
+        DataTable(
             f"Priors and class means{of}",
             ("", *names),
             _styles(len(names)),
             (priors, *means),
-            note=_left_out(rows, len(order)),
+            note=_left_out(data, len(order)),
         )
     ]
     if weights is not None:
-        columns = names if len(weights) > 1 else (f"{rows.class_names[1]} against {names[0]}",)
-        body = [(rows.names[j], *weights[shown, j].tolist()) for j in order]
+        columns = names if len(weights) > 1 else (f"{data.class_names[1]} against {names[0]}",)
+        body = [(data.names[j], *weights[shown, j].tolist()) for j in order]
         tables.append(
-            Table(
+            DataTable(
                 f"Change of a class's score for one standard deviation of a feature{of}",
                 ("feature", *columns),
                 _styles(len(columns)),
@@ -169,31 +178,31 @@ def _parameters(rows: Rows, model: Any) -> tuple[Block, ...]:
     return tuple(tables)
 
 
-def _styles(n_numbers: int) -> tuple[Style, ...]:
-    numbers: list[Style] = ["short"] * n_numbers
+def _styles(n_numbers: int) -> tuple[CellStyle, ...]:
+    numbers: list[CellStyle] = ["short"] * n_numbers
     return ("text", *numbers)
 
 
 def _importance(model: Any) -> tuple[Floats | None, Floats]:
     """Return standardised coefficients, if scores are linear, and the weight of each feature."""
-    sums = model.moments_
-    variances = sums.scatter.pooled_diagonal() / sums.total_weight
+    moments = model.moments_
+    variances = moments.scatter.pooled_diagonal() / moments.total_weight
     if model.model_.shared_covariance is not None:
         weights = standardised_coefficients(model.coef_, np.sqrt(variances))
         return weights, np.abs(weights).max(0)
-    between = model.priors_ @ np.square(sums.centred_means)
+    between = model.priors_ @ np.square(moments.centred_means)
     ratio: Floats = np.divide(between, variances, out=np.zeros_like(between), where=variances > 0)
     return None, ratio
 
 
-def _transforms(rows: Rows, model: Any) -> tuple[Block, ...]:
+def _transforms(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
     power = model.moments_.power
     if power is None:
         return ()
     order = np.argsort(-np.abs(power.exponents - 1), kind="stable")[:MOST_FEATURES]
-    body = tuple((rows.names[j], float(power.exponents[j])) for j in order)
+    body = tuple((data.names[j], float(power.exponents[j])) for j in order)
     return (
-        Table(
+        DataTable(
             "Exponents of the power transform",
             ("feature", "λ"),
             ("text", "number"),
@@ -203,12 +212,14 @@ def _transforms(rows: Rows, model: Any) -> tuple[Block, ...]:
     )
 
 
-def _left_out(rows: Rows, shown: int) -> str:
+def _left_out(data: DocumentedTable, shown: int) -> str:
     parts = []
-    if rows.n_features > shown:
-        parts.append(f"{shown} of {plural(rows.n_features, 'feature')}, the most telling first")
-    if rows.n_classes > MOST_CLASSES:
-        parts.append(f"{MOST_CLASSES} of {plural(rows.n_classes, 'class')}")
+    if data.table.n_features > shown:
+        parts.append(
+            f"{shown} of {plural(data.table.n_features, 'feature')}, the most important first"
+        )
+    if data.table.n_classes > MOST_CLASSES:
+        parts.append(f"{MOST_CLASSES} of {plural(data.table.n_classes, 'class')}")
     return f"Shown: {'; '.join(parts)}." if parts else ""
 
 

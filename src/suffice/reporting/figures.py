@@ -1,17 +1,22 @@
-"""The figures of a report, each with its caption and the same in words."""
+"""The figures of a report as SVG in the inks of its page, each with its caption in words."""
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 
+from suffice import plots
 from suffice.curves import separation
 from suffice.errors import SufficeError
-from suffice.reporting.blocks import Block, Figure, Text
-from suffice.reporting.svg import drawn
+from suffice.reporting.blocks import Block, Figure, Paragraph
 from suffice.text.lists import listed
 from suffice.text.numbers import percent
 
@@ -19,18 +24,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.moments import Moments
-    from suffice.reporting.judging import Judgement
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.choosing import Judgement
+    from suffice.reporting.documented import DocumentedTable
 
 FEWEST_DISTINCT = 3  # values of a feature that can be drawn as a density
+MANY_POINTS = 400  # beyond which markers become pixels
+DPI = 110
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_HEAD = re.compile(r"^.*?(?=<svg )", re.DOTALL)
+_PLACES = re.compile(r' (?:d|x|y)="[^"]*"')  # hundredths of a point are enough there
+_DIGITS = re.compile(r"(\d+\.\d\d)\d+")
 
 
 @dataclass(frozen=True, eq=False)
 class Drawings:
     """What figures are drawn from."""
 
-    rows: Rows  # a sample, if there are many
-    sums: Moments
+    data: DocumentedTable  # a sample, if there are many
+    moments: Moments
     judgement: Judgement
 
     @property
@@ -39,37 +51,36 @@ class Drawings:
         return self.judgement.explained or self.judgement.estimator
 
     @property
-    def telling(self) -> tuple[str, ...]:
+    def ranked_features(self) -> tuple[str, ...]:
         """Features by how well they separate the classes, best first."""
-        order = np.argsort(-separation(self.sums), kind="stable")
-        many = [len(np.unique(self.rows.x[:, j])) >= FEWEST_DISTINCT for j in order]
-        return tuple(self.rows.names[j] for j, enough in zip(order, many, strict=True) if enough)
+        order = np.argsort(-separation(self.moments), kind="stable")
+        many = [len(np.unique(self.data.table.x[:, j])) >= FEWEST_DISTINCT for j in order]
+        return tuple(self.data.names[j] for j, enough in zip(order, many, strict=True) if enough)
 
     def glance(self) -> tuple[Block, ...]:
         """Return figures of the data itself."""
-        if self.rows.n_features < 2 or len(self.telling) < 2:
+        if self.data.table.n_features < 2 or len(self.ranked_features) < 2:
             return ()
-        from suffice.plots import pairs
 
-        shown = self.telling[:4]
+        shown = self.ranked_features[:4]
         return self._figure(
             "pairs",
-            lambda: pairs(self.rows.frame, self.rows.labels, features=self._placed(shown)),
-            f"Rows over each pair of {self._those(shown)}, with ellipses of each class.",
+            lambda: plots.pairs(
+                self.data.frame, self.data.table.labels, features=self._placed(shown)
+            ),
+            f"DocumentedTable over each pair of {self._those(shown)}, with ellipses of each class.",
             f"Scatter plots of {listed(shown)}; each class in its own colour and marker, with "
             "ellipses, and histograms on the diagonal.",
             wide=True,
         )
 
     def models(self) -> tuple[Block, ...]:
-        """Return a figure of all members."""
-        from suffice.plots.results import comparison
-
+        """Return a figure of the models compared."""
         return self._figure(
             "members",
-            lambda: comparison(self.judgement.comparison),
-            "Held-out error and log-loss of every classifier; in colour those that cannot be "
-            "told apart from the best.",
+            self.judgement.comparison.plot,
+            "Held-out error and log-loss of every classifier; in colour those without a "
+            "significant difference from the best.",
             "Dots with intervals: the error of each classifier, and beside it its log-loss.",
             wide=True,
         )
@@ -83,33 +94,32 @@ class Drawings:
         known = self.judgement.predictions
         if known is None:
             return ()
-        from suffice.plots import cost_against_threshold, error_against_threshold, reliability, roc
 
         error = percent(known.error)
         return (
             *self._figure(
                 "reliability",
-                lambda: reliability(known),
-                "Calibration of held-out posteriors: how often what was stated came true.",
-                "Observed frequency against stated probability, with 95 % intervals; on the "
-                "diagonal posteriors are what they say.",
+                lambda: plots.reliability(known),
+                "Calibration of held-out posteriors: is a class as frequent as it is probable?",
+                "Observed frequency against predicted probability, with 95 % intervals; on the "
+                "diagonal posteriors are calibrated.",
             ),
             *self._figure(
                 "roc",
-                lambda: roc(known),
-                "Rows of a class found against others taken for it, at every threshold.",
+                lambda: plots.roc(known),
+                "DocumentedTable of a class found against others taken for it, at every threshold.",
                 "ROC curves of held-out posteriors with the area under each.",
             ),
             *self._figure(
                 "threshold",
-                lambda: error_against_threshold(known),
+                lambda: plots.error_against_threshold(known),
                 "Error of the rows that are decided, if a decision needs at least this posterior.",
                 f"Held-out error by the posterior required, from {error} when all rows are "
                 "decided; above it the share of rows left undecided.",
             ),
             *self._figure(
                 "cost",
-                lambda: cost_against_threshold(known),
+                lambda: plots.cost_against_threshold(known),
                 "Mean cost of a row by the posterior from which a class is called, every error "
                 "costing 1.",
                 "Cost curves by threshold: false alarms fall and misses rise as it grows.",
@@ -120,15 +130,14 @@ class Drawings:
         """Return figures of real rows against those the model expects."""
         if self.judgement.explained is None:
             return ()
-        from suffice.plots import mahalanobis_qq, real_against_synthetic
 
-        rows, shown = self.rows, self.telling[:3]
+        data, shown = self.data, self.ranked_features[:3]
         synthetic: tuple[Block, ...] = ()
         if len(shown) > 1:
             synthetic = self._figure(
                 "synthetic",
-                lambda: real_against_synthetic(
-                    self.model, rows.frame, rows.labels, features=self._placed(shown)
+                lambda: plots.real_against_synthetic(
+                    self.model, data.frame, data.table.labels, features=self._placed(shown)
                 ),
                 "Real rows under the diagonal, rows drawn from the model over it, for "
                 f"{self._those(shown)}.",
@@ -140,7 +149,7 @@ class Drawings:
             *synthetic,
             *self._figure(
                 "distances",
-                lambda: mahalanobis_qq(self.model, rows.frame, rows.labels),
+                lambda: plots.mahalanobis_qq(self.model, data.frame, data.table.labels),
                 "Distances of rows from the mean of their class, against those of a Gaussian.",
                 "Quantiles of squared distances by class; on the diagonal a class is Gaussian, a "
                 "curve that bends up has heavier tails.",
@@ -149,21 +158,22 @@ class Drawings:
         )
 
     def _regions(self) -> tuple[Block, ...]:
-        from suffice.plots import decision_regions
 
-        rows = self.rows
+        data = self.data
         plane = (
             "the only feature"
-            if rows.n_features == 1
-            else f"{rows.names[0]} and {rows.names[1]}"
-            if rows.n_features == 2
+            if data.table.n_features == 1
+            else f"{data.names[0]} and {data.names[1]}"
+            if data.table.n_features == 2
             else "discriminant space, in which the classes are furthest apart"
         )
         return self._figure(
             "regions",
-            lambda: decision_regions(self.model, rows.frame, rows.labels, resolution=220),
-            f"Which class is named where, over {plane}; rows with an ink edge are named wrongly.",
-            f"Decision regions of {listed(rows.class_names)} over {plane}, with boundaries, rows "
+            lambda: plots.decision_regions(
+                self.model, data.frame, data.table.labels, resolution=220
+            ),
+            f"Predicted class over {plane}; rows with a dark edge are predicted wrongly.",
+            f"Decision regions of {listed(data.class_names)} over {plane}, with boundaries, rows "
             "and class ellipses.",
             wide=True,
         )
@@ -171,26 +181,27 @@ class Drawings:
     def _densities(self) -> tuple[Block, ...]:
         if self.judgement.explained is None:
             return ()
-        from suffice.plots import class_densities
 
-        rows, shown = self.rows, self.telling[:2]
+        data, shown = self.data, self.ranked_features[:2]
         found: list[Block] = []
         for at, name in enumerate(shown):
-            j = rows.names.index(name)
+            j = data.names.index(name)
             found += self._figure(
                 f"density{at + 1}",
-                partial(class_densities, self.model, rows.frame, rows.labels, feature=j),
+                partial(
+                    plots.class_densities, self.model, data.frame, data.table.labels, feature=j
+                ),
                 f"Density of each class over {name}, times its prior, and the rows behind.",
-                f"Density curves of {listed(rows.class_names)} over {name} with histograms.",
+                f"Density curves of {listed(data.class_names)} over {name} with histograms.",
                 wide=len(shown) == 1,
             )
         return tuple(found)
 
     def _placed(self, names: tuple[str, ...]) -> tuple[int, ...]:
-        return tuple(sorted(self.rows.names.index(name) for name in names))
+        return tuple(sorted(self.data.names.index(name) for name in names))
 
     def _those(self, names: tuple[str, ...]) -> str:
-        few = len(names) < self.rows.n_features
+        few = len(names) < self.data.table.n_features
         return (
             f"the {len(names)} features that separate the classes most" if few else "all features"
         )
@@ -201,4 +212,53 @@ class Drawings:
         try:
             return (Figure(key, caption, alt, drawn(draw, key), wide),)
         except (SufficeError, np.linalg.LinAlgError) as error:
-            return (Text(f"A figure is missing ({caption}): {error}", "note"),)
+            return (Paragraph(f"A figure is missing ({caption}): {error}", "note"),)
+
+
+def drawn(draw: Callable[[], Any], key: str) -> str:
+    """Return what ``draw`` puts on its axes as SVG, and close the figure."""
+    salt: Any = {"svg.hashsalt": key, "svg.fonttype": "path"}
+    with warnings.catch_warnings(), mpl.rc_context(salt):
+        warnings.simplefilter("ignore")  # letters that the font lacks
+        figure: Any = np.ravel(draw())[0].figure.figure
+        try:
+            _rasterise(figure)
+            file = io.StringIO()
+            nothing: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+            figure.savefig(file, format="svg", transparent=True, dpi=DPI, metadata=nothing)
+        finally:
+            plt.close(figure)
+    return themed(file.getvalue(), key)
+
+
+def themed(text: str, key: str) -> str:
+    """Return bare SVG whose inks follow the page, and whose names no other drawing has."""
+    bare = _HEAD.sub("", _METADATA.sub("", _COMMENT.sub("", text)))
+    for name in ("ink", "soft", "grid", "ground", "accent"):
+        colour = re.compile(getattr(plots.LIGHT, name), re.IGNORECASE)
+        bare = colour.sub(f"var(--figure-{name})", bare)
+    bare = re.sub(r'\bid="', f'id="{key}-', bare)
+    bare = re.sub(r'href="#', f'href="#{key}-', bare)
+    bare = bare.replace("url(#", f"url(#{key}-")
+    return _fitted(bare)
+
+
+def _fitted(svg: str) -> str:
+    """Return a drawing that is as wide as it was made, or as its page allows."""
+    width, height = (float(v) for v in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
+    spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    box = f'viewBox="0 0 {width:g} {height:g}" style="width:{width * 4 / 3:.0f}px"'
+    sized = re.sub(r"<svg [^>]*>", f'<svg {spaces} {box} aria-hidden="true">', svg, count=1)
+    short = _PLACES.sub(lambda match: _DIGITS.sub(r"\1", match[0]), sized)
+    return re.sub(r"\s*\n\s*", "\n", short).strip()
+
+
+def _rasterise(figure: Any) -> None:
+    """Turn large clouds of points into pixels; lines and letters stay sharp."""
+    for axes in figure.axes:
+        marked = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
+        clouds = [(line, len(line.get_xdata())) for line in marked]
+        clouds += [(cloud, len(cloud.get_offsets())) for cloud in axes.collections]
+        if sum(size for _, size in clouds) > MANY_POINTS:
+            for cloud, size in clouds:
+                cloud.set_rasterized(size > 1)

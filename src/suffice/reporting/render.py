@@ -1,4 +1,4 @@
-"""A report as one HTML file that asks nothing of any other place."""
+"""A report as JSON, as Markdown, and as one HTML file that asks nothing of any other place."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from suffice.text.lists import plain
 from suffice.text.numbers import cell, count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from suffice.reporting.blocks import Block, Matrix, Table
-    from suffice.reporting.report import Report
+    from suffice.reporting.blocks import Block, DataTable, Matrix
+    from suffice.reporting.build import Report
 
 
-def text(report: Report) -> str:
+def as_json(report: Report) -> str:
     """Return the report as a JSON document."""
-    return json.dumps(plain(report), ensure_ascii=False, indent=1, default=_number)
-
-
-def plain(report: Report) -> dict[str, Any]:
-    """Return the report as mappings, lists, text and numbers."""
-    return {
+    document = {
         "suffice": report.version,
         "title": report.title,
         "subtitle": report.subtitle,
@@ -39,6 +37,7 @@ def plain(report: Report) -> dict[str, Any]:
             for s in report.sections
         ],
     }
+    return json.dumps(document, ensure_ascii=False, indent=1, default=plain)
 
 
 def _block(block: Block) -> dict[str, Any]:
@@ -58,14 +57,10 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
-def document(report: Report) -> str:
+def as_markdown(report: Report) -> str:
     """Return the report as a Markdown document."""
     lines = [
         f"# {escaped(report.title)}",
@@ -126,7 +121,7 @@ def _table(block: Any) -> str:
 
 
 def _matrix(block: Any) -> str:
-    head = ["true \\ named", *map(escaped, block.classes)]
+    head = ["true \\ predicted", *map(escaped, block.classes)]
     rows = [
         [escaped(name), *map(count, counts)]
         for name, counts in zip(block.classes, block.counts, strict=True)
@@ -177,29 +172,16 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def page(report: Report) -> str:
+def as_html(report: Report) -> str:
     """Return the report as a page."""
-    from markupsafe import Markup
-
     style, script = _asset("style.css"), _asset("script.js")
-    text: str = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            report=report,
-            style=Markup(style),
-            script=Markup(script),
-            script_hash=_digest(script),
-        )
-    )
+    assets = {"style": Markup(style), "script": Markup(script), "script_hash": _digest(script)}
+    text: str = _environment().get_template("page.html.j2").render(report=report, **assets)
     return text
 
 
 @cache
 def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
     environment = Environment(
         loader=PackageLoader("suffice.reporting"),
         autoescape=True,
@@ -223,7 +205,7 @@ def runs(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
     return [(kind, list(group)) for kind, group in groupby(blocks, lambda b: b.kind)]
 
 
-def anchor(block: Table | Matrix) -> str:
+def anchor(block: DataTable | Matrix) -> str:
     """Return a name for the heading of a table."""
     return f"t-{hashlib.sha256(block.caption.encode()).hexdigest()[:8]}"
 
@@ -236,3 +218,10 @@ def _asset(name: str) -> str:
 def _digest(script: str) -> str:
     """Return the hash by which the page allows its own script and no other."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+RENDERERS: Mapping[str, Callable[[Report], str]] = {
+    "html": as_html,
+    "md": as_markdown,
+    "json": as_json,
+}

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.diagnostics import box_m, calibration, class_separation, normality, predictive_check
 from suffice.errors import SufficeError
-from suffice.reporting.blocks import Block, Check, Checks, Section, Text
+from suffice.reporting.blocks import Block, Check, Checks, Paragraph, Section
 from suffice.text.lists import truncated
 from suffice.text.numbers import percent
 from suffice.validation.significance import LEVEL
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.moments import Moments
-    from suffice.reporting.judging import Judgement
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.choosing import Judgement
+    from suffice.reporting.documented import DocumentedTable
 
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 99
 MANY = 2_000  # rows
 
 
-def trust(sample: Rows, sums: Moments, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
+def trust(
+    sample: DocumentedTable, moments: Moments, judgement: Judgement, figures: tuple[Block, ...]
+) -> Section:
     """Return the section of assumptions."""
-    checks = tuple(check for check in _checks(sample, sums, judgement) if check is not None)
+    checks = tuple(check for check in _checks(sample, moments, judgement) if check is not None)
     blocks: list[Block] = [
-        Text(in_words(checks, large=sample.n_rows > MANY), "lead"),
+        Paragraph(in_words(checks, large=sample.table.n_rows > MANY), "lead"),
         Checks(checks),
     ]
     return Section("trust", "Can it be trusted?", (*blocks, *figures))
@@ -52,7 +54,7 @@ def in_words(checks: tuple[Check, ...], *, large: bool) -> str:
     )
 
 
-def _checks(sample: Rows, sums: Moments, judgement: Judgement) -> list[Check | None]:
+def _checks(sample: DocumentedTable, moments: Moments, judgement: Judgement) -> list[Check | None]:
     model = judgement.explained
     found = [_calibration(judgement), _own_error(judgement)]
     if model is None:
@@ -60,10 +62,10 @@ def _checks(sample: Rows, sums: Moments, judgement: Judgement) -> list[Check | N
     tied = model.model_.shared_covariance is not None
     return [
         *found,
-        _asked("Do the classes differ at all?", lambda: class_separation(sums), wanted=True),
+        _asked("Do the classes differ at all?", lambda: class_separation(moments), wanted=True),
         _asked(
             "Do all classes share one covariance?",
-            lambda: box_m(sums),
+            lambda: box_m(moments),
             matters=tied and model.moments_.power is None,
         ),
         _asked(
@@ -75,7 +77,7 @@ def _checks(sample: Rows, sums: Moments, judgement: Judgement) -> list[Check | N
             lambda: predictive_check(
                 model,
                 sample.frame,
-                sample.labels,
+                sample.table.labels,
                 simulations=SIMULATIONS,
                 max_rows=_rows_of_a_class(sample),
             ),
@@ -83,15 +85,19 @@ def _checks(sample: Rows, sums: Moments, judgement: Judgement) -> list[Check | N
     ]
 
 
-def _rows_of_a_class(sample: Rows) -> int:
+def _rows_of_a_class(sample: DocumentedTable) -> int:
     """Return how many rows of a class to simulate, so that it takes about a second."""
-    return int(np.clip(2_000_000 // (sample.n_features**2 * sample.n_classes), 30, ROWS_OF_A_CLASS))
+    return int(
+        np.clip(
+            2_000_000 // (sample.table.n_features**2 * sample.table.n_classes), 30, ROWS_OF_A_CLASS
+        )
+    )
 
 
-def _seen(sample: Rows, model: Any) -> tuple[Any, Any]:
+def _seen(sample: DocumentedTable, model: Any) -> tuple[Any, Any]:
     """Return the rows as the Gaussians see them."""
     power = model.moments_.power
-    return (sample.x if power is None else power.apply(sample.x)), sample.labels
+    return (sample.table.x if power is None else power.apply(sample.table.x)), sample.table.labels
 
 
 def _asked(

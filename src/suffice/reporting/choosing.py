@@ -1,4 +1,4 @@
-"""Which classifier to trust: a line-up judged on the same folds, and the rule that picks one."""
+"""Which classifier to trust: models compared on the same folds, and the rule that picks one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from suffice.comparison.models import Member, parse_models
 from suffice.comparison.protocol import compared
 from suffice.comparison.task import FromSums, Task, way_of
 from suffice.curves import Predictions
+from suffice.errors import InvalidInputError
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
-from suffice.search.plan import stratified_splits
+from suffice.table.sampling import stratified_folds
 
 if TYPE_CHECKING:
     from suffice.comparison import Comparison
     from suffice.comparison.outcome import Outcome
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.documented import DocumentedTable
     from suffice.typing import Codes
 
-MANY_ROWS = 2_000  # from which five folds tell classifiers apart
+MANY_ROWS = 2_000  # from which five folds suffice
 MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
 SEARCHING = ("RDA", "AutoGaussian")
 OURS = (GaussianClassifier, AutoGaussian)
@@ -33,28 +34,28 @@ OURS = (GaussianClassifier, AutoGaussian)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """The line-up as judged, and the classifier that was chosen, fitted on all rows."""
+    """The models compared, and the classifier that was chosen, fitted on all rows."""
 
     comparison: Comparison
     outcome: Outcome  # of the chosen one
     estimator: Any  # fitted on all rows
     explained: Any  # the Gaussian classifier behind it, None where there is none
-    predicted: Codes  # class named for each judged row while it was held out
+    predicted: Codes  # class of each judged row while it was held out
     predictions: Predictions | None  # posteriors of those rows while they were held out
     expected_error: float | None  # of the Gaussian classifier, were it true
     asked_for: bool  # whether a person chose it, rather than the rule
 
     @property
     def name(self) -> str:
-        """What the chosen one is called in the line-up."""
+        """What the chosen one is called among the models."""
         return self.outcome.name
 
 
-def judge(rows: Rows, sample: Rows, settings: Settings) -> Judgement:
-    """Return the judgement of a line-up on the rows of ``sample``, fitted on ``rows``."""
+def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettings) -> Judgement:
+    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
     members = settings.members(sample)
-    cv = settings.folds(sample)
-    task = Task.of(sample.x, sample.labels, cv, sample.weight, None, settings.seed)
+    cv, table = settings.folds(sample), sample.table
+    task = Task.of(table.x, table.labels, cv, table.weight, None, settings.seed)
     if isinstance(cv, list):
         task = replace(
             task, protocol=f"{len(cv)} stratified folds, shuffled with seed {settings.seed}"
@@ -63,13 +64,13 @@ def judge(rows: Rows, sample: Rows, settings: Settings) -> Judgement:
     asked = settings.estimator is not None
     outcome = comparison.outcomes[0]
     if asked:
-        outcome = _named(comparison, members[0].name)
+        outcome = _outcome_of(comparison, members[0].name)
     else:
         outcome = simplest(comparison, members) or outcome
     member = next(m for m in members if m.name == outcome.name)
     with overheard():
         answers = _held_out(member.estimator, task)
-        fitted = fitted_on(rows, member.estimator)
+        fitted = fitted_on(data, member.estimator)
         explained = explained_by(fitted)
         expected = None if explained is None else float(explained.bayes_error(20_000))
     return Judgement(
@@ -85,8 +86,8 @@ def judge(rows: Rows, sample: Rows, settings: Settings) -> Judgement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settings:
-    """How the line-up is judged."""
+class ReportSettings:
+    """Which models are compared, and how."""
 
     estimator: Any = None  # chosen by a person
     models: Any = None
@@ -94,31 +95,31 @@ class Settings:
     seed: int = 0
     progress: Any = None
 
-    def members(self, rows: Rows) -> tuple[Member, ...]:
+    def members(self, data: DocumentedTable) -> tuple[Member, ...]:
         """Return who is compared; an estimator that a person chose comes first."""
         members = parse_models(self.models, self.seed)
         if self.models is None:
-            members = (*_affordable(members, rows), *_regularised(rows))
+            members = (*_affordable(members, data), *_regularised(data))
         if self.estimator is None:
             return members
         own = parse_models([clone(self.estimator)], self.seed)[0]
         others = [m for m in members if m.name != own.name]
         return (own, *others)
 
-    def folds(self, rows: Rows) -> Any:
+    def folds(self, data: DocumentedTable) -> Any:
         """Return the number of folds, or folds in which small classes are spread evenly."""
         if self.cv is not None and not isinstance(self.cv, (int, np.integer)):
             return self.cv
-        n_folds = int(self.cv or (10 if rows.n_rows < MANY_ROWS else 5))
-        if np.bincount(rows.codes).min() >= n_folds:
+        n_folds = int(self.cv or (10 if data.table.n_rows < MANY_ROWS else 5))
+        if np.bincount(data.table.codes).min() >= n_folds:
             return n_folds
-        return stratified_splits(rows.codes, min(n_folds, rows.n_rows // 2), self.seed)
+        return stratified_folds(data.table.codes, min(n_folds, data.table.n_rows // 2), self.seed)
 
 
 def simplest(comparison: Comparison, members: tuple[Member, ...]) -> Outcome | None:
     """Return the Gaussian classifier of fewest parameters that is about as good as the best.
 
-    As good means: its log-loss is within one standard error of the least, the error being that
+    As good means: its log-loss is within one standard error of the smallest, the error being that
     of the difference over folds (Nadeau & Bengio 2003).
     """
     ours = {m.name for m in members if isinstance(m.estimator, OURS)}
@@ -130,15 +131,14 @@ def simplest(comparison: Comparison, members: tuple[Member, ...]) -> Outcome | N
     return min(close, key=lambda o: (o.n_parameters, o.log_loss))
 
 
-def fitted_on(rows: Rows, estimator: Any) -> Any:
-    """Return a copy of an estimator that learnt from all rows, from sums where they suffice."""
+def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
+    """Return a copy of an estimator that learnt from all rows, from moments where they suffice."""
     way = way_of(estimator)
     if isinstance(way, FromSums):
         options: dict[str, Any] = {"storage": way.need.storage, "fourth": way.need.fourth}
-        sums = Moments.of(rows.x, rows.labels, rows.weight, **options)
-        return way.read(replace(sums, feature_names=rows.names))
-    weights = {} if rows.weight is None else {"sample_weight": rows.weight}
-    return clone(estimator).fit(rows.frame, rows.labels, **weights)
+        return way.read(Moments.of_table(data.table, **options))
+    weights = {} if data.table.weight is None else {"sample_weight": data.table.weight}
+    return clone(estimator).fit(data.frame, data.table.labels, **weights)
 
 
 def explained_by(fitted: Any) -> Any:
@@ -158,16 +158,16 @@ def explained_by(fitted: Any) -> Any:
     return clone(best).set_params(**found).fit_moments(best.moments_)
 
 
-def _affordable(members: tuple[Member, ...], rows: Rows) -> tuple[Member, ...]:
+def _affordable(members: tuple[Member, ...], data: DocumentedTable) -> tuple[Member, ...]:
     """Return the members less those whose search would take minutes here."""
-    if _is_searchable(rows):
+    if _is_searchable(data):
         return members
     return tuple(m for m in members if m.name not in SEARCHING)
 
 
-def _regularised(rows: Rows) -> tuple[Member, ...]:
+def _regularised(data: DocumentedTable) -> tuple[Member, ...]:
     """Return one Gaussian that chooses its settings by search, or two by closed form."""
-    if _is_searchable(rows):
+    if _is_searchable(data):
         left_open: dict[str, Any] = dict.fromkeys(
             ("pooling", "shrinkage", "power", "temperature"), "auto"
         )
@@ -179,13 +179,11 @@ def _regularised(rows: Rows) -> tuple[Member, ...]:
     )
 
 
-def _is_searchable(rows: Rows) -> bool:
-    return rows.n_classes * rows.n_features**3 <= MOST_SEARCHED
+def _is_searchable(data: DocumentedTable) -> bool:
+    return data.table.n_classes * data.table.n_features**3 <= MOST_SEARCHED
 
 
-def _named(comparison: Comparison, name: str) -> Outcome:
-    from suffice.errors import InvalidInputError
-
+def _outcome_of(comparison: Comparison, name: str) -> Outcome:
     for outcome in comparison.outcomes:
         if outcome.name == name:
             return outcome
@@ -195,7 +193,7 @@ def _named(comparison: Comparison, name: str) -> Outcome:
 
 
 def _gap_in_errors(outcome: Outcome, best: Outcome, test_ratio: float) -> float:
-    """Return how many standard errors a log-loss lies over the least."""
+    """Return how many standard errors a log-loss lies over the smallest."""
     d = outcome.fold_losses[:, 1] - best.fold_losses[:, 1]
     if not d.any():
         return 0.0

@@ -1,4 +1,4 @@
-"""The line-up as a table, and the verdict in words."""
+"""The models compared as a table, and the verdict in words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.reporting.blocks import Block, Notes, Section, Style, Table, Text
+from suffice.comparison.outcome import p_against
+from suffice.reporting.blocks import Block, CellStyle, DataTable, Notes, Paragraph, Section
 from suffice.text.lists import listed, truncated
 from suffice.text.numbers import number, p_statement, percent
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
-    from suffice.reporting.judging import Judgement
-    from suffice.reporting.rows import Rows
+    from suffice.reporting.choosing import Judgement
+    from suffice.reporting.documented import DocumentedTable
 
-COLUMNS: tuple[tuple[str, str, Style], ...] = (
+COLUMNS: tuple[tuple[str, str, CellStyle], ...] = (
     ("model", "model", "text"),
     ("error", "error", "percent"),
     ("from", "error_low", "percent"),
@@ -44,17 +45,17 @@ def headline(judgement: Judgement) -> str:
             [f"{name} ({percent(error)}, {p_statement(p)})" for name, error, p in better]
         )
         return f"{first} Fewer errors are made by {named}, but without densities to explain them."
-    return f"{first} No classifier of the line-up is better beyond chance."
+    return f"{first} No model compared is significantly better."
 
 
-def models_section(
-    rows: Rows, sample: Rows, judgement: Judgement, figures: tuple[Block, ...]
+def models_compared(
+    data: DocumentedTable, sample: DocumentedTable, judgement: Judgement, figures: tuple[Block, ...]
 ) -> Section:
-    """Return the section of the line-up."""
+    """Return the section of the models compared."""
     comparison = judgement.comparison
     told = comparison.rows()
     at = [row["model"] for row in told].index(judgement.name)
-    table = Table(
+    table = DataTable(
         f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
         tuple(heading for heading, _, _ in COLUMNS),
         tuple(style for _, _, style in COLUMNS),
@@ -68,12 +69,12 @@ def models_section(
         marked=(at,),
     )
     blocks: list[Block] = [
-        Text(comparison.verdict, "lead"),
-        Text(reason(judgement)),
+        Paragraph(comparison.verdict, "lead"),
+        Paragraph(reason(judgement)),
         table,
-        *_remarks(rows, sample, judgement),
+        *_remarks(data, sample, judgement),
     ]
-    return Section("line-up", "Line-up and verdict", (*blocks, *figures))
+    return Section("models", "Models compared", (*blocks, *figures))
 
 
 def reason(judgement: Judgement) -> str:
@@ -81,41 +82,39 @@ def reason(judgement: Judgement) -> str:
     o, outcomes = judgement.outcome, judgement.comparison.outcomes
     if judgement.asked_for:
         return f"{o.name} was asked for; the others are there to compare it with."
-    least = min((x for x in outcomes if np.isfinite(x.log_loss)), key=lambda x: x.log_loss)
-    if least.name == o.name:
+    smallest = min((x for x in outcomes if np.isfinite(x.log_loss)), key=lambda x: x.log_loss)
+    if smallest.name == o.name:
         return (
-            f"{o.name} has the least log-loss of all ({number(o.log_loss, 3)}): its posteriors say "
-            "most about the rows it has not seen."
+            f"{o.name} has the smallest log-loss of all ({number(o.log_loss, 3)}): its posteriors "
+            "say most about the rows it has not seen."
         )
     return (
         f"{o.name} is the Gaussian classifier of fewest parameters ({o.n_parameters:,.0f}) whose "
-        f"log-loss, {number(o.log_loss, 3)}, is within one standard error of the least among them; "
-        f"the least of all is {number(least.log_loss, 3)}, of {least.name}. Simple models are "
-        "easier to explain, and to trust on rows unlike these."
+        f"log-loss, {number(o.log_loss, 3)}, is within one standard error of the smallest among "
+        f"them; the smallest of all is {number(smallest.log_loss, 3)}, of {smallest.name}. "
+        "Simple models are easier to explain, and to trust on rows unlike these."
     )
 
 
 def _clearly_better(judgement: Judgement) -> list[tuple[str, float, float]]:
-    """Return the members whose error is less, beyond chance: name, error, p."""
-    from suffice.comparison.outcome import p_against
-
+    """Return the models whose error is significantly smaller: name, error, p."""
     comparison, own = judgement.comparison, judgement.outcome
     less = [o for o in comparison.outcomes if o.error < own.error]
     tested = [(o.name, o.error, p_against(o, own, comparison.test_ratio)) for o in less]
     return [t for t in tested if t[2] * len(tested) <= LEVEL]
 
 
-def _remarks(rows: Rows, sample: Rows, judgement: Judgement) -> list[Block]:
+def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgement) -> list[Block]:
     remarks: list[Block] = []
-    if sample.n_rows < rows.n_rows:
+    if sample.table.n_rows < data.table.n_rows:
         words = (
-            f"The line-up was judged on a stratified sample of {sample.n_rows:,} of "
-            f"{rows.n_rows:,} rows; {judgement.name} was then fitted to all of them."
+            f"The models were compared on a stratified sample of {sample.table.n_rows:,} of "
+            f"{data.table.n_rows:,} rows; {judgement.name} was then fitted to all of them."
         )
-        remarks.append(Text(words, "note"))
+        remarks.append(Paragraph(words, "note"))
     notes = judgement.comparison.notes
     if notes:
         remarks.append(
-            Notes(f"What single members said ({len(notes)})", tuple(map(truncated, notes)))
+            Notes(f"What single models said ({len(notes)})", tuple(map(truncated, notes)))
         )
     return remarks
