@@ -86,11 +86,8 @@ def downdated_scores(
 ) -> Floats:
     """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none."""
     scores = np.full((len(x), moments.n_classes), np.nan)
-    how, structure, group_of = (
-        recipe.regularisation,
-        recipe.structure,
-        recipe.group_of(moments.classes),
-    )
+    how, structure = recipe.regularisation, recipe.structure
+    group_of = recipe.group_of(moments.classes)
     removal = _Removal.of(moments, truth, w)
     if recipe.is_plug_in and isinstance(structure, FullStructure) and how.shrinkage.fixed == 0:
         groups = pooled_groups(full_groups(moments, group_of), how.pooling)

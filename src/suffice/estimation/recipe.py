@@ -35,10 +35,6 @@ def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:
 
     Columns that are constant, or combinations of others, within classes have no say: no family
     has a likelihood there. Families without a maximum for some class are left out.
-
-    References
-    ----------
-    Schwarz (1978), *Annals of Statistics* 6, 461–464.
     """
     columns = _independent(moments)
     judged = moments.select(columns) if len(columns) < moments.n_features else moments

@@ -33,7 +33,7 @@ from suffice.estimation.shrinkage import (
 from suffice.estimation.structures import DiagonalStructure, FullStructure, SphericalStructure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from suffice.estimation.bayes import Belief
     from suffice.estimation.groups import Tied
@@ -48,6 +48,14 @@ OPEN = "auto"  # left open, to be chosen from the data
 def is_open(word: Any) -> bool:
     """Return whether a setting is left to be chosen from the data."""
     return isinstance(word, str) and word == OPEN
+
+
+def _known(word: Any, table: Mapping[str, Any], name: str) -> Any:
+    """Return what a word stands for, or say which words there are."""
+    if not isinstance(word, str) or word not in table:
+        msg = f"{name} must be one of {', '.join(map(repr, table))}, got {word!r}"
+        raise InvalidParameterError(msg)
+    return table[word]
 
 
 # --- covariance, tied ----------------------------------------------------------------------
@@ -86,13 +94,13 @@ COVARIANCES: Mapping[str, CovarianceWord] = MappingProxyType(
 
 def parse_covariance(covariance: Any) -> CovarianceWord:
     """Return what ``covariance`` stands for."""
-    if not isinstance(covariance, str) or covariance not in COVARIANCES:
-        msg = (
-            "covariance must be one of 'full', 'diagonal', 'spherical', 'auto', or an EDDA code "
-            f"({', '.join(FAMILIES)}), got {covariance!r}"
-        )
-        raise InvalidParameterError(msg)
-    return COVARIANCES[covariance]
+    if isinstance(covariance, str) and covariance in COVARIANCES:
+        return COVARIANCES[covariance]
+    msg = (
+        "covariance must be one of 'full', 'diagonal', 'spherical', 'auto', or an EDDA code "
+        f"({', '.join(FAMILIES)}), got {covariance!r}"
+    )
+    raise InvalidParameterError(msg)
 
 
 def parse_tied(tied: Any) -> Tied:
@@ -122,10 +130,7 @@ UNRESOLVED = (
 
 def parse_divisor(divisor: Any) -> bool:
     """Return whether covariances are unbiased rather than of maximum likelihood."""
-    if not isinstance(divisor, str) or divisor not in DIVISORS:
-        msg = f"divisor must be 'mle' or 'unbiased', got {divisor!r}"
-        raise InvalidParameterError(msg)
-    return DIVISORS[divisor]
+    return bool(_known(divisor, DIVISORS, "divisor"))
 
 
 def parse_pooling(pooling: Any) -> float:
@@ -155,30 +160,26 @@ def _share(value: Any, name: str) -> float:
 
 def parse_target(target: Any) -> ShrinkageTarget:
     """Return what covariances are shrunk towards."""
-    if not isinstance(target, str) or target not in TARGETS:
-        msg = f"target must be one of {', '.join(map(repr, TARGETS))}, got {target!r}"
-        raise InvalidParameterError(msg)
-    return TARGETS[target]
+    found: ShrinkageTarget = _known(target, TARGETS, "target")
+    return found
 
 
 # --- estimate, prior -----------------------------------------------------------------------
 
-ESTIMATES = ("plug-in", "map", "predictive", "debiased")
+ESTIMATES: Mapping[str, Callable[..., Learning]] = MappingProxyType(
+    {"plug-in": PlugIn, "map": MostProbable, "predictive": Predictive, "debiased": Debiased}
+)
 
 
 def parse_estimate(estimate: Any, prior: Any) -> Learning:
     """Return how parameters are learnt, under the prior that ``prior`` names."""
-    if not isinstance(estimate, str) or estimate not in ESTIMATES:
-        msg = f"estimate must be one of {', '.join(map(repr, ESTIMATES))}, got {estimate!r}"
-        raise InvalidParameterError(msg)
-    if estimate == "map":
-        return MostProbable(parse_prior(prior))
-    if estimate == "predictive":
-        return Predictive(parse_prior(prior))
-    if prior is not None:
+    learning = _known(estimate, ESTIMATES, "estimate")
+    belief = (parse_prior(prior),) if estimate in ("map", "predictive") else ()
+    if prior is not None and not belief:
         msg = f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
         raise InvalidParameterError(msg)
-    return PlugIn() if estimate == "plug-in" else Debiased()
+    learnt: Learning = learning(*belief)
+    return learnt
 
 
 def parse_prior(prior: Any) -> Belief:
@@ -252,47 +253,35 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
 
 
 def check_compatible(
-    covariance: Any, tied: Any, estimate: str, divisor: str, pooling: Any, shrinkage: Any
+    covariance: str, tied: Any, estimate: str, divisor: str, pooling: Any, shrinkage: Any
 ) -> None:
     """Refuse words that contradict each other; each of them is known to be right alone."""
+    code, learning = f"covariance={covariance!r}", f"estimate={estimate!r}"
+    family = is_open(covariance) or covariance in FAMILIES
+    untied = isinstance(tied, (bool, np.bool_)) and not tied
+    learnt = estimate != "plug-in"
     regularised = any(word is not None and word != 0 for word in (pooling, shrinkage))
-    if is_open(covariance) or covariance in FAMILIES:
-        _check_family(covariance, tied, estimate, divisor, regularised=regularised)
-    elif estimate != "plug-in":
-        _check_learning(covariance, estimate, regularised=regularised)
-    elif covariance in ("diagonal", "spherical") and shrinkage in CLOSED_FORMS:
-        msg = (
-            f"shrinkage='oas' and 'ledoit-wolf' shrink correlations, and covariance="
-            f"{covariance!r} has none: use covariance='full', or a number"
-        )
-        raise InvalidParameterError(msg)
-
-
-def _check_family(
-    covariance: str, tied: Any, estimate: str, divisor: str, *, regularised: bool
-) -> None:
-    code = f"covariance={covariance!r}"
-    if not (isinstance(tied, (bool, np.bool_)) and not tied):
-        msg = f"{code} says itself what classes share: leave tied=False, found tied={tied!r}"
-        raise InvalidParameterError(msg)
-    if estimate != "plug-in":
-        msg = f"{code} is estimated by maximum likelihood: leave estimate='plug-in'"
-        raise InvalidParameterError(msg)
-    if divisor != "mle":
-        msg = f"{code} is estimated by maximum likelihood: leave divisor='mle'"
-        raise InvalidParameterError(msg)
-    if regularised:
-        msg = f"{code} takes no pooling or shrinkage: use covariance='full', or leave them out"
-        raise InvalidParameterError(msg)
-
-
-def _check_learning(covariance: Any, estimate: str, *, regularised: bool) -> None:
-    if covariance != "full":
-        msg = f"estimate={estimate!r} learns full covariances: leave covariance='full'"
-        raise InvalidParameterError(msg)
-    if regularised:
-        msg = (
-            f"estimate={estimate!r} takes no pooling or shrinkage (a prior does their work): "
-            "leave them out, or use estimate='plug-in'"
-        )
-        raise InvalidParameterError(msg)
+    contradictions = {
+        f"{code} says itself what classes share: leave tied=False, found tied={tied!r}": (
+            family and not untied
+        ),
+        f"{code} is estimated by maximum likelihood: leave estimate='plug-in'": family and learnt,
+        f"{code} is estimated by maximum likelihood: leave divisor='mle'": (
+            family and divisor != "mle"
+        ),
+        f"{code} takes no pooling or shrinkage: use covariance='full', or leave them out": (
+            family and regularised
+        ),
+        f"{learning} learns full covariances: leave covariance='full'": (
+            learnt and covariance != "full"
+        ),
+        f"{learning} takes no pooling or shrinkage (a prior does their work): leave them out, or "
+        "use estimate='plug-in'": learnt and regularised,
+        "shrinkage='oas' and 'ledoit-wolf' shrink correlations, and "
+        f"{code} has none: use covariance='full', or a number": (
+            covariance in ("diagonal", "spherical") and shrinkage in CLOSED_FORMS
+        ),
+    }
+    for message, holds in contradictions.items():
+        if holds:
+            raise InvalidParameterError(message)
