@@ -4,7 +4,6 @@ import pytest
 from suffice.discriminative.gradient import StochasticDescent, Stream
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.problem import lda_start
-from suffice.moments import Moments
 from suffice.table.table import Table
 
 
@@ -23,7 +22,7 @@ def long(rows_and_codes):
 
 def test_a_long_stream_comes_near_the_fit_of_all_rows(long, problem):
     x, codes = long
-    stream = feed(Stream.before(Moments.empty([0, 1, 2], 3, storage="diagonal")), x, codes)
+    stream = feed(Stream.before(3, 3), x, codes)
     task = problem(x, codes)
     best = Newton().solve(task, lda_start(task), Newton.default).point
     here = task.objective.evaluate(task.scaling.from_original(stream.average))
@@ -34,7 +33,7 @@ def test_a_long_stream_comes_near_the_fit_of_all_rows(long, problem):
 def test_units_do_not_change_what_a_stream_learns(long):
     x, codes = long[0][:1000], long[1][:1000]
     factor, shift = np.array([1e-6, 1.0, 1e9]), np.array([0.0, 3.0, -7.0])
-    before = Stream.before(Moments.empty([0, 1, 2], 3, storage="diagonal"))
+    before = Stream.before(3, 3)
     a, b = feed(before, x, codes, l2=1.0), feed(before, (x + shift) * factor, codes, l2=1.0)
     np.testing.assert_allclose(b.average[:, 1:] * factor, a.average[:, 1:], rtol=1e-7)
 

@@ -11,13 +11,13 @@ from suffice.discriminative.contrasts import steepest
 from suffice.discriminative.descent import Solution, Step, Stopping, follow
 from suffice.discriminative.design import SmallDesign
 from suffice.discriminative.problem import Problem, coded_moments
+from suffice.moments import Moments
 from suffice.moments.scatter import DiagonalScatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from suffice.discriminative.objective import Evaluation, Objective
-    from suffice.moments import Moments
     from suffice.table.table import Table
     from suffice.typing import Codes, Floats
 
@@ -163,10 +163,10 @@ class Stream:
     n_steps: int = 0
 
     @classmethod
-    def before(cls, nothing: Moments) -> Stream:
-        """Return the stream before its first batch, from moments of no rows."""
-        zero = np.zeros((nothing.n_classes - 1, nothing.n_features + 1))
-        return cls(nothing, zero, zero)
+    def before(cls, n_classes: int, n_features: int) -> Stream:
+        """Return the stream before its first batch."""
+        zero = np.zeros((n_classes - 1, n_features + 1))
+        return cls(Moments.empty(range(n_classes), n_features, storage="diagonal"), zero, zero)
 
     @classmethod
     def after(cls, moments: Moments, beta: Floats) -> Stream:

@@ -134,25 +134,22 @@ class LogisticSummary(Inference):
         """McFadden's 1 − log L / log L₀."""
         return 1 - self.log_likelihood / self.null_log_likelihood
 
+    def columns(self) -> dict[str, Floats]:
+        """Return the table by its columns, each (C, D)."""
+        lower, upper = self.odds_intervals
+        table = {"coefficient": self.coefficients, "standard_error": self.standard_errors}
+        table |= {"z": self.z, "p_value": self.p_values, "odds_ratio": self.odds_ratios}
+        return table | {"odds_lower": lower, "odds_upper": upper}
+
     def to_frame(self) -> pd.DataFrame:
         """Return a row per coefficient, indexed by term, or by class and term where K > 2."""
         import pandas as pd
 
-        lower, upper = self.odds_intervals
-        columns = {
-            "coefficient": self.coefficients,
-            "standard_error": self.standard_errors,
-            "z": self.z,
-            "p_value": self.p_values,
-            "odds_ratio": self.odds_ratios,
-            "odds_lower": lower,
-            "odds_upper": upper,
-        }
         index: Any = pd.Index(self.terms, name="term")
         if len(self.classes) > 2:
             both = [self.classes[1:], self.terms]
             index = pd.MultiIndex.from_product(both, names=["class", "term"])
-        return pd.DataFrame({name: a.ravel() for name, a in columns.items()}, index=index)
+        return pd.DataFrame({name: a.ravel() for name, a in self.columns().items()}, index=index)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -161,25 +158,18 @@ class LogisticSummary(Inference):
 def _lines(s: LogisticSummary) -> Iterator[str]:
     head = ("", "coefficient", "std. error", "z", "p", "odds ratio", f"{s.level:.0%} interval")
     yield "Logistic regression"
-    for k, label in enumerate(s.classes[1:]):
+    for label, *columns in zip(s.classes[1:], *s.columns().values(), strict=True):
         yield ""
         yield f"log odds of {label!s} against {s.classes[0]!s}"
-        yield from text_lines(head, [_cells(s, k, j) for j in range(len(s.terms))])
+        yield from text_lines(head, map(_cells, s.terms, *columns))
     yield ""
     yield from _totals(s)
 
 
-def _cells(s: LogisticSummary, k: int, j: int) -> list[str]:
-    lower, upper = (end[k, j] for end in s.odds_intervals)
-    return [
-        s.terms[j],
-        f"{s.coefficients[k, j]:.5g}",
-        f"{s.standard_errors[k, j]:.4g}",
-        f"{s.z[k, j]:.3f}",
-        p_value(s.p_values[k, j]),
-        f"{s.odds_ratios[k, j]:.4g}",
-        f"{lower:.4g} to {upper:.4g}",
-    ]
+def _cells(term: str, w: float, error: float, z: float, p: float, *odds: float) -> list[str]:
+    ratio, lower, upper = (f"{value:.4g}" for value in odds)
+    interval = f"{lower} to {upper}"
+    return [term, f"{w:.5g}", f"{error:.4g}", f"{z:.3f}", p_value(p), ratio, interval]
 
 
 def _totals(s: LogisticSummary) -> Iterator[str]:

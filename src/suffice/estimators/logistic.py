@@ -41,7 +41,6 @@ from suffice.estimators.linear import (
     require_two,
 )
 from suffice.estimators.predictor import PosteriorMixin, feature_names
-from suffice.moments import Moments
 from suffice.saved.linear import logistic_from, logistic_state
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
@@ -269,9 +268,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
             labels = table.classes if classes is None else encode(classes)[0]
             require_two(labels)
             self.classes_, self.l2_ = labels, self._penalty()
-            codes = range(len(labels))
-            nothing = Moments.empty(codes, table.n_features, storage="diagonal")
-            self._stream = Stream.before(nothing)
+            self._stream = Stream.before(len(labels), table.n_features)
         table = class_weighted(self._recoded(table), self.class_weight)
         self._stream = self._stream.fed(table, self._stochastic(), self._penalty())
         self._set_coefficients(self._stream.average)
@@ -304,12 +301,10 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
         self.classes_ = table.classes
         self._set_coefficients(fit.beta)
-        self.n_iter_ = fit.solution.n_iter
-        self.converged_ = fit.solution.converged
-        self.gradient_norm_ = fit.problem.objective.gradient_norm(fit.solution.point)
-        self.log_likelihood_ = -fit.solution.point.misfit
-        self.l2_ = fit.l2
-        self.separation_ = fit.separation
+        solution, self.l2_, self.separation_ = fit.solution, fit.l2, fit.separation
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        self.gradient_norm_ = fit.problem.objective.gradient_norm(solution.point)
+        self.log_likelihood_ = -solution.point.misfit
         self.path_ = fit.path(self._parameter_names()) if self.record else None
         self._inference = fit.inference
         self._stream = Stream.after(fit.problem.moments, fit.beta)
