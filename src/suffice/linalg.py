@@ -83,15 +83,18 @@ def solve_lower(factor: Floats, b: Any) -> Floats:
     return solution
 
 
-def solve_positive(h: Floats, g: Floats) -> Floats:
-    """Return H⁻¹ g; where H is singular up to rounding, with a slightly larger diagonal."""
-    return solve_factored(positive_factor(h), g)
-
-
 def positive_factor(h: Floats) -> Floats:
     """Return lower L with H = L Lᵀ, or of H with a slightly larger diagonal."""
     factor = scaled_cholesky(h)
-    return _ridged_cholesky(h) if factor is None else factor
+    if factor is None:
+        # diag(s) (C + ρ I) diag(s), for the first ρ that has a factor
+        corr, scale = correlation(h)
+        for ridge in _RIDGES:
+            lower, info = lapack.dpotrf(corr + ridge * np.eye(len(h)), lower=1)
+            if info == 0:
+                break
+        factor = scale[:, None] * lower
+    return factor
 
 
 def solve_factored(factor: Floats, g: Floats) -> Floats:
@@ -117,14 +120,3 @@ def generalised_inverse(h: Floats) -> Floats:
     known = e > rank_tolerance(len(e)) * max(1.0, float(e[-1]))
     half = v[:, known] / np.sqrt(e[known]) / scale[:, None]
     return half @ half.T
-
-
-def _ridged_cholesky(h: Floats) -> Floats:
-    """Return the factor of diag(s) (C + ρ I) diag(s) for the first ρ that has one."""
-    corr, scale = correlation(h)
-    for ridge in _RIDGES:
-        lower, info = lapack.dpotrf(corr + ridge * np.eye(len(h)), lower=1)
-        if info == 0:
-            break
-    factor: Floats = scale[:, None] * lower
-    return factor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.discriminative.contrasts import gram
-from suffice.linalg import solve_positive
+from suffice.linalg import positive_factor, solve_factored
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
@@ -32,8 +32,9 @@ class CurvedEvaluation(Evaluation):
     hessian: Floats  # (C·D, C·D)
 
     def newton_step(self) -> Floats:
-        """Return −H⁻¹ g, of least length where H is singular, shape (C, D)."""
-        return -solve_positive(self.hessian, self.gradient.ravel()).reshape(self.phi.shape)
+        """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
+        factor = positive_factor(self.hessian)
+        return -solve_factored(factor, self.gradient.ravel()).reshape(self.phi.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

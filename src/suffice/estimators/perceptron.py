@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
+_RULES: dict[str, Rule] = {"one-against-rest": one_against_rest, "direct": direct}
+_VARIANTS: dict[str, Variant] = {"plain": last, "averaged": averaged, "pocket": pocket}
 
 
 class Perceptron(LinearDecisions, BaseEstimator):
@@ -123,12 +125,13 @@ class Perceptron(LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        steps, variant = self._steps(rng), self._variant()
+        steps, variant = self._steps(rng), chosen("variant", self.variant, _VARIANTS)
         max_iter = int(positive("max_iter", self.max_iter))
         table = labelled(self, X, y)
         require_two(table.classes)
         self.classes_ = table.classes
-        rule = self._rule()
+        rule = chosen("multiclass", self.multiclass, _RULES)
+        rule = one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
         design = self._design(table, scaling)
@@ -163,21 +166,11 @@ class Perceptron(LinearDecisions, BaseEstimator):
         loss = partial(_loss_at, design, rule, scaling)
         return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 
-    def _rule(self) -> Rule:
-        rules = {"one-against-rest": one_against_rest, "direct": direct}
-        rule: Rule = chosen("multiclass", self.multiclass, rules)
-        return one_against_rest if len(self.classes_) == 2 else rule
-
     def _steps(self, rng: np.random.Generator) -> Steps:
         rate = positive("learning_rate", self.learning_rate)
         kinds = {"stochastic": StochasticSteps(rate, rng), "batch": BatchSteps(rate)}
         steps: Steps = chosen("learning", self.learning, kinds)
         return steps
-
-    def _variant(self) -> Variant:
-        variants = {"plain": last, "averaged": averaged, "pocket": pocket}
-        variant: Variant = chosen("variant", self.variant, variants)
-        return variant
 
 
 def _loss_at(design: Design, rule: Rule, scaling: Scaling, parameters: Floats) -> float:
