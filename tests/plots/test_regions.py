@@ -15,10 +15,9 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.plots import Palette, decision_regions
-from suffice.plots.grid import PredictionGrid
 from suffice.plots.inputs import Fitted
 from suffice.plots.marks import ellipse
-from suffice.plots.plane import Plane
+from suffice.plots.plane import Plane, PredictionGrid
 
 
 def lines(ax, kind):

@@ -13,7 +13,6 @@ from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import Marginals
 from suffice.plots.plane import feature_index, mesh
 from suffice.plots.style import palette_for
-from suffice.plots.surfaces import winners_surface
 from suffice.text.numbers import percent_label
 
 if TYPE_CHECKING:
@@ -239,7 +238,7 @@ def density_surface(
     xs, ys = (np.linspace(low, high, resolution) for low, high in marginals.window(0.15))
     joint = marginals.priors * marginals.at(mesh(xs, ys))
     with drawing(ax, theme, (6.0, 4.4), projection="3d") as canvas:
-        winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1), looks)
+        marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1), looks)
         canvas.name_axes(*(fitted.names[j] for j in axes), "density")
         if legend:
             canvas.legend_of_classes(looks)

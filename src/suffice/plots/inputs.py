@@ -19,6 +19,7 @@ from suffice.table.table import require_as_many
 from suffice.text.lists import default_names
 
 if TYPE_CHECKING:
+    from suffice.decision.classifier import Classifier
     from suffice.model import GaussianModel
     from suffice.typing import Codes, Floats, Labels
 
@@ -26,14 +27,51 @@ NAMELESS = "X does not have valid feature names"  # scikit-learn's words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """Any fitted classifier, and rows of the kind it was fitted on."""
+class ForeignClassifier:
+    """A fitted classifier that is not ours, with the verbs of ours that figures need."""
 
     estimator: Any
     classes: Labels  # (K,)
     names: tuple[str, ...]  # of the features  (d,)
+    given: Any  # rows as the caller gave them
+
+    @property
+    def model(self) -> None:
+        """None: nothing is known of how it decides."""
+
+    @property
+    def has_posterior(self) -> bool:
+        """Whether it gives probabilities."""
+        return hasattr(self.estimator, "predict_proba")
+
+    def decide(self, x: Floats) -> Codes:
+        """Return the code of the predicted class of each row (n, d); −1 where it refuses."""
+        return codes_of(self._ask("predict", x), self.classes, strict=False)
+
+    def posterior(self, x: Floats) -> Floats:
+        """Return p(k | x) of rows (n, d), (n, K)."""
+        return np.asarray(self._ask("predict_proba", x))
+
+    def _ask(self, verb: str, x: Floats) -> Any:
+        """Return what it says of rows, given in the caller's kind of frame if it knows names."""
+        rows: Any = x
+        framed = nw.dependencies.is_into_dataframe(self.given)
+        if framed and hasattr(self.estimator, "feature_names_in_"):
+            backend = nw.from_native(self.given, eager_only=True).implementation
+            rows = nw.from_numpy(x, schema=list(self.names), backend=backend).to_native()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=NAMELESS, category=UserWarning)
+            return getattr(self.estimator, verb)(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Any fitted classifier, and rows of the kind it was fitted on."""
+
+    estimator: Any
+    classifier: Classifier | ForeignClassifier
+    names: tuple[str, ...]  # of the features  (d,)
     rows: Floats  # (n, d); none where no data was given
-    given: Any  # the rows as the caller gave them
 
     @classmethod
     def of(cls, estimator: Any, X: Any = None) -> Fitted:
@@ -50,9 +88,19 @@ class Fitted:
         if rows.shape[1] != d:
             msg = f"X has {rows.shape[1]} features, but the classifier was fitted on {d}"
             raise FeatureMismatchError(msg)
-        names = columns or (default_names(rows.shape[1]) if known is None else known)
-        floats = np.asarray(rows, np.float64)
-        return cls(estimator, np.asarray(estimator.classes_), tuple(map(str, names)), floats, X)
+        found = columns or (default_names(rows.shape[1]) if known is None else known)
+        names = tuple(map(str, found))
+        classifier = (
+            estimator.classifier_
+            if hasattr(type(estimator), "classifier_")
+            else ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
+        )
+        return cls(estimator, classifier, names, np.asarray(rows, np.float64))
+
+    @property
+    def classes(self) -> Labels:
+        """Labels of the classes, (K,)."""
+        return self.classifier.classes
 
     @property
     def n_features(self) -> int:
@@ -62,7 +110,7 @@ class Fitted:
     @property
     def model(self) -> GaussianModel | None:
         """The Gaussian class densities behind the classifier, if that is what it is."""
-        model = getattr(self.estimator, "model_", None)
+        model: Any = self.classifier.model
         return model if hasattr(model, "covariance_of") else None
 
     @property
@@ -78,31 +126,15 @@ class Fitted:
 
     def predict(self, x: Floats) -> Codes:
         """Return the predicted class of rows (n, d), and −1 where the classifier refuses."""
-        known = {label: k for k, label in enumerate(self.classes.tolist())}
-        labels = np.asarray(self.ask("predict", x))
-        return np.array([known.get(label, -1) for label in labels.tolist()], np.intp)
+        codes = self.classifier.decide(x)
+        return np.where(codes < len(self.classes), codes, -1)
 
     def posteriors(self, x: Floats) -> Floats:
         """Return p(k | x) of rows (n, d), (n, K)."""
-        if not hasattr(self.estimator, "predict_proba"):
+        if not self.classifier.has_posterior:
             msg = f"{type(self.estimator).__name__} gives no posteriors (predict_proba)"
             raise InvalidInputError(msg)
-        return np.asarray(self.ask("predict_proba", x))
-
-    def ask(self, verb: str, x: Floats) -> Any:
-        """Return what the classifier says of rows (n, d), given as frames if it knows names."""
-        method = getattr(self.estimator, verb)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=NAMELESS, category=UserWarning)
-            return method(self._as_given(x))
-
-    def _as_given(self, x: Floats) -> Any:
-        """Return rows (n, d) as a frame of the caller's kind where names were learnt."""
-        framed = nw.dependencies.is_into_dataframe(self.given)
-        if not framed or not hasattr(self.estimator, "feature_names_in_"):
-            return x
-        backend = nw.from_native(self.given, eager_only=True).implementation
-        return nw.from_numpy(x, schema=list(self.names), backend=backend).to_native()
+        return self.classifier.posterior(x)
 
 
 def predictions_of(source: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:

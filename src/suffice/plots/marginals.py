@@ -31,7 +31,7 @@ class Marginals:
     @classmethod
     def of(cls, fitted: Fitted, axes: list[int]) -> Marginals:
         """Return the densities over the features at these places."""
-        whole: Any = getattr(fitted.estimator, "model_", None)
+        whole: Any = fitted.classifier.model
         if not hasattr(whole, "class_log_density"):
             msg = (
                 f"{type(fitted.estimator).__name__} has no class densities to draw: use sf.LDA, "

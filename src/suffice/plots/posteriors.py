@@ -13,7 +13,6 @@ from suffice.plots.inputs import Fitted
 from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import palette_for
-from suffice.plots.surfaces import coloured_surface, sheets
 from suffice.table.labels import code_of
 
 if TYPE_CHECKING:
@@ -143,11 +142,11 @@ def posterior_surface(
         label = looks.labels[1]
     with drawing(ax, theme, (6.0, 4.4), projection="3d") as canvas:
         if label is None:
-            sheets(canvas, xs, ys, p, looks, lowest=0.01)
+            marks.sheets(canvas, xs, ys, p, looks, lowest=0.01)
             height = "posterior"
         else:
             k = code_of(label, fitted.classes)
-            coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, looks, k))
+            marks.coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, looks, k))
             height = f"p({looks.names[k]} | x)"
         canvas.ax.set_zlim(0, 1)
         canvas.name_axes(*plane.names, height)

@@ -11,9 +11,8 @@ from matplotlib.patches import Patch
 
 from suffice.plots import marks
 from suffice.plots.canvas import drawing
-from suffice.plots.grid import PredictionGrid
 from suffice.plots.inputs import Fitted
-from suffice.plots.plane import plane_for
+from suffice.plots.plane import PredictionGrid, plane_for
 from suffice.plots.style import palette_for
 
 if TYPE_CHECKING:

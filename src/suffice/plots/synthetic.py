@@ -134,7 +134,7 @@ def mahalanobis_qq(
     """
     fitted = Fitted.of(estimator, X)
     looks = palette_for(fitted.classes, palette)
-    codes, model = fitted.codes(y), getattr(fitted.estimator, "model_", estimator)
+    codes, model = fitted.codes(y), fitted.classifier.model or estimator
     with drawing(ax, theme) as canvas:
         reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
         for k in np.unique(codes):
