@@ -61,8 +61,7 @@ def load_classifier(path: str | Path) -> Classifier:
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return header and arrays of a file, those of an older format in the words of this one."""
-    header, arrays = archive.read(path)
-    header = upgraded(header)
+    header, arrays = upgraded(*archive.read(path))
     kind, name = header["suffice"], header.get("estimator")
     if kind == MOMENTS or (kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED)):
         return header, arrays

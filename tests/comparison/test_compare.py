@@ -17,10 +17,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
-from suffice.comparison.outcome import corrected_t_test
-from suffice.comparison.protocol import compared
-from suffice.comparison.task import Task
+from suffice.comparison.comparison import compared, folds_for
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.validation.significance import corrected_t_test
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 GAUSSIANS = {
@@ -80,8 +79,8 @@ def test_our_naive_bayes_from_sums_is_scikit_learns_fitted_on_rows(wine):
     for metric in ("error", "log_loss", "brier", "auc", "calibration_error"):
         assert ours[metric] == pytest.approx(theirs[metric], rel=1e-9)
     outcomes = {o.name: o for o in sf.compare(*wine, both, cv=5).outcomes}
-    assert outcomes["ours"].from_sums
-    assert not outcomes["theirs"].from_sums
+    assert outcomes["ours"].from_moments
+    assert not outcomes["theirs"].from_moments
 
 
 def test_the_calibration_error_is_the_mean_gap_between_stated_and_observed(iris):
@@ -189,7 +188,7 @@ def test_groups_stay_whole(iris):
     result = sf.compare(X, y, ["LDA"], 5, groups=groups)
     assert "whole groups" in result.protocol
     (outcome,) = result.outcomes
-    folds = pd.DataFrame({"group": groups[outcome.rows], "fold": outcome.folds})
+    folds = pd.DataFrame({"group": groups[outcome.held_out.rows], "fold": outcome.folds})
     assert folds.groupby("group")["fold"].nunique().eq(1).all()
     own = sf.compare(X, y, ["LDA"], GroupKFold(5), groups=groups)
     assert own.protocol == "5 folds, GroupKFold"
@@ -250,8 +249,8 @@ def test_numbers_of_parameters_are_counted(iris):
 
 
 def test_many_rows_let_slow_members_be_judged_on_a_sample(monkeypatch):
-    monkeypatch.setattr("suffice.comparison.protocol.MANY_ROWS", 1000)
-    monkeypatch.setattr("suffice.comparison.protocol.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("suffice.comparison.comparison.MANY_ROWS", 1000)
+    monkeypatch.setattr("suffice.comparison.comparison.SAMPLE_ROWS", 300)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     X = rng.normal(size=(2000, 3)) + y[:, None]
@@ -272,7 +271,7 @@ def test_a_member_that_fails_is_reported_and_the_others_are_judged(iris):
     assert result.best == "LDA"
     assert result.to_frame().loc["broken", "failure"] == "RuntimeError: out of luck"
     assert "broken failed" in result.verdict
-    with pytest.raises(InvalidInputError, match=r"no member .* could be judged.*out of luck"):
+    with pytest.raises(InvalidInputError, match=r"none of the models could be judged.*out of luck"):
         sf.compare(*iris, {"broken": Broken()}, 3)
 
 
@@ -298,11 +297,11 @@ def test_the_estimators_passed_are_left_unfitted(iris):
 
 def test_one_judged_outcome_has_no_test(iris):
     X, y = iris
-    task = Task.of(X, y, 3, None, None, 0)
+    task = folds_for(X, y, 3, None, None, 0)
     from suffice.comparison.models import parse_models
 
     result = compared(parse_models("LDA", 0), task, 0)
-    assert result.verdict == f"Least error: LDA, {100 * result.outcomes[0].error:.1f} %."
+    assert result.verdict == f"Lowest error: LDA, {100 * result.outcomes[0].error:.1f} %."
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from rich.console import Console
 from sklearn.dummy import DummyClassifier
 
 import suffice as sf
-from suffice.comparison.text import verdict_of
+from suffice.comparison.verdict import verdict_of
 from suffice.text.numbers import seconds as in_words
 
 
@@ -20,10 +20,10 @@ def result(iris):
 
 def test_the_verdict_changes_with_the_p_value():
     assert verdict_of("LDA", 0.1, {"QDA": 0.2}, []) == (
-        "Least error: LDA, 10.0 %. LDA and QDA cannot be told apart (p = 0.2)."
+        "Lowest error: LDA, 10.0 %. LDA and QDA: no significant difference (p = 0.2)."
     )
     assert verdict_of("LDA", 0.1, {"QDA": 0.02}, []) == (
-        "Least error: LDA, 10.0 %. QDA is worse (p = 0.02)."
+        "Lowest error: LDA, 10.0 %. QDA is worse (p = 0.02)."
     )
 
 
@@ -32,18 +32,18 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
     y = np.repeat([0, 1], 150)
     X = rng.normal(size=(300, 2)) + 2 * y[:, None]
     twin = sf.compare(X, y, {"a": sf.LDA(), "b": sf.LDA(divisor="unbiased")})
-    assert "cannot be told apart (p = " in twin.verdict
+    assert "no significant difference (p = " in twin.verdict
     worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
     assert "b is worse (p < 0.0001)" in worse.verdict
 
 
 def test_many_names_are_counted_and_not_listed():
     many = {f"m{i}": 0.5 for i in range(9)}
-    assert "None of the 9 others can be told apart from it (p ≥ 0.5)" in verdict_of(
+    assert "no significant difference to any of the 9 others (p ≥ 0.5)" in verdict_of(
         "best", 0.1, many, []
     )
     some = verdict_of("best", 0.1, many | {"bad": 0.001}, [])
-    assert "best, m0, m1, m2, m3 and 5 more cannot be told apart (p ≥ 0.5)" in some
+    assert "best, m0, m1, m2, m3 and 5 more: no significant difference (p ≥ 0.5)" in some
     assert "bad is worse (p = 0.001)" in some
     bad = verdict_of("best", 0.1, {f"m{i}": 0.001 * (i + 1) for i in range(9)}, [])
     assert "m0, m1, m2, m3, m4 and 4 more are worse (p ≤ 0.009)" in bad
@@ -51,7 +51,7 @@ def test_many_names_are_counted_and_not_listed():
 
 def test_one_fold_can_tell_nobody_apart():
     assert verdict_of("a", 0.1, {"b": np.nan}, ["c"]) == (
-        "Least error: a, 10.0 %. One fold cannot tell a and b apart; c failed."
+        "Lowest error: a, 10.0 %. one fold is no test of a and b; c failed."
     )
 
 

@@ -87,7 +87,7 @@ def test_a_selection_says_what_it_found(wine):
         ({"criterion": "auc"}, "criterion must be"),
         ({"test": 0}, "test=0"),
         ({"validation": 0}, "validation=0"),
-        ({"models": [RidgeClassifier()], "criterion": "log_loss"}, "no member has posteriors"),
+        ({"models": [RidgeClassifier()], "criterion": "log_loss"}, "no model has posteriors"),
     ],
 )
 def test_a_wish_that_cannot_be_met_is_refused(change, match, wine):

@@ -12,19 +12,17 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from suffice.curves import (
-    Predictions,
     confusion,
     cost_curve,
-    distance_quantiles,
     neighbour_curve,
     precision_recall_curve,
     reject_curve,
     reliability,
     roc_curve,
-    separation,
-    standardised_coefficients,
     temperature_curve,
 )
+from suffice.curves.importance import separation, standardised_coefficients
+from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import (
     FeatureMismatchError,
     InvalidInputError,
@@ -32,6 +30,7 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.moments import Moments
+from suffice.validation.predictions import Predictions
 
 
 def scored(seed, n=60, ties=False):

@@ -7,9 +7,9 @@ import pytest
 import suffice as sf
 from suffice import RDA, AutoGaussian, GaussianClassifier
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.model.views import Lifted, Plain
+from suffice.model.views import FourierFeatures, Plain
 from suffice.search.candidates import mixing_weights
-from suffice.search.plan import sampled, stratified_splits
+from suffice.table.sampling import stratified_folds, stratified_sample
 
 
 def moons(n, seed):
@@ -22,20 +22,20 @@ def moons(n, seed):
     return X, y
 
 
-def test_bent_boundaries_are_found_by_waves():
+def test_bent_boundaries_are_found_by_fourier_features():
     X, y = moons(400, 0)
     new, truth = moons(1000, 1)
-    plain = AutoGaussian(waves=False).fit(X, y).score(new, truth)
+    plain = AutoGaussian(fourier_features=False).fit(X, y).score(new, truth)
     bent = AutoGaussian().fit(X, y)
     assert bent.score(new, truth) > 0.98 > plain
-    assert any(isinstance(c.view, Lifted) and c.weight > 0 for c in bent.choices_)
+    assert any(isinstance(c.view, FourierFeatures) and c.weight > 0 for c in bent.choices_)
 
 
 def test_skewed_features_are_straightened():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)
     X = np.exp(rng.normal(size=(600, 3)) + 1.5 * y[:, None])
-    auto = AutoGaussian(waves=False).fit(X, y)
+    auto = AutoGaussian(fourier_features=False).fit(X, y)
     assert auto.best_estimator_.moments_.power is not None
     assert auto.best_model_.n_classes == 2
     drawn, _ = auto.sample(500, random_state=0)
@@ -72,7 +72,7 @@ def test_a_change_of_units_changes_nothing(iris):
 
 def test_one_kept_setting_is_a_single_model(iris):
     X, y = iris
-    auto = AutoGaussian(n_kept=1, waves=False).fit(X, y)
+    auto = AutoGaussian(n_kept=1, fourier_features=False).fit(X, y)
     assert len(auto.members_) == 1
     p = (auto.predict_proba(X) - auto.doubt_ / 3) / (1 - auto.doubt_)
     np.testing.assert_allclose(p, auto.best_estimator_.predict_proba(X), atol=1e-9)
@@ -102,11 +102,12 @@ def test_bad_rows_are_named(iris):
         AutoGaussian().fit(X, y)
 
 
-@pytest.mark.parametrize("waves", [False, True])
-def test_a_file_keeps_every_answer(waves, tmp_path):
+@pytest.mark.parametrize("fourier_features", [False, True])
+def test_a_file_keeps_every_answer(fourier_features, tmp_path):
     X, y = moons(300, 0)
     frame = pd.DataFrame(X, columns=["across", "up"])
-    auto = AutoGaussian(waves=waves).fit(frame, np.where(y == 1, "moon", "sun"))
+    labels = np.where(y == 1, "moon", "sun")
+    auto = AutoGaussian(fourier_features=fourier_features).fit(frame, labels)
     auto.save(tmp_path / "auto.suffice")
     again = sf.load(tmp_path / "auto.suffice")
     np.testing.assert_allclose(again.predict_proba(frame), auto.predict_proba(frame), rtol=1e-12)
@@ -171,17 +172,17 @@ def test_mixing_weights_find_the_better_member():
 
 def test_samples_keep_rare_classes_and_splits_spread_them():
     codes = np.r_[np.zeros(5000, int), np.ones(12, int)]
-    rows = sampled(codes, 1000, seed=0)
+    rows = stratified_sample(codes, 1000, seed=0)
     assert len(rows) == len(np.unique(rows)) == 1000
     assert (codes[rows] == 1).sum() >= 10
-    splits = stratified_splits(codes[rows], 5, seed=0)
+    splits = stratified_folds(codes[rows], 5, seed=0)
     assert all((codes[rows][test] == 1).sum() >= 2 for _, test in splits)
 
 
-def test_waves_approximate_a_gaussian_kernel():
+def test_fourier_features_approximate_a_gaussian_kernel():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4))
-    lift = Lifted.of(Plain(), x, 0.7, 2000, seed=0)
+    lift = FourierFeatures.of(Plain(), x, 0.7, 2000, seed=0)
     waves = lift.apply(x)[:, 4:]
     kernel = waves @ waves.T / 2000
     z = (x - x.mean(0)) / x.std(0)

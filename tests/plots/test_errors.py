@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 
 import suffice as sf
-from suffice.curves import Predictions, confusion, cost_curve, neighbour_curve
+from suffice.curves import confusion, cost_curve, neighbour_curve
 from suffice.errors import InvalidInputError
 from suffice.plots import (
     coefficient_importance,
@@ -24,6 +24,7 @@ from suffice.plots import (
     roc,
     temperature_loss,
 )
+from suffice.validation.predictions import Predictions
 
 
 def line(ax, label):

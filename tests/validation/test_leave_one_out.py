@@ -65,7 +65,7 @@ def test_a_class_of_one_row_is_lost_with_it():
     result = sf.leave_one_out(GaussianClassifier(tied=True), X[keep], y[keep])
     assert result.log_posteriors[-1, 2] == -np.inf
     assert np.isfinite(result.log_posteriors[-1, :2]).all()
-    assert result.predictions.shape == y[keep].shape
+    assert result.predicted_labels.shape == y[keep].shape
 
 
 def test_the_left_out_error_is_what_cross_validation_with_n_folds_finds(iris):

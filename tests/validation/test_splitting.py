@@ -74,7 +74,7 @@ def test_groups_stay_together(seed):
 def test_a_split_and_its_parts_describe_themselves(iris):
     parts = sf.split(*iris)
     assert repr(parts) == "Split(train 90, validation 30, test 30 rows)"
-    assert repr(parts.test) == "Part(30 rows)"
+    assert repr(parts.test) == "SplitPart(30 rows)"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from suffice.comparison.comparison import Comparison
-from suffice.comparison.protocol import compare
+from suffice.comparison.comparison import Comparison, compare
 from suffice.comparison.selection import Selection, select
 
 __all__ = ["Comparison", "Selection", "compare", "select"]

@@ -1,22 +1,36 @@
-"""All members of a line-up as judged, side by side."""
+"""Classifiers of every kind side by side, on the same seeded folds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from suffice.comparison.outcome import p_against
-from suffice.comparison.text import InTerminal, as_html, as_text, verdict_of
+from suffice.comparison.judging import judged
+from suffice.comparison.models import parse_models
+from suffice.comparison.outcome import Failure, Outcome, p_against
+from suffice.comparison.verdict import InTerminal, as_html, as_text, verdict_of
 from suffice.drawing import draw
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.progress import Progress
+from suffice.table.matrix import is_complete
+from suffice.text.lists import noun
 from suffice.text.tables import Tabled
+from suffice.validation.folds import Folds
 from suffice.validation.significance import holm
 
 if TYPE_CHECKING:
-    from suffice.comparison.outcome import Failure, Outcome
+    from suffice.comparison.models import ComparedModel
+    from suffice.progress import Wish
     from suffice.typing import Floats, Labels
+
+MANY_ROWS = 50_000  # above this, slow members are judged on a sample
+SAMPLE_ROWS = 20_000  # of so many rows
+_SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,3 +138,159 @@ def _row(outcome: Outcome, p_value: float, adjusted: float) -> dict[str, Any]:
         "n_rows": outcome.n_rows,
         "failure": "",
     }
+
+
+def compare(
+    X: Any,
+    y: Any,
+    models: Any = None,
+    cv: Any = 10,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    missing: str = "drop",
+    random_state: int = 0,
+    progress: Wish = None,
+) -> Comparison:
+    """Return error, losses, size and speed of every classifier of a line-up, on the same folds.
+
+    Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
+    every fold, and each is read from the sums of the others. All else is fitted for every fold.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), labels (n,)
+    models : names, estimators, or a mapping of names to them, optional
+        Any classifiers of scikit-learn's kind, or names of the default line-up: LDA, QDA,
+        GaussianNB, RDA, AutoGaussian, logistic regression, perceptron (averaged), least squares,
+        five nearest neighbours in standard units (uniform and distance weights), decision tree
+        and random forest.
+    cv : int, splitter or iterable of (train, test), default=10
+        A number means stratified folds, shuffled by ``random_state``; of whole groups, where
+        ``groups`` are given.
+    sample_weight, groups : arrays (n,), optional
+        Weights count in training, where a member can use them, and in all losses.
+    missing : {"drop", "keep"}
+        Whether rows with missing values are left out for all, or left to each member.
+    random_state : int, default=0
+        Seed of the folds and of the default members.
+    progress : bool or function, optional
+        Whether to show a bar; by default on a terminal. It appears after a second. A function is
+        called with the number of steps done and of all.
+
+    Returns
+    -------
+    Comparison
+        Its frame has a row per model, least error first, with the columns: ``error``,
+        ``log_loss`` and ``brier``, means over folds, and their standard errors ``…_se``;
+        ``error_low`` and ``error_high``, Wilson's 95 % interval; ``calibration_error`` of the most
+        probable class, in 15 bins; ``auc``, one class against the rest; ``n_parameters``;
+        ``fit_seconds`` and ``predict_seconds``, of the median fold; ``p_value`` of the corrected
+        resampled t test against the best, ``p_adjusted`` for the number of tests (Holm);
+        ``n_rows`` judged by; ``failure``, why a member could not be judged. Members without
+        posteriors have no log-loss, Brier score and calibration error.
+
+    Notes
+    -----
+    Of more than 50,000 rows, members that are slow (neighbours, trees, forests, the perceptron)
+    are judged on a stratified sample of 20,000 within the same folds; the notes say so. They are
+    tested against the best on the rows of the sample.
+
+    References
+    ----------
+    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> from sklearn.datasets import load_wine
+    >>> result = sf.compare(*load_wine(return_X_y=True), ["LDA", "QDA", "NB"], cv=5)
+    >>> result.to_frame()[["error", "auc"]].round(3)
+                error    auc
+    model
+    LDA         0.006  1.000
+    QDA         0.011  1.000
+    GaussianNB  0.028  0.999
+    """
+    compared_models = parse_models(models, random_state)
+    folds = folds_for(X, y, cv, sample_weight, groups, random_state, missing)
+    return compared(compared_models, folds, random_state, progress)
+
+
+def folds_for(
+    X: Any,
+    y: Any,
+    cv: Any,
+    sample_weight: Any,
+    groups: Any,
+    seed: int,
+    missing: str = "drop",
+) -> Folds:
+    """Return the folds that every model is judged on: rows that count, without missing values."""
+    if missing not in ("drop", "keep"):
+        msg = f"missing must be 'drop' or 'keep', got {missing!r}"
+        raise InvalidParameterError(msg)
+    folds = Folds.of(X, y, cv, sample_weight, groups, seed=seed)
+    whole = is_complete(folds.X) if missing == "drop" else np.ones(len(folds.codes), bool)
+    kept = folds.within(whole if folds.weight is None else whole & (folds.weight > 0))
+    if not all(len(train) and len(test) for train, test in kept.splits):
+        msg = (
+            "a fold has no rows to learn from or to judge by, once rows of weight zero and rows "
+            "with missing values are left out: use fewer folds, fill in the values, or set "
+            "missing='keep'"
+        )
+        raise InvalidInputError(msg)
+    n = int((~whole).sum())
+    lost = f"; {n:,} {noun(n, 'row')} with missing values left out" if n else ""
+    return replace(kept, protocol=folds.protocol + lost)
+
+
+def compared(
+    models: tuple[ComparedModel, ...],
+    folds: Folds,
+    seed: int,
+    progress: Wish = None,
+    *,
+    keep: bool = False,
+) -> Comparison:
+    """Return the models judged on the same folds; with ``keep``, outcomes keep posteriors."""
+    n_folds, n_rows = len(folds.splits), len(folds.judged_rows)
+    small = folds.sampled(SAMPLE_ROWS, seed) if n_rows > MANY_ROWS else None
+    results: list[Outcome | Failure] = []
+    with Progress(progress, len(models) * n_folds, "compare") as steps, single_threaded(folds):
+        for at, model in enumerate(models):
+            steps.begin(model.name)
+            on, notes = folds, ()
+            if small is not None and model.is_slow:
+                on, notes = small, (_sample_note(small, n_rows),)
+            results.append(judged(model, on, steps.step, notes, keep=keep))
+            steps.reach((at + 1) * n_folds)
+    return _comparison(results, folds)
+
+
+def _comparison(results: list[Outcome | Failure], folds: Folds) -> Comparison:
+    outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
+    failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
+    if not outcomes:
+        reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
+        msg = f"none of the models could be judged. {reasons}"
+        raise InvalidInputError(msg)
+    return Comparison(
+        tuple(outcomes),
+        tuple(failures),
+        folds.classes,
+        len(folds.judged_rows),
+        len(folds.splits),
+        folds.test_ratio,
+        folds.protocol,
+    )
+
+
+def _sample_note(small: Folds, n_rows: int) -> str:
+    return f"judged on a stratified sample of {len(small.judged_rows):,} of {n_rows:,} rows"
+
+
+def single_threaded(folds: Folds) -> AbstractContextManager[Any]:
+    """Return a limit to one thread of BLAS and OpenMP for small tables."""
+    size = len(folds.codes) * getattr(folds.X, "shape", (0, 1))[1]
+    return threadpool_limits(1) if size < _SMALL else nullcontext()

@@ -1,24 +1,35 @@
-"""Members judged one after another on the same folds."""
+"""Models judged one after another on the same folds: read from moments, or fitted again."""
 
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from suffice.comparison.answers import Answers
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import clone
+
 from suffice.comparison.models import n_parameters
-from suffice.comparison.outcome import Failure, Outcome, outcome_of
-from suffice.comparison.task import FromSums, way_of, weight_name
+from suffice.comparison.outcome import Failure, FoldResult, Outcome, outcome_of
+from suffice.curves.ranking import mean_area
+from suffice.table.matrix import taken
+from suffice.validation.folds import fitted, weight_name
+from suffice.validation.predictions import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from suffice.comparison.models import Member
-    from suffice.comparison.task import Task
+    from suffice.comparison.models import ComparedModel
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+    from suffice.validation.folds import Folds
 
+_CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
 
 
@@ -42,31 +53,119 @@ def in_short(caught: Sequence[warnings.WarningMessage]) -> list[str]:
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FromMoments:
+    """Read from the moments of the other folds: no row is seen twice, and nothing is fitted."""
+
+    estimator: Any
+    storage: str
+    fourth: bool
+
+    def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
+        """Return the classifier of the rows outside a fold, and the seconds it took."""
+        trains = folds.moments(self.storage, fourth=self.fourth)
+        started = time.perf_counter()
+        learnt = self.read(trains.of_folds[fold])
+        return learnt, time.perf_counter() - started + trains.seconds
+
+    def shown(self, folds: Folds, at: Codes) -> Any:
+        """Return rows as numbers."""
+        return folds.table.x[at]
+
+    def read(self, moments: Moments) -> Any:
+        """Return the classifier of the rows that were summed up."""
+        return clone(self.estimator).fit_moments(moments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByFitting:
+    """Fitted to the rows of the other folds."""
+
+    estimator: Any
+
+    def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
+        """Return the classifier of the rows outside a fold, and the seconds it took."""
+        rows = folds.training(fold)
+        started = time.perf_counter()
+        return fitted(self.estimator, *rows), time.perf_counter() - started
+
+    def shown(self, folds: Folds, at: Codes) -> Any:
+        """Return rows as the kind of table they came in."""
+        return taken(folds.X, at)
+
+
+def learner_of(estimator: Any) -> FromMoments | ByFitting:
+    """Return how an estimator learns: from moments, if they hold all it needs."""
+    if not hasattr(estimator, "fit_moments"):
+        return ByFitting(estimator)
+    settings = estimator.get_params(deep=False)
+    open_settings = [settings.get(name) for name in _CHOSEN_FROM_ROWS]
+    if settings.get("power") is not None or any(_is_auto(s) for s in open_settings):
+        return ByFitting(estimator)
+    if not hasattr(estimator, "recipe"):
+        return FromMoments(estimator, "auto", fourth=False)
+    recipe = estimator.recipe()
+    storage = "auto" if recipe.storage == "pooled" else recipe.storage
+    return FromMoments(estimator, storage, fourth=recipe.needs_fourth)
+
+
 def judged(
-    member: Member, task: Task, step: Callable[[], None], notes: tuple[str, ...] = ()
+    model: ComparedModel,
+    folds: Folds,
+    step: Callable[[], None],
+    notes: tuple[str, ...] = (),
+    *,
+    keep: bool = False,
 ) -> Outcome | Failure:
-    """Return what the folds of a task say of a member, or why nothing can be said."""
-    fold = 0
+    """Return what the folds say of a model, or why nothing can be said."""
+    results: list[FoldResult] = []
     try:
         with overheard() as caught:
-            way = way_of(member.estimator)
-            answers, seconds, sizes = [], [], []
-            for fold, (_, test) in enumerate(task.splits):
-                learnt = way.learn(task, fold)
-                answers.append(Answers.of(learnt.fitted, way.shown(task, test), task, test))
-                seconds.append(learnt.seconds)
-                sizes.append(n_parameters(learnt.fitted))
+            learner = learner_of(model.estimator)
+            for fold in range(len(folds.splits)):
+                results.append(judged_fold(learner, folds, fold)[1])
                 step()
     except Exception as error:
-        return Failure(member.name, _message(error, fold))
+        return Failure(model.name, _message(error, len(results)))
     return outcome_of(
-        member.name,
-        answers,
-        from_sums=isinstance(way, FromSums),
-        fit_seconds=seconds,
-        sizes=sizes,
-        notes=(*notes, *_unweighted(member.estimator, task), *in_short(caught)),
+        model.name,
+        results,
+        from_moments=isinstance(learner, FromMoments),
+        notes=(*notes, *_unweighted(model.estimator, folds), *in_short(caught)),
+        keep=keep,
     )
+
+
+def judged_fold(
+    learner: FromMoments | ByFitting, folds: Folds, fold: int
+) -> tuple[Any, FoldResult]:
+    """Return the classifier of the rows outside a fold, and what the rows of the fold say of it."""
+    learnt, fit_seconds = learner.learn(folds, fold)
+    shown = learner.shown(folds, folds.splits[fold][1])
+    started = time.perf_counter()
+    labels = learnt.predict(shown)
+    predict_seconds = time.perf_counter() - started
+    predictions = folds.predictions(fold, learnt, shown, labels)
+    scores = predictions.logs
+    if scores is None:
+        scores = _decision_scores(learnt, shown, folds)
+    area = np.nan if scores is None else mean_area(predictions.truth, scores, predictions.weight)
+    size = n_parameters(learnt)
+    return learnt, FoldResult(predictions, area, size, fit_seconds, predict_seconds)
+
+
+def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
+    """Return a score of each class by the decision function, None where there is no such."""
+    if not hasattr(learnt, "decision_function"):
+        return None
+    scores = np.asarray(learnt.decision_function(x), np.float64)
+    if scores.ndim == 1:
+        scores = np.stack([-scores, scores], axis=1)
+    elif scores.shape[1] != len(learnt.classes_):
+        return None
+    else:  # only differences of a row's scores count: log softmax makes rows comparable
+        scores = log_softmax(scores, axis=1)
+    return placed(scores, learnt, folds.classes)
 
 
 def _message(error: Exception, fold: int) -> str:
@@ -75,8 +174,12 @@ def _message(error: Exception, fold: int) -> str:
     return f"{type(error).__name__}: {text}{where}"
 
 
-def _unweighted(estimator: Any, task: Task) -> tuple[str, ...]:
+def _unweighted(estimator: Any, folds: Folds) -> tuple[str, ...]:
     weighted = hasattr(estimator, "fit_moments") or weight_name(estimator) is not None
-    if task.weight is None or weighted:
+    if folds.weight is None or weighted:
         return ()
     return ("learns without weights: its fit takes none",)
+
+
+def _is_auto(setting: Any) -> bool:
+    return isinstance(setting, (str, np.str_)) and setting == "auto"

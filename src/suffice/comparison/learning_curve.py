@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.comparison.comparison import single_threaded
 from suffice.comparison.judging import judged
 from suffice.comparison.models import core, parse_models
 from suffice.comparison.outcome import Outcome
-from suffice.comparison.protocol import single_threaded
-from suffice.comparison.task import Task
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.progress import Progress
 from suffice.table.matrix import is_complete, taken
 from suffice.table.sampling import ranks_within
 from suffice.text.tables import Tabled
+from suffice.validation.cross_validation import CRITERIA
+from suffice.validation.folds import Folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from suffice.comparison.models import Member
+    from suffice.comparison.models import ComparedModel
     from suffice.comparison.outcome import Failure
     from suffice.progress import Wish
     from suffice.typing import Codes, Floats
@@ -69,7 +70,6 @@ def _is_lower(a: Floats, b: Floats) -> bool:
 
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
-METRICS = ("error", "log_loss", "brier")
 _SIZES = 9
 _LEAST = 2  # rows of the smallest class
 _DENSITIES = ("class_log_density", "log_density", "predict_joint_log_proba")
@@ -77,7 +77,7 @@ _DENSITIES = ("class_log_density", "log_density", "predict_joint_log_proba")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve:
-    """The losses of one member at each size; NaN where it could not be fitted."""
+    """The losses of one model at each size; NaN where it could not be fitted."""
 
     name: str
     generative: bool  # whether it models the features of each class
@@ -86,17 +86,17 @@ class Curve:
 
     def mean(self, metric: str = "error") -> Floats:
         """Return the mean over repeats, (S,)."""
-        return np.asarray(self.losses[:, :, METRICS.index(metric)].mean(1))
+        return np.asarray(self.losses[:, :, CRITERIA.index(metric)].mean(1))
 
     def standard_error(self, metric: str = "error") -> Floats:
         """Return the standard error of the mean, (S,)."""
-        each = self.losses[:, :, METRICS.index(metric)]
+        each = self.losses[:, :, CRITERIA.index(metric)]
         return np.asarray(each.std(1, ddof=1) / np.sqrt(each.shape[1]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Tabled):
-    """Losses of every member by the number of training rows, on the same rows."""
+    """Losses of every model by the number of training rows, on the same rows."""
 
     curves: tuple[Curve, ...]
     sizes: Codes  # training rows  (S,)
@@ -118,13 +118,13 @@ class LearningCurve(Tabled):
         return words_of(errors, self.sizes)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a mapping per member and size."""
+        """Return a mapping per model and size."""
         return [
             {
                 "model": curve.name,
                 "n_rows": int(size),
-                **{metric: float(curve.mean(metric)[at]) for metric in METRICS},
-                **{f"{m}_se": float(curve.standard_error(m)[at]) for m in METRICS},
+                **{metric: float(curve.mean(metric)[at]) for metric in CRITERIA},
+                **{f"{m}_se": float(curve.standard_error(m)[at]) for m in CRITERIA},
             }
             for curve in self.curves
             for at, size in enumerate(self.sizes)
@@ -152,11 +152,11 @@ def learning_curve(
     random_state: int = 0,
     progress: Wish = None,
 ) -> LearningCurve:
-    """Return how error falls with the number of training rows, for each of a line-up.
+    """Return how error falls with the number of training rows, for each of several models.
 
     A generative classifier assumes more and needs fewer rows; a discriminative one errs less in
     the end where those assumptions are wrong. Each repeat keeps a test part apart, orders the
-    other rows at random within each class, and lets every member learn from the same first rows.
+    other rows at random within each class, and lets every model learn from the same first rows.
     Rows with missing values are left out.
 
     Parameters
@@ -191,15 +191,15 @@ def learning_curve(
     True
     """
     _check(test, n_repeats)
-    members = parse_models(models, random_state)
+    compared = parse_models(models, random_state)
     X, y = _complete(X, y)
-    everything = Task.of(X, y, [(np.zeros(1, int), np.zeros(1, int))], None, None, random_state)
+    everything = Folds.of(X, y, [([0], [0])])
     orders = _orders(everything.codes, test, n_repeats, random_state)
     known = _sizes(sizes, everything, len(orders[0][0]))
-    tasks = [replace(everything, splits=_prefixes(orders, size), _sums={}) for size in known]
-    total = len(members) * len(tasks) * n_repeats
+    of_sizes = [replace(everything, splits=_prefixes(orders, size)) for size in known]
+    total = len(compared) * len(of_sizes) * n_repeats
     with Progress(progress, total, "learning curve") as steps, single_threaded(everything):
-        curves = tuple(_curve(member, tasks, steps, n_repeats) for member in members)
+        curves = tuple(_curve(model, of_sizes, steps, n_repeats) for model in compared)
     return LearningCurve(curves, known, n_repeats, len(orders[0][1]))
 
 
@@ -212,14 +212,14 @@ def _complete(X: Any, y: Any) -> tuple[Any, Any]:
     return taken(X, rows), taken(y, rows)
 
 
-def _curve(member: Member, tasks: list[Task], steps: Progress, n_repeats: int) -> Curve:
-    steps.begin(member.name)
-    results: list[Outcome | Failure] = [judged(member, task, steps.step) for task in tasks]
+def _curve(model: ComparedModel, folds: list[Folds], steps: Progress, n_repeats: int) -> Curve:
+    steps.begin(model.name)
+    results: list[Outcome | Failure] = [judged(model, each, steps.step) for each in folds]
     nothing = np.full((n_repeats, 3), np.nan)
     losses = [r.fold_losses if isinstance(r, Outcome) else nothing for r in results]
     failures = tuple(r.message for r in results if not isinstance(r, Outcome))
-    generative = any(hasattr(core(member.estimator), name) for name in _DENSITIES)
-    return Curve(member.name, generative, np.stack(losses), failures)
+    generative = any(hasattr(core(model.estimator), name) for name in _DENSITIES)
+    return Curve(model.name, generative, np.stack(losses), failures)
 
 
 def _orders(codes: Codes, test: float, n_repeats: int, seed: int) -> list[tuple[Codes, Codes]]:
@@ -240,11 +240,11 @@ def _prefixes(orders: list[tuple[Codes, Codes]], size: int) -> tuple[tuple[Codes
     return tuple((np.sort(train[:size]), held) for train, held in orders)
 
 
-def _sizes(sizes: Any, task: Task, n_train: int) -> Codes:
+def _sizes(sizes: Any, folds: Folds, n_train: int) -> Codes:
     """Return the sizes asked for, or some from the fewest sensible to all."""
-    counts = np.bincount(task.codes)
+    counts = np.bincount(folds.codes)
     # the smallest class has about _LEAST rows in a start of this length
-    least = int(np.ceil(_LEAST * len(task.codes) / counts.min()))
+    least = int(np.ceil(_LEAST * len(folds.codes) / counts.min()))
     if sizes is None:
         first = min(max(least, 2 * len(counts)), n_train)
         return np.unique(np.geomspace(first, n_train, _SIZES).round().astype(np.intp))

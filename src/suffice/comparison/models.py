@@ -1,4 +1,4 @@
-"""How many numbers a fitted classifier goes by."""
+"""The models compared: those known by name, those that users pass, and the size of each."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from suffice.errors import InvalidParameterError
+from suffice.estimators.auto import AutoGaussian
+from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
+from suffice.estimators.least_squares import LeastSquaresClassifier
+from suffice.estimators.logistic import LogisticRegression
+from suffice.estimators.perceptron import Perceptron
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PRESETS, _OURS = "suffice.estimators.gaussian", "suffice.estimators"
-
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class KnownModel:
     """A classifier people ask for by name."""
 
     name: str
@@ -30,14 +33,17 @@ class Kind:
     also: tuple[str, ...] = ()  # what else it is called
 
 
-def _of(home: str, kind: str, *, seeded: bool = False, **settings: Any) -> Callable[[int], Any]:
-    """Return what makes one; its module is imported only then."""
+def _ours(kind: Callable[..., Any], **settings: Any) -> Callable[[int], Any]:
+    return lambda _: kind(**settings)
 
-    def make(seed: int) -> Any:
-        seeds = {"random_state": seed} if seeded else {}
-        return getattr(import_module(home), kind)(**settings, **seeds)
 
-    return make
+def _seeded(kind: Callable[..., Any], **settings: Any) -> Callable[[int], Any]:
+    return lambda seed: kind(**settings, random_state=seed)
+
+
+def _theirs(home: str, kind: str) -> Callable[[int], Any]:
+    """Return what makes one of scikit-learn's, whose module is imported only then."""
+    return lambda seed: getattr(import_module(home), kind)(random_state=seed)
 
 
 def _neighbours(weights: str) -> Callable[[int], Any]:
@@ -45,7 +51,6 @@ def _neighbours(weights: str) -> Callable[[int], Any]:
 
     def make(seed: int) -> Any:  # noqa: ARG001  nothing is random here
         from sklearn.neighbors import KNeighborsClassifier
-        from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
         return make_pipeline(StandardScaler(), KNeighborsClassifier(weights=weights))
@@ -53,54 +58,46 @@ def _neighbours(weights: str) -> Callable[[int], Any]:
     return make
 
 
-KINDS = (
-    Kind("LDA", _of(_PRESETS, "LDA"), ("linear discriminant analysis",)),
-    Kind("QDA", _of(_PRESETS, "QDA"), ("quadratic discriminant analysis",)),
-    Kind("GaussianNB", _of(_PRESETS, "GaussianNB"), ("naive bayes", "nb")),
-    Kind("RDA", _of(_PRESETS, "RDA"), ("regularised discriminant analysis",)),
-    Kind("AutoGaussian", _of(f"{_OURS}.auto", "AutoGaussian"), ("auto",)),
-    Kind(
-        "logistic regression",
-        _of(f"{_OURS}.logistic", "LogisticRegression", seeded=True),
-        ("logistic", "softmax"),
-    ),
-    Kind("perceptron", _of(f"{_OURS}.perceptron", "Perceptron", seeded=True, variant="averaged")),
-    Kind(
-        "least squares",
-        _of(f"{_OURS}.least_squares", "LeastSquaresClassifier"),
-        ("least squares classifier",),
-    ),
-    Kind(
+KNOWN_MODELS = (
+    KnownModel("LDA", _ours(LDA), ("linear discriminant analysis",)),
+    KnownModel("QDA", _ours(QDA), ("quadratic discriminant analysis",)),
+    KnownModel("GaussianNB", _ours(GaussianNB), ("naive bayes", "nb")),
+    KnownModel("RDA", _ours(RDA), ("regularised discriminant analysis",)),
+    KnownModel("AutoGaussian", _ours(AutoGaussian), ("auto",)),
+    KnownModel("logistic regression", _seeded(LogisticRegression), ("logistic", "softmax")),
+    KnownModel("perceptron", _seeded(Perceptron, variant="averaged")),
+    KnownModel("least squares", _ours(LeastSquaresClassifier), ("least squares classifier",)),
+    KnownModel(
         "nearest neighbours",
         _neighbours("uniform"),
         ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors classifier"),
     ),
-    Kind(
+    KnownModel(
         "nearest neighbours (distance)",
         _neighbours("distance"),
         ("neighbours (distance)", "neighbors (distance)", "knn (distance)"),
     ),
-    Kind(
+    KnownModel(
         "decision tree",
-        _of("sklearn.tree", "DecisionTreeClassifier", seeded=True),
+        _theirs("sklearn.tree", "DecisionTreeClassifier"),
         ("tree", "decision tree classifier"),
     ),
-    Kind(
+    KnownModel(
         "random forest",
-        _of("sklearn.ensemble", "RandomForestClassifier", seeded=True),
+        _theirs("sklearn.ensemble", "RandomForestClassifier"),
         ("forest", "random forest classifier"),
     ),
 )
 
 
-def kind_named(name: str) -> Kind:
-    """Return the kind a person means, or say which there are."""
-    known = {_bare(word): kind for kind in KINDS for word in (kind.name, *kind.also)}
+def known_model(name: str) -> KnownModel:
+    """Return the classifier a person means, or say which there are."""
+    known = {_bare(word): model for model in KNOWN_MODELS for word in (model.name, *model.also)}
     found = known.get(_bare(name))
     if found is None:
         near = get_close_matches(_bare(name), known, 1)
         hint = f"did you mean {known[near[0]].name!r}? " if near else ""
-        names = ", ".join(repr(kind.name) for kind in KINDS)
+        names = ", ".join(repr(model.name) for model in KNOWN_MODELS)
         msg = (
             f"no classifier is called {name!r}: {hint}there are {names}; any other can be passed "
             "as an estimator"
@@ -130,7 +127,7 @@ SLOW = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class ComparedModel:
     """A classifier under the name it is reported by."""
 
     name: str
@@ -147,10 +144,10 @@ def core(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def parse_models(models: Any, seed: int) -> tuple[Member, ...]:
-    """Return the members that users name; None is the default line-up."""
+def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
+    """Return the models that users name; None is all known ones."""
     if models is None:
-        return tuple(Member(kind.name, kind.make(seed)) for kind in KINDS)
+        return tuple(ComparedModel(known.name, known.make(seed)) for known in KNOWN_MODELS)
     if isinstance(models, str) or hasattr(models, "fit"):
         models = [models]
     if isinstance(models, Mapping):
@@ -158,29 +155,29 @@ def parse_models(models: Any, seed: int) -> tuple[Member, ...]:
     if not isinstance(models, Iterable):
         msg = f"models must be names, estimators or a mapping of both, got {models!r}"
         raise InvalidParameterError(msg)
-    members = _told_apart([_member(entry, seed) for entry in models])
-    _check_names([member.name for member in members])
-    return members
+    compared = _with_names([_model(entry, seed) for entry in models])
+    _check_names([model.name for model in compared])
+    return compared
 
 
-def _member(entry: Any, seed: int) -> Member:
+def _model(entry: Any, seed: int) -> ComparedModel:
     if isinstance(entry, str):
-        kind = kind_named(entry)
-        return Member(kind.name, kind.make(seed))
+        known = known_model(entry)
+        return ComparedModel(known.name, known.make(seed))
     name, estimator = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", entry)
     if isinstance(estimator, str):
-        estimator = kind_named(estimator).make(seed)
+        estimator = known_model(estimator).make(seed)
     _check_estimator(name, estimator)
-    return Member(str(name), estimator)
+    return ComparedModel(str(name), estimator)
 
 
-def _told_apart(members: list[Member]) -> tuple[Member, ...]:
-    """Return the members, those without a name called by their class, or by their settings."""
-    short = [m.name or type(core(m.estimator)).__name__ for m in members]
+def _with_names(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
+    """Return the models, those without a name called by their class, or by their settings."""
+    short = [m.name or type(core(m.estimator)).__name__ for m in models]
     times = Counter(short)
     return tuple(
-        Member(m.name or (name if times[name] == 1 else _in_full(m.estimator)), m.estimator)
-        for m, name in zip(members, short, strict=True)
+        ComparedModel(m.name or (name if times[name] == 1 else _in_full(m.estimator)), m.estimator)
+        for m, name in zip(models, short, strict=True)
     )
 
 
@@ -189,7 +186,7 @@ def _in_full(estimator: Any) -> str:
 
 
 def _check_estimator(name: Any, estimator: Any) -> None:
-    where = f"models[{name!r}]" if name else "a member of models"
+    where = f"models[{name!r}]" if name else "one of models"
     if isinstance(estimator, type):
         msg = f"{where} is the class {estimator.__name__}: pass an instance, {estimator.__name__}()"
         raise InvalidParameterError(msg)

@@ -1,4 +1,4 @@
-"""One classifier picked out of a line-up, and judged by rows that had no part in the choice."""
+"""The best of the models compared, and its test on rows that had no part in the choice."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.comparison.answers import Answers
-from suffice.comparison.judging import in_short, overheard
-from suffice.comparison.models import Member, n_parameters, parse_models
+from suffice.comparison.comparison import Comparison, compared, folds_for
+from suffice.comparison.judging import ByFitting, in_short, judged_fold, overheard
+from suffice.comparison.models import ComparedModel, parse_models
 from suffice.comparison.outcome import Outcome, outcome_of
-from suffice.comparison.protocol import compared
-from suffice.comparison.task import ByFitting, Task
 from suffice.errors import InvalidParameterError
 from suffice.table.matrix import taken
-from suffice.validation.splitting import split
+from suffice.validation.cross_validation import CRITERIA, check_criterion
+from suffice.validation.splitting import Split, split
 
 if TYPE_CHECKING:
-    from suffice.comparison.comparison import Comparison
     from suffice.progress import Wish
-    from suffice.validation.splitting import Split
-
-CRITERIA = ("error", "log_loss", "brier")
+    from suffice.validation.folds import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +78,7 @@ def select(
 ) -> Selection:
     """Return the classifier of least estimated error, and its test error.
 
-    Rows are split as by ``sf.split``. Every member learns from the training part and is judged by
+    Rows are split as by ``sf.split``. Every model learns from the training part and is judged by
     the validation part; the best then learns from both, and meets the test part once.
 
     Parameters
@@ -99,7 +95,7 @@ def select(
     groups : array (n,), optional
         Rows of one group stay together.
     random_state : int, default=0
-        Seed of the split, the folds and the default members.
+        Seed of the split, the folds and the default candidates.
     progress : bool or function, optional
         As in ``sf.compare``.
 
@@ -119,54 +115,43 @@ def select(
     [0, 0, 0]
     """
     _check(validation, test, cv, criterion)
-    members = parse_models(models, random_state)
+    candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state, groups)
     learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
     folds = cv or [
         tuple(np.searchsorted(learnt_from, part.rows) for part in (parts.train, parts.validation))
     ]
     known = None if groups is None or not cv else np.asarray(groups)[learnt_from]
-    judged_on = Task.of(
-        taken(X, learnt_from), taken(y, learnt_from), folds, None, known, random_state
-    )
-    comparison = compared(members, judged_on, random_state, progress)
-    pick = _pick(members, comparison, criterion)
-    final = Task.of(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
+    X_known, y_known = taken(X, learnt_from), taken(y, learnt_from)
+    judged_on = folds_for(X_known, y_known, folds, None, known, random_state)
+    comparison = compared(candidates, judged_on, random_state, progress)
+    pick = _pick(candidates, comparison, criterion)
+    final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
     return Selection(comparison, criterion, *_tested(pick, final), parts)
 
 
-def _pick(members: tuple[Member, ...], comparison: Comparison, criterion: str) -> Member:
-    """Return the member of least loss; of equal ones, the one of least error."""
+def _pick(
+    candidates: tuple[ComparedModel, ...], comparison: Comparison, criterion: str
+) -> ComparedModel:
+    """Return the model of least loss; of equal ones, the one of least error."""
     column = CRITERIA.index(criterion)
     losses = [float(outcome.means[column]) for outcome in comparison.outcomes]
     if np.isnan(losses).all():
-        msg = f"no member has posteriors, so that none has a {criterion}: pick by 'error'"
+        msg = f"no model has posteriors, so that none has a {criterion}: pick by 'error'"
         raise InvalidParameterError(msg)
     name = comparison.outcomes[int(np.nanargmin(losses))].name
-    return next(member for member in members if member.name == name)
+    return next(member for member in candidates if member.name == name)
 
 
-def _tested(pick: Member, task: Task) -> tuple[Any, Outcome]:
+def _tested(pick: ComparedModel, folds: Folds) -> tuple[Any, Outcome]:
     """Return the pick fitted on all rows but the test part, and what that part says of it."""
     with overheard() as caught:
-        way, test = ByFitting(pick.estimator), task.splits[0][1]
-        learnt = way.learn(task, 0)
-        answers = Answers.of(learnt.fitted, way.shown(task, test), task, test)
-    outcome = outcome_of(
-        pick.name,
-        [answers],
-        from_sums=False,
-        fit_seconds=[learnt.seconds],
-        sizes=[n_parameters(learnt.fitted)],
-        notes=in_short(caught),
-    )
-    return learnt.fitted, outcome
+        fitted, result = judged_fold(ByFitting(pick.estimator), folds, 0)
+    return fitted, outcome_of(pick.name, [result], from_moments=False, notes=in_short(caught))
 
 
 def _check(validation: float, test: float, cv: int | None, criterion: str) -> None:
-    if criterion not in CRITERIA:
-        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
-        raise InvalidParameterError(msg)
+    check_criterion(criterion)
     if test == 0:
         msg = "test=0 leaves no rows to test the pick by: use sf.compare for estimates alone"
         raise InvalidParameterError(msg)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from suffice.curves.confusion import Confusion, confusion
 from suffice.curves.importance import separation, standardised_coefficients
 from suffice.curves.neighbours import NeighbourCurve, neighbour_curve
-from suffice.curves.predictions import Predictions
 from suffice.curves.quantiles import Quantiles, distance_quantiles
 from suffice.curves.ranking import PrecisionRecallCurve, RocCurve, precision_recall_curve, roc_curve
 from suffice.curves.reliability import Reliability, reliability
@@ -17,7 +16,6 @@ __all__ = [
     "CostCurve",
     "NeighbourCurve",
     "PrecisionRecallCurve",
-    "Predictions",
     "Quantiles",
     "RejectCurve",
     "Reliability",

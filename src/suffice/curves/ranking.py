@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import metrics
 
 from suffice.errors import InvalidInputError
 from suffice.table.matrix import as_weights
 
 if TYPE_CHECKING:
-    from suffice.typing import Floats
+    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,16 +56,29 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
     >>> roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).area
     0.75
     """
-    thresholds, true, false = _passed(positive, score, sample_weight)
-    if true[-1] == 0 or false[-1] == 0:
+    event, scores, rank, weight = _ranked(positive, score, sample_weight)
+    share = float(np.average(event, weights=weight))
+    if share in (0.0, 1.0):
         msg = "a ROC curve needs rows of the class and rows of another: one side has none"
         raise InvalidInputError(msg)
-    zero = np.zeros(1)
-    return RocCurve(
-        np.concatenate([zero, false / false[-1]]),
-        np.concatenate([zero, true / true[-1]]),
-        np.concatenate([[np.inf], thresholds]),
-    )
+    false, true, at = metrics.roc_curve(event, rank, sample_weight=weight, drop_intermediate=False)
+    thresholds = np.concatenate([[np.inf], scores[at[1:].astype(np.intp)]])
+    return RocCurve(false, true, thresholds)
+
+
+def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
+    """Return the area under the ROC curve, one class against the rest, mean over classes.
+
+    Of two classes one is enough; a class that all rows or none have does not count, and NaN is
+    returned where none counts.
+    """
+    n_classes = scores.shape[1]
+    areas = [
+        roc_curve(truth == k, scores[:, k], weight).area
+        for k in range(1 if n_classes == 2 else 0, n_classes)
+        if 0 < np.count_nonzero(truth == k) < len(truth)
+    ]
+    return float(np.mean(areas)) if areas else np.nan
 
 
 def precision_recall_curve(
@@ -81,27 +95,26 @@ def precision_recall_curve(
     >>> round(precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).average, 4)
     0.8333
     """
-    thresholds, true, false = _passed(positive, score, sample_weight)
-    if true[-1] == 0:
+    event, scores, rank, weight = _ranked(positive, score, sample_weight)
+    prevalence = float(np.average(event, weights=weight))
+    if prevalence == 0:
         msg = "precision and recall need rows of the class: there are none"
         raise InvalidInputError(msg)
-    called = true + false
-    precision = np.divide(true, called, out=np.ones(len(true)), where=called > 0)
-    prevalence = float(true[-1] / called[-1])
-    return PrecisionRecallCurve(precision, true / true[-1], thresholds, prevalence)
+    precision, recall, at = metrics.precision_recall_curve(event, rank, sample_weight=weight)
+    thresholds = scores[at[::-1].astype(np.intp)]
+    # the last point of scikit-learn's curve, where nothing is called, is no threshold
+    return PrecisionRecallCurve(precision[-2::-1], recall[-2::-1], thresholds, prevalence)
 
 
-def _passed(positive: Any, score: Any, weight: Any) -> tuple[Floats, Floats, Floats]:
-    """Return distinct scores, descending, and the positive and negative weight at or above."""
-    is_positive = np.asarray(positive, dtype=bool)
+def _ranked(positive: Any, score: Any, weight: Any) -> tuple[Any, Floats, Codes, Floats | None]:
+    """Return events, distinct scores, the rank of each row's own among them, and weights.
+
+    Ranks stand for scores, which may be infinite.
+    """
+    event = np.asarray(positive, dtype=bool)
     s = np.asarray(score, dtype=np.float64)
-    if is_positive.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
-        msg = f"expected one score for each of {is_positive.shape} rows, found {s.shape} or NaN"
+    if event.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
+        msg = f"expected one score for each of {event.shape} rows, found {s.shape} or NaN"
         raise InvalidInputError(msg)
-    w = as_weights(weight, len(s))
-    w = np.ones(len(s)) if w is None else w
-    order = np.argsort(-s, kind="stable")
-    order = order[w[order] > 0]
-    s, w, is_positive = s[order], w[order], is_positive[order]
-    last = np.flatnonzero(np.append(s[1:] != s[:-1], True))  # of each run of equal scores
-    return s[last], np.cumsum(w * is_positive)[last], np.cumsum(w * ~is_positive)[last]
+    distinct, rank = np.unique(s, return_inverse=True)
+    return event, distinct, rank, as_weights(weight, len(s))

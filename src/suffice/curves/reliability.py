@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.matrix import as_weights
+from suffice.validation.significance import wilson
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
@@ -87,18 +88,6 @@ def reliability(
     return Reliability(
         edges[:-1][kept], edges[1:][kept], stated, observed, low, high, counts, total[kept]
     )
-
-
-def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's interval for a share seen among n rows."""
-    from scipy.special import ndtri
-
-    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
-    # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
-    middle = share + z2 / (2 * n)
-    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
-    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
-    return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
 def _edges(p: Floats, w: Floats, bins: int, *, equal_counts: bool) -> Floats:

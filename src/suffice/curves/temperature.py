@@ -10,8 +10,8 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from suffice.curves.predictions import Predictions
     from suffice.typing import Floats
+    from suffice.validation.predictions import Predictions
 
 WIDEST = (1e-3, 1e3)  # temperatures among which the best is looked for
 
@@ -44,7 +44,7 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
 
     Examples
     --------
-    >>> from suffice.curves import Predictions
+    >>> from suffice.validation.predictions import Predictions
     >>> rows = Predictions.of([0, 0, 1, 0], [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])
     >>> round(temperature_curve(rows).best, 2)  # right in 3 of 4 rows: p = 0.75 is fair
     2.0
@@ -66,12 +66,12 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
 
 
 def _log_loss(rows: Predictions, t: float) -> float:
-    own = tempered(rows.log_posteriors, t)[np.arange(len(rows.codes)), rows.codes]
+    own = tempered(rows.log_posteriors, t)[np.arange(len(rows.truth)), rows.truth]
     return float(-(rows.weights @ own) / rows.weights.sum())
 
 
 def _check(rows: Predictions) -> None:
-    own = rows.log_posteriors[np.arange(len(rows.codes)), rows.codes]
+    own = rows.log_posteriors[np.arange(len(rows.truth)), rows.truth]
     hopeless = np.flatnonzero(np.isneginf(own) & (rows.weights > 0))
     if len(hopeless):
         msg = (

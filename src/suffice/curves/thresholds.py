@@ -11,8 +11,8 @@ from suffice.errors import InvalidParameterError
 from suffice.table.labels import code_of
 
 if TYPE_CHECKING:
-    from suffice.curves.predictions import Predictions
     from suffice.typing import Floats
+    from suffice.validation.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ def reject_curve(rows: Predictions) -> RejectCurve:
 
     Examples
     --------
-    >>> from suffice.curves import Predictions
+    >>> from suffice.validation.predictions import Predictions
     >>> rows = Predictions.of([0, 0, 1], [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
     >>> curve = reject_curve(rows)
     >>> curve.thresholds.round(2), curve.error.round(3), curve.rejected.round(3)
@@ -89,7 +89,7 @@ def cost_curve(
 
     Examples
     --------
-    >>> from suffice.curves import Predictions
+    >>> from suffice.validation.predictions import Predictions
     >>> rows = Predictions.of([0, 0, 1], [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
     >>> curve = cost_curve(rows, positive=1, miss_cost=3.0)
     >>> curve.best_threshold, curve.bayes_threshold
@@ -97,7 +97,7 @@ def cost_curve(
     """
     _check_costs(false_alarm_cost, miss_cost)
     k = code_of(positive, rows.classes)
-    p, event = np.exp(rows.log_posteriors[:, k]), rows.codes == k
+    p, event = np.exp(rows.log_posteriors[:, k]), rows.truth == k
     order = np.argsort(p, kind="stable")
     w, event, p = rows.weights[order], event[order], p[order]
     total = w.sum()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.special import ndtr
 
-from suffice.curves.predictions import Predictions
 from suffice.curves.reliability import Reliability, reliability
 from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.lists import plain
 from suffice.text.numbers import p_statement
+from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL, holm
 
 if TYPE_CHECKING:
@@ -227,10 +227,10 @@ def calibration(
     told = range(k_classes) if k_classes > 2 else range(1, k_classes)
     return Calibration(
         known.classes,
-        SpiegelhalterTest.of(p, known.codes),
+        SpiegelhalterTest.of(p, known.truth),
         event_calibration("top label", known.right, p.max(1), **options),
         tuple(
-            event_calibration(plain(known.classes[k]), known.codes == k, p[:, k], **options)
+            event_calibration(plain(known.classes[k]), known.truth == k, p[:, k], **options)
             for k in told
         ),
         len(p),

@@ -16,7 +16,7 @@ from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns
 from suffice.model.gaussian import bic
 from suffice.model.transformed import TransformedModel
-from suffice.model.views import Lifted
+from suffice.model.views import FourierFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -200,6 +200,6 @@ def collecting(recipes: Iterable[Recipe]) -> dict[str, Any]:
 
 def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:
     """Return how sums of the rows as seen become a model."""
-    if isinstance(view, Lifted):
+    if isinstance(view, FourierFeatures):
         return Recipe.parse(tied=True, shrinkage=shrinkage)
     return Recipe.parse(pooling=pooling, shrinkage=shrinkage)

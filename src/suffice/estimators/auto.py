@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,51 +20,51 @@ from suffice.estimators.predictor import (
     set_features,
 )
 from suffice.model.averaged import AveragedModel, Share
-from suffice.model.views import Lifted, Straightened
+from suffice.model.views import FourierFeatures, PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import checked_classes
 from suffice.saved import averaged
-from suffice.search import Choice, Member, chosen
-from suffice.table.labels import as_labels
-from suffice.table.matrix import as_weights
+from suffice.search.candidates import Candidate, FittedCandidate, fitted_candidates
+from suffice.search.plan import chosen
+from suffice.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from suffice.model import ClassModel
-    from suffice.typing import Codes, Floats, Labels
+    from suffice.typing import Codes
 
 
 class AutoGaussian(DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
     Pooling λ between classes (from QDA to LDA), shrinkage γ towards the diagonal (from full to
-    naive Bayes), a Yeo–Johnson transform of the features, random waves of them where boundaries
-    bend more than a quadric can, and a temperature for calibrated posteriors: all are judged by
-    exact cross-validated log-loss, and the posteriors of the best few settings are averaged with
-    weights that held-out rows choose. The best single Gaussian model stays at hand for
-    densities, samples, boundaries and explanation.
+    naive Bayes), a Yeo–Johnson transform of the features, random Fourier features where
+    boundaries bend more than a quadric can, and a temperature for calibrated posteriors: all are
+    judged by exact cross-validated log-loss, and the posteriors of the best few settings are
+    averaged with weights that held-out rows choose. The best single Gaussian model stays at hand
+    for densities, samples, boundaries and explanation.
 
     Parameters
     ----------
-    waves : bool, default=True
-        Whether tied Gaussians over random waves of the features may join.
+    fourier_features : bool, default=True
+        Whether tied Gaussians over random Fourier features may join.
     n_kept : int, default=3
         How many of the best settings of each view of the features (as they are, transformed,
-        with waves) may share in the average; 1 picks the best of all.
+        with Fourier features) may share in the average; 1 picks the best of all.
     random_state : int, default=0
-        Seed of the folds, the samples of rows that settings are judged on, and the waves.
+        Seed of the folds, the samples of rows that settings are judged on, and the frequencies.
 
     Attributes
     ----------
     classes_ : array (K,)
-    choices_ : list of Choice
+    choices_ : list of Candidate
         The best settings, best first: log-loss with its standard error, error, share.
     best_estimator_ : GaussianClassifier
         The best single Gaussian of the features or their transform, fitted on all rows.
     best_model_ : ClassModel
         Its model.
-    members_ : tuple of Member
+    members_ : tuple of FittedCandidate
         What is averaged.
     varying_ : array
         Features that are not constant, which the members see.
@@ -78,32 +79,29 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, *, waves: bool = True, n_kept: int = 3, random_state: int = 0) -> None:
-        self.waves = waves
+    def __init__(
+        self, *, fourier_features: bool = True, n_kept: int = 3, random_state: int = 0
+    ) -> None:
+        self.fourier_features = fourier_features
         self.n_kept = n_kept
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the settings, then learn from all rows."""
         x, y = checked_table(self, X, y, reset=True)
-        labels, weight = as_labels(y), as_weights(sample_weight, len(x))
-        if weight is not None:
-            x, labels, weight = x[weight > 0], labels[weight > 0], weight[weight > 0]
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            msg = (
-                f"a classifier needs at least 2 classes with rows, found {len(self.classes_)} class"
-            )
+        table = Table.of(x, y, sample_weight).counted()
+        self.classes_ = table.classes
+        if table.n_classes < 2:
+            msg = f"a classifier needs at least 2 classes with rows, found {table.n_classes} class"
             raise TooFewClassesError(msg)
-        self.varying_ = varying_features(x, labels)
-        x = x[:, self.varying_]
-        self.choices_ = chosen(
-            x, labels, weight, waves=self.waves, n_kept=self.n_kept, seed=self.random_state
-        )
+        self.varying_ = varying_features(table)
+        table = table.with_rows(table.x[:, self.varying_])
+        options = {"n_kept": self.n_kept, "seed": self.random_state}
+        self.choices_ = chosen(table, fourier_features=self.fourier_features, **options)
         # the next row is as likely as one in n + 1 to be like none before
-        self.doubt_ = 1 / (len(labels) + 1)
-        self.frequencies_ = class_weights(labels, weight) / class_weights(labels, weight).sum()
-        self.members_ = Member.fitted(self.choices_, x, labels, weight)
+        self.doubt_ = 1 / (table.n_rows + 1)
+        self.frequencies_ = table.class_weights / table.class_weights.sum()
+        self.members_ = fitted_candidates(self.choices_, table)
         self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         return self
 
@@ -111,7 +109,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     def classifier_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
-        shares = tuple(Share(m.choice.view, m.model, m.choice.weight) for m in self.members_)
+        shares = tuple(Share(m.candidate.view, m.model, m.candidate.weight) for m in self.members_)
         known = (self.varying_, self.doubt_, self.frequencies_, self.best_model_)
         return Classifier.of(self.classes_, feature_names(self), AveragedModel(shares, *known))
 
@@ -130,9 +128,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         views = averaged.views_in(header, arrays)
         sums = averaged.moments_in(header, arrays)
         numbers = {id(view): i for i, view in enumerate(views)}
-        self.choices_ = [Choice.kept(c, views) for c in header["choices"]]
+        self.choices_ = [Candidate.kept(c, views) for c in header["choices"]]
         self.members_ = tuple(
-            Member.of(c, sums[numbers[id(c.view)]]) for c in self.choices_ if c.weight > 0
+            FittedCandidate.of(c, sums[numbers[id(c.view)]]) for c in self.choices_ if c.weight > 0
         )
         self.best_estimator_ = self._explained().fit_moments(averaged.best_moments(header, arrays))
         averaged.refuse_misfits(self.classifier_)
@@ -140,11 +138,11 @@ class AutoGaussian(DensityMixin, BaseEstimator):
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        best = next((c for c in self.choices_ if not isinstance(c.view, Lifted)), None)
+        best = next((c for c in self.choices_ if not isinstance(c.view, FourierFeatures)), None)
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1)
         transform = None
-        if isinstance(best.view, Straightened):
+        if isinstance(best.view, PowerTransformed):
             transform = best.view.transform.among(self.varying_, self.n_features_in_)
         return GaussianClassifier(
             pooling=best.pooling,
@@ -172,14 +170,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         return "\n".join(lines)
 
 
-def class_weights(y: Labels, weight: Floats | None) -> Floats:
-    """Return the weight of each class, shape (K,)."""
-    codes = np.unique(y, return_inverse=True)[1]
-    return np.bincount(codes, weight).astype(np.float64)
-
-
-def varying_features(x: Any, y: Labels) -> Codes:
+def varying_features(table: Table) -> Codes:
     """Return which features are not constant; raise for NaN, infinity or overflow."""
-    moments = Moments.of(x, y, storage="diagonal", fourth=False)
+    unweighted = replace(table, weight=None)
+    moments = Moments.of_table(unweighted, storage="diagonal", fourth=False)
     varying = np.flatnonzero(total_variances(moments) > 0)
-    return varying if len(varying) else np.arange(x.shape[1])
+    return varying if len(varying) else np.arange(table.n_features)

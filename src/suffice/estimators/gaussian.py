@@ -35,8 +35,9 @@ from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
 from suffice.saved.gaussian import CHOSEN, chosen_in, conformity_in, state_of
 from suffice.search.open_settings import settled
-from suffice.table.labels import as_labels, code_of
-from suffice.table.matrix import as_weights, refuse_unusable
+from suffice.table import Table
+from suffice.table.labels import code_of
+from suffice.table.matrix import refuse_unusable
 from suffice.threads import at_most
 from suffice.validation.conformal import Conformity, PredictionSets
 from suffice.validation.leave_one_out import leave_one_out
@@ -262,9 +263,9 @@ class GaussianClassifier(
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
-        labels, weight = as_labels(y), as_weights(sample_weight, len(x))
+        table = Table.of(x, y, sample_weight)
         with at_most(self.n_jobs):
-            found = settled(recipe, x, labels, weight, power=power, temperature=temperature)
+            found = settled(recipe, table, power=power, temperature=temperature)
         self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
         self.temperature_ = found.temperature
         return self.recipe(), found.power

@@ -1,4 +1,4 @@
-"""Ways to look at the rows before a Gaussian is fitted: as they are, straightened, or lifted."""
+"""Ways to see the rows before a Gaussian is fitted: plain, transformed, with Fourier features."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Straightened:
+class PowerTransformed:
     """Each feature made most nearly Gaussian by a power transform."""
 
     transform: PowerTransform
@@ -51,41 +51,44 @@ class Straightened:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lifted:
-    """The features and random waves of them: tied Gaussians there bend like a kernel method.
+class FourierFeatures:
+    """The features and random Fourier features: tied Gaussians there act as a kernel method.
 
     References
     ----------
-    Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal waves).
+    Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal ones).
     """
 
     below: View
     centre: Floats  # (d,)
     scale: Floats  # (d,)
-    waves: Floats  # frequencies  (d, D)
-    width: float  # how far a wave reaches, in typical distances between rows
+    frequencies: Floats  # Ω  (d, D)
+    width: float  # of the kernel, in typical distances between rows
 
     @classmethod
-    def of(cls, below: View, x: Any, width: float, n_waves: int, seed: int) -> Lifted:
-        """Return waves for rows of unit scale, ``width`` typical distances long."""
+    def of(cls, below: View, x: Any, width: float, n: int, seed: int) -> FourierFeatures:
+        """Return features of a Gaussian kernel ``width`` typical distances wide."""
         rows = below.apply(x)
         centre, scale = rows.mean(0), unit_scale(rows.var(0))
         rng = np.random.default_rng(seed)
         d = rows.shape[1]
-        blocks = [_orthogonal(d, rng) for _ in range(-(-n_waves // d))]
+        blocks = [_orthogonal(d, rng) for _ in range(-(-n // d))]
         # E|z − z'|² = 2 d for rows of unit scale
         length = width * np.sqrt(2 * d)
-        return cls(below, centre, scale, np.hstack(blocks)[:, :n_waves] / length, width)
+        return cls(below, centre, scale, np.hstack(blocks)[:, :n] / length, width)
 
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return f"{self.below.name} and {2 * self.waves.shape[1]} waves of width {self.width:g}"
+        return (
+            f"{self.below.name} and {2 * self.frequencies.shape[1]} random Fourier features of "
+            f"width {self.width:g}"
+        )
 
     def apply(self, x: Any) -> Floats:
         """Return [z, cos(z Ω), sin(z Ω)] for each row, shape (n, d + 2D)."""
         z = (self.below.apply(x) - self.centre) / self.scale
-        phase = z @ self.waves
+        phase = z @ self.frequencies
         return np.hstack([z, np.cos(phase), np.sin(phase)])
 
 

@@ -7,7 +7,6 @@ grey print. Backgrounds are transparent; ``theme="dark"`` writes in light ink.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from suffice.curves import Predictions
 from suffice.plots import diagnostics, paths, results
 from suffice.plots.confusions import confusion_matrix
 from suffice.plots.densities import class_densities, density_contours, density_surface
@@ -21,6 +20,7 @@ from suffice.plots.reliabilities import reliability
 from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
 from suffice.plots.synthetic import mahalanobis_qq, real_against_synthetic
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold
+from suffice.validation.predictions import Predictions
 
 # what results ask for when they draw themselves, through ``suffice.drawing``
 DRAWERS: Mapping[str, Callable[..., Any]] = {

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from suffice.curves import Confusion, Predictions, confusion
+from suffice.curves import Confusion, confusion
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import drawing
 from suffice.text.lists import shortened
 from suffice.text.numbers import amount, percent_label
+from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,8 +77,7 @@ def _table(source: Any, X: Any, y: Any, sample_weight: Any) -> Confusion:
     if isinstance(source, Confusion):
         return source
     if isinstance(source, Predictions):
-        labels = source.classes[source.codes]
-        return confusion(labels, source.classes[source.chosen], source.classes, source.weights)
+        return confusion(source.labels, source.predicted_labels, source.classes, source.weights)
     if X is None or y is None:
         msg = "pass a fitted classifier with rows X and labels y, or a Confusion alone"
         raise InvalidInputError(msg)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.curves import standardised_coefficients
+from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, class_patch, drawing
 from suffice.plots.inputs import Fitted

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.curves import Predictions
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.table.labels import as_labels, code_of, codes_of
 from suffice.table.matrix import as_matrix
 from suffice.table.table import require_as_many
 from suffice.text.lists import default_names
+from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from suffice.decision.classifier import Classifier

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from suffice.curves import separation
+from suffice.curves.importance import separation
 from suffice.moments import Moments
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, write_legend

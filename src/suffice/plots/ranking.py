@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from suffice.curves import Predictions
     from suffice.plots.canvas import Canvas
     from suffice.plots.style import Palette, Theme
+    from suffice.validation.predictions import Predictions
 
 
 def roc(
@@ -71,7 +71,7 @@ def roc(
         canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
         drawn = []
         for k in _shown(rows, label):
-            curve = roc_curve(rows.codes == k, log_odds(rows, k), rows.weights)
+            curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
             _curve(canvas, curve.false_positive, curve.true_positive, looks, k, "default")
             drawn.append((k, curve.area))
         _square(canvas, "false positive rate", "true positive rate")
@@ -116,7 +116,7 @@ def precision_recall(
     with drawing(ax, theme, (5.4, 3.9)) as canvas:
         drawn = []
         for k in _shown(rows, label):
-            curve = precision_recall_curve(rows.codes == k, log_odds(rows, k), rows.weights)
+            curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
             recall = np.append(0.0, curve.recall)
             precision = np.append(curve.precision[0], curve.precision)
             _curve(canvas, recall, precision, looks, k, "steps-pre")
@@ -132,7 +132,7 @@ def precision_recall(
 def _shown(rows: Predictions, label: Any) -> list[int]:
     """Return the classes whose curves are drawn: they and their rest have rows."""
     k = event_of(rows, label)
-    codes = np.unique(rows.codes[rows.weights > 0]).tolist()
+    codes = np.unique(rows.truth[rows.weights > 0]).tolist()
     if len(codes) < 2 or (k is not None and k not in codes):
         absent = rows.classes[k] if k is not None and k not in codes else "another class"
         msg = f"no rows of {absent!r}: a ranking needs rows of a class and rows of the rest"

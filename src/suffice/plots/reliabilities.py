@@ -15,9 +15,10 @@ from suffice.text.numbers import amount
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from suffice.curves import Predictions, Reliability
+    from suffice.curves import Reliability
     from suffice.plots.canvas import Canvas
     from suffice.plots.style import Palette, Theme
+    from suffice.validation.predictions import Predictions
 
 
 def reliability(
@@ -93,7 +94,7 @@ def reliability(
 
 def _table(rows: Predictions, k: int | None, bins: int, *, equal_counts: bool) -> Reliability:
     p = rows.posteriors
-    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.codes == k, p[:, k])
+    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
     stated = np.clip(stated, 0, 1)
     return reliability_of(event, stated, rows.weights, bins=bins, equal_counts=equal_counts)
 

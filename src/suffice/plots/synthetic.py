@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from suffice.curves import distance_quantiles
+from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
 from suffice.plots.canvas import class_entries, drawing

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from suffice.comparison.answers import Answers
-from suffice.comparison.judging import overheard
-from suffice.comparison.models import Member, parse_models
-from suffice.comparison.protocol import compared
-from suffice.comparison.task import FromSums, Task, way_of
-from suffice.curves import Predictions
+from suffice.comparison.comparison import compared, folds_for
+from suffice.comparison.judging import FromMoments, learner_of, overheard
+from suffice.comparison.models import ComparedModel, parse_models
 from suffice.errors import InvalidInputError
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from suffice.comparison import Comparison
     from suffice.comparison.outcome import Outcome
     from suffice.reporting.documented import DocumentedTable
-    from suffice.typing import Codes
+    from suffice.validation.predictions import Predictions
 
 MANY_ROWS = 2_000  # from which five folds suffice
 MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
@@ -40,8 +37,7 @@ class Judgement:
     outcome: Outcome  # of the chosen one
     estimator: Any  # fitted on all rows
     explained: Any  # the Gaussian classifier behind it, None where there is none
-    predicted: Codes  # class of each judged row while it was held out
-    predictions: Predictions | None  # posteriors of those rows while they were held out
+    held_out: Predictions  # of the judged rows, in their order, each while it was held out
     expected_error: float | None  # of the Gaussian classifier, were it true
     asked_for: bool  # whether a person chose it, rather than the rule
 
@@ -55,12 +51,12 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
     members = settings.members(sample)
     cv, table = settings.folds(sample), sample.table
-    task = Task.of(table.x, table.labels, cv, table.weight, None, settings.seed)
+    folds = folds_for(table.x, table.labels, cv, table.weight, None, settings.seed)
     if isinstance(cv, list):
-        task = replace(
-            task, protocol=f"{len(cv)} stratified folds, shuffled with seed {settings.seed}"
+        folds = replace(
+            folds, protocol=f"{len(cv)} stratified folds, shuffled with seed {settings.seed}"
         )
-    comparison = compared(members, task, settings.seed, settings.progress)
+    comparison = compared(members, folds, settings.seed, settings.progress, keep=True)
     asked = settings.estimator is not None
     outcome = comparison.outcomes[0]
     if asked:
@@ -69,7 +65,6 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
         outcome = simplest(comparison, members) or outcome
     member = next(m for m in members if m.name == outcome.name)
     with overheard():
-        answers = _held_out(member.estimator, task)
         fitted = fitted_on(data, member.estimator)
         explained = explained_by(fitted)
         expected = None if explained is None else float(explained.bayes_error(20_000))
@@ -78,8 +73,7 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
         outcome,
         fitted,
         explained,
-        answers.predicted,
-        _predictions(answers, task),
+        outcome.held_out.in_order(),
         expected,
         asked,
     )
@@ -95,7 +89,7 @@ class ReportSettings:
     seed: int = 0
     progress: Any = None
 
-    def members(self, data: DocumentedTable) -> tuple[Member, ...]:
+    def members(self, data: DocumentedTable) -> tuple[ComparedModel, ...]:
         """Return who is compared; an estimator that a person chose comes first."""
         members = parse_models(self.models, self.seed)
         if self.models is None:
@@ -116,7 +110,7 @@ class ReportSettings:
         return stratified_folds(data.table.codes, min(n_folds, data.table.n_rows // 2), self.seed)
 
 
-def simplest(comparison: Comparison, members: tuple[Member, ...]) -> Outcome | None:
+def simplest(comparison: Comparison, members: tuple[ComparedModel, ...]) -> Outcome | None:
     """Return the Gaussian classifier of fewest parameters that is about as good as the best.
 
     As good means: its log-loss is within one standard error of the smallest, the error being that
@@ -133,10 +127,10 @@ def simplest(comparison: Comparison, members: tuple[Member, ...]) -> Outcome | N
 
 def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
     """Return a copy of an estimator that learnt from all rows, from moments where they suffice."""
-    way = way_of(estimator)
-    if isinstance(way, FromSums):
-        options: dict[str, Any] = {"storage": way.need.storage, "fourth": way.need.fourth}
-        return way.read(Moments.of_table(data.table, **options))
+    learner = learner_of(estimator)
+    if isinstance(learner, FromMoments):
+        options: dict[str, Any] = {"storage": learner.storage, "fourth": learner.fourth}
+        return learner.read(Moments.of_table(data.table, **options))
     weights = {} if data.table.weight is None else {"sample_weight": data.table.weight}
     return clone(estimator).fit(data.frame, data.table.labels, **weights)
 
@@ -158,24 +152,26 @@ def explained_by(fitted: Any) -> Any:
     return clone(best).set_params(**found).fit_moments(best.moments_)
 
 
-def _affordable(members: tuple[Member, ...], data: DocumentedTable) -> tuple[Member, ...]:
+def _affordable(
+    members: tuple[ComparedModel, ...], data: DocumentedTable
+) -> tuple[ComparedModel, ...]:
     """Return the members less those whose search would take minutes here."""
     if _is_searchable(data):
         return members
     return tuple(m for m in members if m.name not in SEARCHING)
 
 
-def _regularised(data: DocumentedTable) -> tuple[Member, ...]:
+def _regularised(data: DocumentedTable) -> tuple[ComparedModel, ...]:
     """Return one Gaussian that chooses its settings by search, or two by closed form."""
     if _is_searchable(data):
         left_open: dict[str, Any] = dict.fromkeys(
             ("pooling", "shrinkage", "power", "temperature"), "auto"
         )
-        return (Member("GaussianClassifier (auto)", GaussianClassifier(**left_open)),)
+        return (ComparedModel("GaussianClassifier (auto)", GaussianClassifier(**left_open)),)
     closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
     return (
-        Member("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
-        Member("QDA (OAS)", GaussianClassifier(**closed)),
+        ComparedModel("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
+        ComparedModel("QDA (OAS)", GaussianClassifier(**closed)),
     )
 
 
@@ -200,34 +196,3 @@ def _gap_in_errors(outcome: Outcome, best: Outcome, test_ratio: float) -> float:
     # se² = (1/F + n_test/n_train) s²
     scale = np.sqrt((1 / len(d) + test_ratio) * d.var(ddof=1))
     return float(d.mean() / scale) if scale > 0 else np.inf
-
-
-def _held_out(estimator: Any, task: Task) -> Answers:
-    """Return the answers of all folds, in the order of the rows."""
-    way = way_of(estimator)
-    folds = [
-        Answers.of(way.learn(task, fold).fitted, way.shown(task, test), task, test)
-        for fold, (_, test) in enumerate(task.splits)
-    ]
-    order = np.argsort(np.concatenate([a.rows for a in folds]), kind="stable")
-
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(a, name) for a in folds])[order]
-
-    weight = None if folds[0].weight is None else joined("weight")
-    return Answers(
-        joined("rows"),
-        joined("truth"),
-        joined("predicted"),
-        joined("log_posteriors"),
-        joined("scores"),
-        weight,
-        sum(a.seconds for a in folds),
-    )
-
-
-def _predictions(answers: Answers, task: Task) -> Predictions | None:
-    if np.isnan(answers.log_posteriors).any():
-        return None
-    labels = task.classes[answers.truth]
-    return Predictions.of_logs(labels, answers.log_posteriors, task.classes, answers.weight)

@@ -91,8 +91,8 @@ class Drawings:
 
     def errors(self) -> tuple[Block, ...]:
         """Return figures of held-out posteriors."""
-        known = self.judgement.predictions
-        if known is None:
+        known = self.judgement.held_out
+        if known.logs is None:
             return ()
 
         error = percent(known.error)

@@ -14,10 +14,10 @@ from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
 
 if TYPE_CHECKING:
-    from suffice.curves import Predictions
     from suffice.reporting.choosing import Judgement
     from suffice.reporting.documented import DocumentedTable
     from suffice.typing import Codes, Floats
+    from suffice.validation.predictions import Predictions
 
 MOST = 10  # rows shown
 _BLOCK = 65_536
@@ -121,9 +121,9 @@ def misclassified(
 ) -> Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
     table = sample.table
-    predicted = table.classes[judgement.predicted]
+    predicted = judgement.held_out.predicted_labels
     counts = np.array(confusion(table.labels, predicted, table.classes, table.weight).counts)
-    n_wrong = int((judgement.predicted != table.codes).sum())
+    n_wrong = int(judgement.held_out.wrong.sum())
     blocks: list[Block] = [
         Paragraph(_in_words(sample, counts, n_wrong), "lead"),
         Matrix(
@@ -133,11 +133,11 @@ def misclassified(
         ),
         _by_class(sample, counts),
     ]
-    if judgement.predictions is not None:
-        blocks.append(_confused(sample, judgement.predictions))
+    if judgement.held_out.logs is not None:
+        blocks.append(_confused(sample, judgement.held_out))
     if outliers is not None:
         blocks.append(least_likely_rows(outliers, judgement.explained, data))
-    if judgement.predictions is None:
+    if judgement.held_out.logs is None:
         blocks.append(Paragraph(f"{judgement.name} states no probabilities: nothing to calibrate."))
     return Section("errors", "Where it errs", (*blocks, *figures))
 
@@ -170,7 +170,7 @@ def _by_class(sample: DocumentedTable, counts: Floats) -> DataTable:
 
 def _confused(sample: DocumentedTable, predictions: Predictions) -> DataTable:
     """Return the rows whose own class had the least posterior."""
-    p, codes, chosen = predictions.posteriors, predictions.codes, predictions.chosen
+    p, codes, chosen = predictions.posteriors, predictions.truth, predictions.predicted
     own = predictions.log_posteriors[np.arange(len(codes)), codes]
     at = np.argsort(own, kind="stable")[:MOST]
     wrong = np.flatnonzero(chosen[at] != codes[at]).tolist()

@@ -123,12 +123,12 @@ def _sentence(found: Any, *, matters: bool) -> str:
 
 
 def _calibration(judgement: Judgement) -> Check | None:
-    rows = judgement.predictions
-    if rows is None:
+    rows = judgement.held_out
+    if rows.logs is None:
         return None
     p = rows.posteriors
     p = p / p.sum(1, keepdims=True)
-    labels = rows.classes[rows.codes]
+    labels = rows.labels
     question = "Are held-out posteriors calibrated?"
     return _asked(question, lambda: calibration(labels, p, rows.classes, simulations=199))
 

@@ -10,7 +10,7 @@ from suffice.decision import Classifier
 from suffice.errors import FileFormatError
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.model.averaged import AveragedModel, Share
-from suffice.model.views import Lifted, Plain, Straightened
+from suffice.model.views import FourierFeatures, Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.model import ClassModel
     from suffice.model.views import View
 
-_LIFT = ("centre", "scale", "waves")
+_FOURIER = ("centre", "scale", "frequencies")
 _OF_CHOICE = ("pooling", "shrinkage", "temperature", "error", "log_loss", "log_loss_se", "weight")
 
 
@@ -30,7 +30,7 @@ def state_of(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
-    sums = {numbers[id(m.choice.view)]: m.moments for m in auto.members_}
+    sums = {numbers[id(m.candidate.view)]: m.moments for m in auto.members_}
     best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
     settings = ("pooling", "shrinkage", "tied", "temperature")
     header = {
@@ -114,25 +114,26 @@ def _best(header: Mapping[str, Any], moments: Moments) -> ClassModel:
 
 
 def _view_header(view: View) -> dict[str, Any]:
-    if isinstance(view, Lifted):
-        return {"kind": "waves", "width": view.width, "below": _view_header(view.below)}
-    return {"kind": "yeo-johnson" if isinstance(view, Straightened) else "plain"}
+    if isinstance(view, FourierFeatures):
+        return {"kind": "fourier", "width": view.width, "below": _view_header(view.below)}
+    return {"kind": "yeo-johnson" if isinstance(view, PowerTransformed) else "plain"}
 
 
 def _view_arrays(view: View) -> dict[str, Any]:
-    if isinstance(view, Lifted):
+    if isinstance(view, FourierFeatures):
         below = {f"below.{name}": array for name, array in _view_arrays(view.below).items()}
-        return {name: getattr(view, name) for name in _LIFT} | below
-    return view.transform.arrays() if isinstance(view, Straightened) else {}
+        return {name: getattr(view, name) for name in _FOURIER} | below
+    return view.transform.arrays() if isinstance(view, PowerTransformed) else {}
 
 
 def _view_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> View:
     kind = header["kind"]
-    if kind == "waves":
+    if kind == "fourier":
         below = _view_from(header["below"], under(arrays, "below."))
-        return Lifted(below, **{name: arrays[name] for name in _LIFT}, width=float(header["width"]))
+        parts = {name: arrays[name] for name in _FOURIER}
+        return FourierFeatures(below, **parts, width=float(header["width"]))
     if kind == "yeo-johnson":
-        return Straightened(PowerTransform(**arrays))
+        return PowerTransformed(PowerTransform(**arrays))
     if kind == "plain":
         return Plain()
     msg = f"unknown view {kind!r}"

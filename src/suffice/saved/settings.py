@@ -118,25 +118,34 @@ def check_names(names: Any, n_features: int) -> None:
         raise FileFormatError(msg)
 
 
-def upgraded(header: dict[str, Any]) -> dict[str, Any]:
-    """Return a header of any format as this version writes it.
+_NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in format 1
+
+
+def upgraded(
+    header: dict[str, Any], arrays: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of any format as this version writes them.
 
     In format 1 the temperature was a factor of the scores, ``power`` was called ``transform``,
-    and an average was a kind of its own.
+    Fourier features were called waves, and an average was a kind of its own.
     """
     if header["format"] > 1 or header["suffice"] == "moments":
-        return header
+        return header, arrays
     new = {**header, "suffice": KIND if header["suffice"] == "auto" else header["suffice"]}
     for name in ("parameters", "chosen", "best"):
         if isinstance(new.get(name), dict):
             new[name] = _renamed(new[name])
     if isinstance(new.get("choices"), list):
         new["choices"] = [_renamed(c) if isinstance(c, dict) else c for c in new["choices"]]
-    return new
+    if isinstance(new.get("views"), list):
+        new["views"] = [_renamed(v) if isinstance(v, dict) else v for v in new["views"]]
+    return new, {name.replace(".waves", ".frequencies"): a for name, a in arrays.items()}
 
 
 def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    new = {"power" if name == "transform" else name: value for name, value in settings.items()}
+    new = {_NAMES.get(name, name): value for name, value in settings.items()}
+    if new.get("kind") == "waves":
+        new["kind"] = "fourier"
     if isinstance(new.get("__pairs__"), list):
         pairs = [pair for pair in new["__pairs__"] if isinstance(pair, list) and len(pair) == 2]
         new["__pairs__"] = [[k, _inverse(v) if k == "temperature_" else v] for k, v in pairs]

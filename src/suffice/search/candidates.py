@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.recipe import recipe_of
+from suffice.estimation.recipe import collecting, recipe_of
 from suffice.model.posterior import LogPosterior
+from suffice.moments import Moments
 from suffice.threads import side_by_side
-from suffice.validation.folds import folds_of
 from suffice.validation.held_out import held_out_losses, held_out_scores
-from suffice.validation.losses import ABSENT_LOSS
+from suffice.validation.predictions import ABSENT_LOSS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from suffice.estimation.recipe import Recipe
+    from suffice.model import ClassModel
     from suffice.model.views import View
-    from suffice.typing import Codes, Floats, Labels
-    from suffice.validation.folds import Fold
+    from suffice.table import Table
+    from suffice.typing import Floats
+    from suffice.validation.folds import Fold, Folds
 
 _STEPS = 100
+_BLOCK = 16_384  # rows seen at a time
 _NEGLIGIBLE = 0.02  # a share below this costs time and changes nothing
 
 
@@ -49,7 +53,7 @@ _SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Candidate:
     """A candidate as judged: how rows are seen, how sums become a model, how bold it is."""
 
     view: View
@@ -73,8 +77,8 @@ class Choice:
         return np.nan if gamma is None else gamma
 
     @classmethod
-    def kept(cls, fields: Mapping[str, Any], views: Sequence[View]) -> Choice:
-        """Return the choice that a file kept, its view by number."""
+    def kept(cls, fields: Mapping[str, Any], views: Sequence[View]) -> Candidate:
+        """Return the candidate that a file kept, its view by number."""
         rest = dict(fields)
         view = views[rest.pop("view")]
         return cls(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
@@ -88,39 +92,17 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """Labelled rows divided into folds."""
-
-    x: Any  # (n, d)
-    y: Labels  # (n,)
-    weight: Floats | None
-    splits: Sequence[tuple[Codes, Codes]]
-
-    @property
-    def is_judgeable(self) -> bool:
-        """Whether some fold leaves rows of two classes to learn from."""
-        return any(len(np.unique(self.y[train])) > 1 for train, _ in self.splits)
-
-    def folds(self, view: View) -> list[Fold]:
-        """Return the folds of the rows as seen."""
-        seen = view.apply(self.x)
-        folds = folds_of(seen, self.y, self.weight, self.splits, storage="per-class", fourth=False)
-        # a fold that holds out all rows of the only other class teaches nothing
-        return [fold for fold in folds if np.count_nonzero(fold.train.weights) > 1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Judged:
     """Candidates, best first, and how likely each finds the true class of rows held out."""
 
-    choices: tuple[Choice, ...]
+    candidates: tuple[Candidate, ...]
     true_log: Floats  # log p(true class)  (M, n)
     weight: Floats  # of the rows  (n,)
 
-    def shared(self) -> list[Choice]:
+    def shared(self) -> list[Candidate]:
         """Return the candidates with their shares in the best average."""
         shares = mixing_weights(self.true_log, self.weight)
-        return [replace(choice, weight=w) for choice, w in zip(self.choices, shares, strict=True)]
+        return [replace(c, weight=w) for c, w in zip(self.candidates, shares, strict=True)]
 
     def averaged(self, chosen: Sequence[int]) -> Floats:
         """Return log p(true class) under the best average of some of the candidates, (n,)."""
@@ -132,61 +114,67 @@ class Judged:
 
 
 def search(
-    task: Task,
+    folds: Folds,
     views: Sequence[tuple[View, Sequence[Recipe]]],
     n_kept: int,
     temperatures: Floats = TEMPERATURES,
-) -> list[Choice]:
+) -> list[Candidate]:
     """Return the best ``n_kept`` candidates of each view, best first, and their shares.
 
     With ``n_kept`` 1, the best of all. Where no fold has rows of two classes to learn from,
     nothing can be judged, and the last recipe, the most regular one, is taken.
     """
-    if not task.is_judgeable:
+    if not any(len(np.unique(folds.codes[train])) > 1 for train, _ in folds.splits):
         view, recipes = views[0]
-        return [Choice(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
+        return [Candidate(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
     if n_kept > 1:
-        return judged(task, views, n_kept, temperatures).shared()
-    best = min(_ranked(task, views, 1, temperatures), key=lambda pair: pair[0].log_loss)
-    return [replace(best[0], weight=1.0)]
+        return judged(folds, views, n_kept, temperatures).shared()
+    best, _ = min(_ranked(folds, views, 1, temperatures), key=lambda pair: pair[0].log_loss)
+    return [replace(best, weight=1.0)]
 
 
 def judged(
-    task: Task,
+    folds: Folds,
     views: Sequence[tuple[View, Sequence[Recipe]]],
     n_kept: int,
     temperatures: Floats = TEMPERATURES,
 ) -> Judged:
     """Return the best ``n_kept`` candidates of each view, judged row by row."""
-    ranked = sorted(_ranked(task, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
-    judge_rows = partial(_true_log_posteriors, n_rows=len(task.y))
-    choices, folds = zip(*ranked, strict=True)
-    true_log = np.stack(side_by_side(judge_rows, choices, folds, n_numbers=task.x.size))
-    weight = np.ones(len(task.y)) if task.weight is None else task.weight
-    return Judged(choices, true_log, weight)
+    ranked = sorted(_ranked(folds, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
+    judge_rows = partial(_true_log_posteriors, n_rows=len(folds.codes))
+    candidates, seen = zip(*ranked, strict=True)
+    true_log = np.stack(side_by_side(judge_rows, candidates, seen, n_numbers=folds.X.size))
+    return Judged(candidates, true_log, folds.table.weights)
 
 
 def _ranked(
-    task: Task,
+    folds: Folds,
     views: Sequence[tuple[View, Sequence[Recipe]]],
     n_kept: int,
     temperatures: Floats,
-) -> list[tuple[Choice, list[Fold]]]:
+) -> list[tuple[Candidate, list[Fold]]]:
     """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
-    ranked: list[tuple[Choice, list[Fold]]] = []
+    ranked: list[tuple[Candidate, list[Fold]]] = []
     for view, recipes in views:
-        folds = task.folds(view)
+        seen = _seen(folds, view)
         judge = partial(held_out_losses, recipes, temperatures=temperatures)
-        losses = np.stack(side_by_side(judge, folds, n_numbers=task.x.size))
-        found = _choices(view, recipes, losses, temperatures, len(task.y))
-        found.sort(key=lambda choice: choice.log_loss)
-        ranked += [(choice, folds) for choice in found[:n_kept]]
+        losses = np.stack(side_by_side(judge, seen, n_numbers=folds.X.size))
+        found = at_best_temperature(view, recipes, losses, temperatures, len(folds.codes))
+        found.sort(key=lambda candidate: candidate.log_loss)
+        ranked += [(candidate, seen) for candidate in found[:n_kept]]
     return ranked
 
 
-def _choices(
+def _seen(folds: Folds, view: View) -> list[Fold]:
+    """Return the folds of the rows as a view shows them."""
+    seen = folds.with_rows(view.apply(folds.X)).each("per-class", fourth=False)
+    # a fold that holds out all rows of the only other class teaches nothing
+    return [fold for fold in seen if np.count_nonzero(fold.train.weights) > 1]
+
+
+def at_best_temperature(
     view: View, recipes: Sequence[Recipe], losses: Floats, temperatures: Floats, n: int
-) -> list[Choice]:
+) -> list[Candidate]:
     """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
     means = losses.mean(0)
     # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily bold
@@ -198,7 +186,7 @@ def _choices(
         se = losses[:, i, t, 1].std() / np.sqrt(max(len(losses) - 1, 1))
         temperature = _refined(judged, t, temperatures)
         error, log_loss = means[i, t, 0], means[i, t, 1]
-        result.append(Choice(view, recipe, temperature, error, log_loss, float(se)))
+        result.append(Candidate(view, recipe, temperature, error, log_loss, float(se)))
     return result
 
 
@@ -212,11 +200,50 @@ def _refined(losses: Floats, at: int, temperatures: Floats) -> float:
     return float(np.exp(-b / (2 * a))) if inside else float(temperatures[at])
 
 
-def _true_log_posteriors(choice: Choice, folds: list[Fold], n_rows: int) -> Floats:
+def _true_log_posteriors(candidate: Candidate, folds: list[Fold], n_rows: int) -> Floats:
     """Return log p(true class) of every row, held out, (n,)."""
     found = np.full(n_rows, -ABSENT_LOSS)
     for fold in folds:
-        log_p = LogPosterior(choice.temperature).read(held_out_scores(choice.recipe, fold))
-        found[fold.rows] = log_p[np.arange(len(fold.truth)), fold.truth]
+        log_p = LogPosterior(candidate.temperature).read(held_out_scores(candidate.recipe, fold))
+        found[fold.rows] = log_p[np.arange(len(fold.rows)), fold.held_out.codes]
     bounded: Floats = np.maximum(found, -ABSENT_LOSS)
     return bounded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedCandidate:
+    """A candidate that was kept, and its model of all rows."""
+
+    candidate: Candidate
+    moments: Moments  # of the rows as its view shows them
+    model: ClassModel
+
+    @classmethod
+    def of(cls, candidate: Candidate, moments: Moments) -> FittedCandidate:
+        """Return the model that a candidate makes of moments."""
+        model = candidate.recipe.estimate(moments, quiet=True)
+        return cls(candidate, moments, model.with_temperature(candidate.temperature))
+
+    def posterior(self, x: Any) -> Floats:
+        """Return p(k | x), shape (n, K), block by block."""
+        blocks = (x[lo : lo + _BLOCK] for lo in range(0, len(x), _BLOCK))
+        view = self.candidate.view
+        return np.concatenate([self.model.posterior(view.apply(block)) for block in blocks])
+
+
+def fitted_candidates(candidates: Sequence[Candidate], table: Table) -> tuple[FittedCandidate, ...]:
+    """Return the candidates that count, fitted; one pass over the rows for each view."""
+    counted = [c for c in candidates if c.weight > 0]
+    views = {id(c.view): c.view for c in counted}
+    moments = {
+        key: _moments(view, [c.recipe for c in counted if c.view is view], table)
+        for key, view in views.items()
+    }
+    return tuple(FittedCandidate.of(c, moments[id(c.view)]) for c in counted)
+
+
+def _moments(view: View, recipes: Sequence[Recipe], table: Table) -> Moments:
+    options = collecting(recipes)
+    blocks = (table.take(slice(lo, lo + _BLOCK)) for lo in range(0, table.n_rows, _BLOCK))
+    seen = (block.with_rows(view.apply(block.x)) for block in blocks)
+    return reduce(add, (Moments.of_table(block, **options) for block in seen))

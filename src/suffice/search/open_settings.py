@@ -1,4 +1,4 @@
-"""The settings that a recipe leaves open, chosen by exact cross-validated log-loss."""
+"""The settings that an estimator leaves open, chosen by exact cross-validated log-loss."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.estimation.settings import is_open
-from suffice.model.views import Plain, Straightened
+from suffice.model.views import Plain, PowerTransformed
 from suffice.power import PowerTransform
 from suffice.search.candidates import TEMPERATURES, search
-from suffice.search.plan import MOST_ROWS, POOLINGS, SHRINKAGES, judging_task, sampled
+from suffice.search.plan import MOST_ROWS, POOLINGS, SHRINKAGES, judging_folds
+from suffice.table.sampling import stratified_sample
 
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
     from suffice.model.views import View
-    from suffice.typing import Floats, Labels
+    from suffice.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +32,14 @@ class Settled:
 
 
 def settled(
-    recipe: Recipe,
-    x: Any,
-    y: Labels,
-    weight: Floats | None,
-    *,
-    power: Any,
-    temperature: Any,
-    seed: int = 0,
+    recipe: Recipe, table: Table, *, power: Any, temperature: Any, seed: int = 0
 ) -> Settled:
     """Return a value for every setting left open, judged on at most 10,000 rows."""
-    codes = np.unique(y, return_inverse=True)[1]
-    task = judging_task(x, y, weight, sampled(codes, MOST_ROWS, seed), seed)
-    views = [(view, _recipes(recipe)) for view in _views(power, task.x, task.weight, seed)]
+    rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
+    views = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
     fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
-    best = search(task, views, 1, fixed)[0]
-    found = best.view.transform if isinstance(best.view, Straightened) else None
+    best = search(judging_folds(rows, seed), views, 1, fixed)[0]
+    found = best.view.transform if isinstance(best.view, PowerTransformed) else None
     how = best.recipe.regularisation
     return Settled(how.pooling, how.shrinkage.fixed, best.temperature, found)
 
@@ -59,10 +52,10 @@ def _recipes(recipe: Recipe) -> list[Recipe]:
     return [recipe.with_settings(**dict(zip(names, point, strict=True))) for point in points]
 
 
-def _views(power: Any, x: Any, weight: Floats | None, seed: int) -> list[View]:
+def _views(power: Any, rows: Table, seed: int) -> list[View]:
     if isinstance(power, PowerTransform):
-        return [Straightened(power)]
-    straight: list[View] = []
+        return [PowerTransformed(power)]
+    named: list[View] = []
     if power is not None:
-        straight = [Straightened(PowerTransform.of(x, weight, seed=seed))]
-    return [Plain(), *straight] if power in (None, "auto") else straight
+        named = [PowerTransformed(PowerTransform.of(rows.x, rows.weight, seed=seed))]
+    return [Plain(), *named] if power in (None, "auto") else named

@@ -16,24 +16,30 @@ FEWEST = 10  # rows of a class that a sample keeps, where there are so many
 
 def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
     """Return a random place 0 … n_k − 1 of each row among the rows of its class, (n,)."""
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
-    ranks = np.empty(len(codes), np.intp)
-    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
-    return ranks
+    return _places(codes, rng.permutation(len(codes)))
 
 
 def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
-    """Return the numbers of all rows, or of about ``n_rows``, as many of each class as it has.
+    """Return the numbers of all rows, or of ``n_rows`` drawn at random, ascending.
 
-    At least ten rows of every class are kept, where there are so many. Ascending.
+    At least ten rows of every class are kept, where there are so many.
     """
     if len(codes) <= n_rows:
         return np.arange(len(codes))
-    counts = np.bincount(codes)
-    quota = np.maximum(np.rint(n_rows / len(codes) * counts), np.minimum(counts, FEWEST))
-    return np.flatnonzero(ranks_within(codes, np.random.default_rng(seed)) < quota[codes])
+    order = np.random.default_rng(seed).permutation(len(codes))
+    few = _places(codes, order) < FEWEST
+    rest = order[~few[order]]
+    kept = np.flatnonzero(few)
+    return np.sort(np.concatenate([kept, rest[: max(n_rows - len(kept), 0)]]))
+
+
+def _places(codes: Codes, order: Codes) -> Codes:
+    """Return the place of each row among the rows of its class, taken in an order, (n,)."""
+    order = order[np.argsort(codes[order], kind="stable")]
+    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
+    places = np.empty(len(codes), np.intp)
+    places[order] = np.arange(len(codes)) - starts[codes[order]]
+    return places
 
 
 def stratified_folds(codes: Codes, n_folds: int, seed: int) -> list[tuple[Codes, Codes]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suffice.typing import Floats, Labels
-    from suffice.validation.leave_one_out import LeaveOneOut
+    from suffice.validation.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,13 +30,12 @@ class Conformity:
     weights: Floats  # (n,)
 
     @classmethod
-    def of(cls, left_out: LeaveOneOut) -> Conformity:
+    def of(cls, left_out: Predictions) -> Conformity:
         """Return the strangeness of every row's own label under the model of the others."""
         rows = np.arange(len(left_out.truth))
         strangeness = -np.expm1(left_out.log_posteriors[rows, left_out.truth])
         order = np.argsort(strangeness)
-        weight = np.ones(len(rows)) if left_out.weight is None else left_out.weight
-        return cls(strangeness[order], weight[order])
+        return cls(strangeness[order], left_out.weights[order])
 
     def threshold(self, coverage: float) -> float:
         """Return the strangeness that ``coverage`` of the rows, one more included, stay under."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +13,18 @@ from sklearn.model_selection import ParameterGrid
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.estimation.recipe import collecting
-from suffice.power import PowerTransform
 from suffice.table.labels import as_labels
-from suffice.table.matrix import as_matrix, as_weights
+from suffice.table.matrix import taken
 from suffice.text.tables import Tabled
 from suffice.threads import side_by_side
-from suffice.validation.folds import folds_of, splits_of
+from suffice.validation.folds import Folds, fitted, transformed, weight_name
 from suffice.validation.held_out import held_out_losses
-from suffice.validation.losses import RowLosses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from suffice.moments import Moments
-    from suffice.table.matrix import Matrix
-    from suffice.typing import Codes, Floats, Labels
+    from suffice.typing import Floats
     from suffice.validation.folds import Fold
 
 CRITERIA = ("error", "log_loss", "brier")
@@ -177,21 +174,18 @@ def cross_validate(
     points: Any = {} if grid is None else grid
     params = tuple(ParameterGrid(points))
     candidates = [clone(estimator).set_params(**p) for p in params]
-    x, _ = as_matrix(X)
-    labels, weight = as_labels(y), as_weights(sample_weight, len(x))
-    splits = splits_of(cv, x, labels, groups)
-    if all(is_read_from_sums(c) for c in candidates):
-        judged = _from_sums(candidates, x, labels, weight, splits, refit_priors=refit_priors)
+    folds = Folds.of(X, y, cv, sample_weight, groups)
+    if all(is_read_from_moments(c) for c in candidates):
+        losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
     else:
-        judged = _by_fitting(candidates, X, labels, weight, splits)
-    result = CrossValidation(params, judged[0], criterion, refit_priors, judged[1], None)
-    best = clone(candidates[result.best_index])
-    fitted = best.fit(X, y) if weight is None else best.fit(X, y, sample_weight=weight)
-    return CrossValidation(params, judged[0], criterion, refit_priors, judged[1], fitted)
+        losses, absent = _by_fitting(candidates, folds)
+    result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
+    best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
+    return replace(result, best_estimator=best)
 
 
-def is_read_from_sums(candidate: Any) -> bool:
-    """Whether an estimator is a function of sums, with no setting left open."""
+def is_read_from_moments(candidate: Any) -> bool:
+    """Whether an estimator is a function of moments, with no setting left open."""
     if not hasattr(candidate, "recipe"):
         return False
     open_words = (candidate.resolved_temperature(), candidate.power)
@@ -200,24 +194,18 @@ def is_read_from_sums(candidate: Any) -> bool:
     )
 
 
-def _from_sums(
-    candidates: Sequence[Any],
-    x: Matrix,
-    y: Labels,
-    weight: Floats | None,
-    splits: Sequence[tuple[Codes, Codes]],
-    *,
-    refit_priors: bool,
+def _from_moments(
+    candidates: Sequence[Any], folds: Folds, *, refit_priors: bool
 ) -> tuple[Floats, tuple[str, ...]]:
-    classes, codes = np.unique(y, return_inverse=True)
-    fixed = None if refit_priors else np.bincount(codes, weight, len(classes)).astype(float)
-    losses = np.empty((len(candidates), len(splits), 3))
+    fixed = None if refit_priors else folds.table.class_weights
+    losses = np.empty((len(candidates), len(folds.splits), 3))
     absent: tuple[str, ...] = ()
     for members in _by_transform(candidates):
-        seen = _seen(candidates[members[0]], x, weight)
-        folds = _folds([candidates[i] for i in members], seen, y, weight, splits)
-        losses[members] = _fold_losses([candidates[i] for i in members], folds, fixed)
-        absent = absences(fold.train for fold in folds)
+        alike = [candidates[i] for i in members]
+        seen = folds.with_rows(transformed(folds.table, alike[0].power).x)
+        parts = seen.each(**collecting(c.recipe() for c in alike))
+        losses[members] = _fold_losses(alike, parts, fixed)
+        absent = absences(fold.train for fold in parts)
     return losses, absent
 
 
@@ -227,25 +215,6 @@ def _by_transform(candidates: Sequence[Any]) -> list[list[int]]:
     for i, candidate in enumerate(candidates):
         groups.setdefault(repr(candidate.power), []).append(i)
     return list(groups.values())
-
-
-def _seen(candidate: Any, x: Matrix, weight: Floats | None) -> Matrix:
-    """Return the rows after the candidate's transform: label-free, so fitted once on all rows."""
-    transform = candidate.power
-    if transform is None:
-        return x
-    power = PowerTransform.of(x, weight) if isinstance(transform, str) else transform
-    return power.apply(x)
-
-
-def _folds(
-    candidates: Sequence[Any],
-    x: Matrix,
-    y: Labels,
-    weight: Floats | None,
-    splits: Sequence[tuple[Codes, Codes]],
-) -> list[Fold]:
-    return folds_of(x, y, weight, splits, **collecting(c.recipe() for c in candidates))
 
 
 def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats | None) -> Floats:
@@ -258,7 +227,7 @@ def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats
     def losses_of(fold: Fold) -> Floats:
         return held_out_losses(recipes, fold, temperatures, fixed)[np.arange(len(recipes)), at]
 
-    size = sum(fold.x.size for fold in folds)
+    size = sum(fold.held_out.x.size for fold in folds)
     return np.stack(side_by_side(losses_of, folds, n_numbers=size), axis=1)
 
 
@@ -271,35 +240,13 @@ def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
     )
 
 
-def _by_fitting(
-    candidates: Sequence[Any],
-    X: Any,
-    y: Labels,
-    weight: Floats | None,
-    splits: Sequence[tuple[Codes, Codes]],
-) -> tuple[Floats, tuple[str, ...]]:
-    from sklearn.utils import _safe_indexing
-
-    classes, codes = np.unique(y, return_inverse=True)
-    losses = np.empty((len(candidates), len(splits), 3))
-    for f, (train, test) in enumerate(splits):
-        held = _safe_indexing(X, test)
+def _by_fitting(candidates: Sequence[Any], folds: Folds) -> tuple[Floats, tuple[str, ...]]:
+    if folds.weight is not None and weight_name(candidates[0]) is None:
+        msg = f"{candidates[0]!r} learns without weights: leave sample_weight out"
+        raise InvalidParameterError(msg)
+    losses = np.empty((len(candidates), len(folds.splits), 3))
+    for f, (_, test) in enumerate(folds.splits):
+        rows, held = folds.training(f), taken(folds.X, test)
         for i, candidate in enumerate(candidates):
-            given = {} if weight is None else {"sample_weight": weight[train]}
-            fitted = clone(candidate).fit(_safe_indexing(X, train), y[train], **given)
-            rows = _losses_of(fitted, held, codes[test], classes)
-            losses[i, f] = rows.means(None if weight is None else weight[test])
+            losses[i, f] = folds.predictions(f, fitted(candidate, *rows), held).losses
     return losses, ()
-
-
-def _losses_of(fitted: Any, held: Any, truth: Codes, classes: Labels) -> RowLosses:
-    if not hasattr(fitted, "predict_proba"):
-        wrong = (np.searchsorted(classes, fitted.predict(held)) != truth).astype(float)
-        nothing = np.full(len(truth), np.nan)
-        return RowLosses(wrong, nothing, nothing)
-    log_posterior = np.full((len(truth), len(classes)), -np.inf)
-    with np.errstate(divide="ignore"):
-        known = np.searchsorted(classes, fitted.classes_)
-        exact = getattr(fitted, "predict_log_proba", None)
-        log_posterior[:, known] = exact(held) if exact else np.log(fitted.predict_proba(held))
-    return RowLosses.of(log_posterior, truth)

@@ -1,18 +1,30 @@
-"""Rows divided into folds, and the sums that training on the other folds would leave."""
+"""Rows divided into folds, and the moments that training on the other folds would leave."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments import Moments
+from suffice.moments.power_sums import parse_power
+from suffice.table import Table
+from suffice.table.labels import as_labels, codes_of, encode
+from suffice.table.matrix import as_matrix, as_weights, taken
+from suffice.table.sampling import stratified_folds, stratified_sample
+from suffice.table.table import require_as_many
+from suffice.validation.predictions import Predictions, log_posteriors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,54 +32,131 @@ if TYPE_CHECKING:
     from suffice.table.matrix import Matrix
     from suffice.typing import Codes, Floats, Labels
 
+Splits = tuple[tuple[Any, Any], ...]  # row numbers to learn from and to judge by
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """One held-out block of rows and the sums of the rows it is judged by."""
+    """Some rows held out, and the moments of the rows that their model learns from."""
 
     train: Moments
-    x: Matrix  # held-out rows  (m, d)
-    truth: Codes  # their classes, as codes into ``train.classes``  (m,)
-    weight: Floats | None  # their weights  (m,)
-    rows: Codes  # where they stand in the data  (m,)
+    held_out: Table  # of the classes of ``train``
+    rows: Codes  # where the held-out rows stand in the data  (m,)
 
 
-def splits_of(cv: Any, X: Any, y: Labels, groups: Any) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) row numbers of a number of folds, a splitter, or given splits."""
-    smallest = np.unique(y, return_counts=True)
-    if isinstance(cv, (int, np.integer)) and groups is None and smallest[1].min() < cv:
-        label, count = smallest[0][smallest[1].argmin()], smallest[1].min()
-        msg = (
-            f"class {label.item()!r} has {count} rows, fewer than the {cv} folds: "
-            f"use cv={max(2, count)}, drop the class, or pass a splitter of your own"
-        )
-        raise InvalidParameterError(msg)
-    splitter = check_cv(cv, y, classifier=True)
-    return [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(X, y, groups)]
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingMoments:
+    """The moments of the training rows of every fold, and what they cost."""
+
+    of_folds: tuple[Moments, ...]
+    seconds: float  # for each fold
 
 
-def folds_of(
-    x: Matrix,
-    y: Labels,
-    weight: Floats | None,
-    splits: Sequence[tuple[Codes, Codes]],
-    **options: Any,
-) -> list[Fold]:
-    """Return the folds; where test sets partition the rows, each row is summed only once."""
-    classes, codes = np.unique(y, return_inverse=True)
-    options = {**options, "classes": classes}
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Labelled rows, and which of them each fold learns from and is judged by."""
 
-    def moments_of(rows: Codes) -> Moments:
-        return Moments.of(x[rows], y[rows], None if weight is None else weight[rows], **options)
+    X: Any  # as it was given, an array or a frame  (n, d)
+    classes: Labels  # (K,)
+    codes: Codes  # class of each row  (n,)
+    weight: Floats | None  # (n,)
+    splits: Splits
+    protocol: str = ""  # the splits in words
+    _moments: dict[Any, TrainingMoments] = field(default_factory=dict, init=False)
 
-    if _is_partition(splits, len(y)):
-        trains = sums_without([moments_of(test) for _, test in splits])
-    else:
-        trains = [moments_of(train) for train, _ in splits]
-    return [
-        Fold(train, x[test], codes[test], None if weight is None else weight[test], test)
-        for train, (_, test) in zip(trains, splits, strict=True)
-    ]
+    @classmethod
+    def of(
+        cls, X: Any, y: Any, cv: Any, sample_weight: Any = None, groups: Any = None,
+        *, seed: int | None = None,
+    ) -> Folds:  # fmt: skip
+        """Return users' rows, labels and folds; a seed shuffles a number of folds."""
+        rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
+        labels = checked_labels(rows, y)
+        known = None if groups is None else checked_groups(groups, len(labels))
+        splitter, protocol = _splitter(cv, labels, known, seed)
+        splits = splitter.split(np.zeros((len(labels), 1)), labels, known)
+        pairs = tuple((np.asarray(train), np.asarray(test)) for train, test in splits)
+        weight = as_weights(sample_weight, len(labels))
+        return cls(rows, *encode(labels), weight, pairs, protocol)
+
+    @classmethod
+    def stratified(cls, table: Table, n_folds: int, seed: int) -> Folds:
+        """Return folds over which every class, however small, is spread as evenly as it can be."""
+        splits = tuple(stratified_folds(table.codes, n_folds, seed))
+        return cls(table.x, table.classes, table.codes, table.weight, splits)
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows as numbers."""
+        return Table(as_matrix(self.X)[0], self.classes, self.codes, self.weight)
+
+    @cached_property
+    def judged_rows(self) -> Codes:
+        """Numbers of the rows that some fold is judged by."""
+        return np.unique(np.concatenate([test for _, test in self.splits]))
+
+    @property
+    def test_ratio(self) -> float:
+        """Rows judged by for each row learnt from, on average over folds."""
+        return float(np.mean([len(test) / len(train) for train, test in self.splits]))
+
+    def with_rows(self, x: Matrix) -> Folds:
+        """Return the same folds of other numbers, such as transformed ones."""
+        return replace(self, X=x)
+
+    def within(self, kept: Any) -> Folds:
+        """Return the same folds among some of the rows, given by a mask (n,)."""
+        return replace(self, splits=tuple((a[kept[a]], b[kept[b]]) for a, b in self.splits))
+
+    def sampled(self, n_rows: int, seed: int) -> Folds:
+        """Return the same folds within a stratified sample of about ``n_rows`` rows."""
+        kept = np.zeros(len(self.codes), bool)
+        kept[stratified_sample(self.codes, n_rows, seed)] = True
+        return self.within(kept)
+
+    def moments(self, storage: str, *, fourth: bool) -> TrainingMoments:
+        """Return the moments of every fold's training rows, collected once for all who need them.
+
+        Where the test sets partition the rows, each row is summed only once.
+        """
+        need = storage, fourth
+        if need not in self._moments:
+            started, table, options = time.perf_counter(), self.table, {"storage": storage}
+            at = 1 if _is_partition(self.splits, len(self.codes)) else 0
+            parts = [
+                Moments.of_table(table.take(split[at]), fourth=fourth, **options)
+                for split in self.splits
+            ]
+            trains = tuple(sums_without(parts)) if at else tuple(parts)
+            seconds = (time.perf_counter() - started) / len(trains)
+            self._moments[need] = TrainingMoments(trains, seconds)
+        return self._moments[need]
+
+    def each(self, storage: str, *, fourth: bool) -> list[Fold]:
+        """Return every fold: the moments of its training rows, and the rows held out."""
+        trains = self.moments(storage, fourth=fourth).of_folds
+        pairs = zip(trains, self.splits, strict=True)
+        return [Fold(train, self.table.take(test), test) for train, (_, test) in pairs]
+
+    def training(self, fold: int) -> tuple[Any, Labels, Floats | None]:
+        """Return the rows that a fold learns from, as they came, their labels and weights."""
+        at = self.splits[fold][0]
+        weight = None if self.weight is None else self.weight[at]
+        return taken(self.X, at), self.classes[self.codes[at]], weight
+
+    def predictions(self, fold: int, fitted: Any, shown: Any, labels: Any = None) -> Predictions:
+        """Return what a classifier of the other folds predicts for the rows held out.
+
+        ``shown`` are these rows as it knows them, ``labels`` those it predicted; without them,
+        the most probable class is predicted.
+        """
+        test = self.splits[fold][1]
+        logs = log_posteriors_of(fitted, shown, self.classes)
+        if labels is None:
+            labels = fitted.predict(shown) if logs is None else self.classes[logs.argmax(1)]
+        predicted = codes_of(labels, self.classes, strict=False)
+        weight = None if self.weight is None else self.weight[test]
+        return Predictions(self.classes, self.codes[test], predicted, logs, test, weight)
 
 
 def sums_without(parts: Sequence[Moments]) -> list[Moments]:
@@ -78,17 +167,92 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
     return [after[0], *inner, before[-1]]
 
 
-def total_of(folds: Sequence[Fold]) -> Moments:
-    """Return the sums of all rows, from folds that partition them."""
-    first = folds[0]
-    held = Moments.of(
-        first.x, first.train.classes[first.truth], first.weight, storage=first.train.storage,
-        fourth=first.train.fourth is not None, classes=first.train.classes,
-    )  # fmt: skip
-    return reduce(add, [first.train, held])
+def transformed(table: Table, power: Any) -> Table:
+    """Return a table under a power transform: it knows no labels, so all rows may fit it."""
+    transform = parse_power(power, table)
+    return table if transform is None else table.with_rows(transform.apply(table.x), table.names)
 
 
-def _is_partition(splits: Sequence[tuple[Codes, Codes]], n: int) -> bool:
-    tests = np.concatenate([test for _, test in splits])
-    covers = len(tests) == n and len(np.unique(tests)) == n
-    return covers and len(splits) > 1 and all(len(a) + len(b) == n for a, b in splits)
+def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:
+    """Return a copy of an estimator that learnt from rows, weighted if it knows how."""
+    name = None if weight is None else weight_name(estimator)
+    return clone(estimator).fit(X, labels, **({} if name is None else {name: weight}))
+
+
+def weight_name(estimator: Any) -> str | None:
+    """Return what the weights are called in ``fit``, None where it takes none."""
+    piped = isinstance(estimator, Pipeline)
+    if not has_fit_parameter(estimator[-1] if piped else estimator, "sample_weight"):
+        return None
+    return f"{estimator.steps[-1][0]}__sample_weight" if piped else "sample_weight"
+
+
+def checked_labels(X: Any, y: Any) -> Labels:
+    """Return the labels, one for each row, of two classes or more."""
+    labels = as_labels(y)
+    require_as_many(_num_samples(X), len(labels))
+    found = np.unique(labels).tolist()
+    if len(found) < 2:
+        msg = f"y has the classes {found}: at least two are needed"
+        raise InvalidInputError(msg)
+    return labels
+
+
+def checked_groups(groups: Any, n_rows: int) -> Labels:
+    """Return the group of each row."""
+    known = np.asarray(groups)
+    if known.shape != (n_rows,):
+        msg = f"groups has shape {known.shape}, but there are {n_rows} rows"
+        raise InvalidInputError(msg)
+    return known
+
+
+def _splitter(cv: Any, labels: Labels, groups: Labels | None, seed: int | None) -> tuple[Any, str]:
+    """Return what divides the rows, and how to say so."""
+    if isinstance(cv, (int, np.integer)):
+        return _stratified(int(cv), labels, groups, seed)
+    if hasattr(cv, "get_n_splits"):
+        return cv, f"{cv.get_n_splits(labels, labels, groups)} folds, {type(cv).__name__}"
+    if not isinstance(cv, Iterable) or isinstance(cv, str):
+        msg = f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
+        raise InvalidParameterError(msg)
+    given = list(cv)
+    return check_cv(given), f"{len(given)} folds, given by row numbers"
+
+
+def _stratified(
+    n_folds: int, labels: Labels, groups: Labels | None, seed: int | None
+) -> tuple[Any, str]:
+    _check_folds(n_folds, labels, groups)
+    how: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
+    order = "in row order" if seed is None else f"shuffled with seed {seed}"
+    if groups is None:
+        return StratifiedKFold(n_folds, **how), f"{n_folds} stratified folds, {order}"
+    words = f"{n_folds} stratified folds of whole groups, {order}"
+    return StratifiedGroupKFold(n_folds, **how), words
+
+
+def _check_folds(cv: int, labels: Labels, groups: Labels | None) -> None:
+    if cv < 2:
+        msg = f"cv={cv}: at least two folds are needed"
+        raise InvalidParameterError(msg)
+    classes, counts = np.unique(labels, return_counts=True)
+    k = int(counts.argmin())
+    if groups is None and counts[k] < cv:
+        fewer = f"use cv={counts[k]}, " if counts[k] > 1 else ""
+        msg = (
+            f"class {classes[k].item()!r} has {counts[k]} rows, fewer than the {cv} folds: "
+            f"{fewer}drop the class, or pass a splitter of your own"
+        )
+        raise InvalidParameterError(msg)
+    if groups is not None and len(np.unique(groups)) < cv:
+        msg = f"there are {len(np.unique(groups))} groups, fewer than the {cv} folds"
+        raise InvalidParameterError(msg)
+
+
+def _is_partition(splits: Splits, n: int) -> bool:
+    """Whether every row that is judged is held out once, and learnt from by all other folds."""
+    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
+    if len(splits) < 2 or times.max() > 1:
+        return False
+    return all(np.array_equal(np.bincount(np.concatenate(s), minlength=n), times) for s in splits)

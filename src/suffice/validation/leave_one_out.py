@@ -8,7 +8,6 @@ covariances are estimated again from the moments without the row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,63 +16,18 @@ from suffice.estimation.downdate import downdated_scores
 from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import in_blocks
 from suffice.moments import Moments
-from suffice.power import PowerTransform
-from suffice.table.labels import as_labels
-from suffice.table.matrix import as_matrix, as_weights
-from suffice.validation.losses import RowLosses
+from suffice.table import Table
+from suffice.validation.folds import transformed
+from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
-    from suffice.table.matrix import Matrix
-    from suffice.typing import Codes, Floats, Labels
-
-
-@dataclass(frozen=True, eq=False)
-class LeaveOneOut:
-    """Log-posterior of each row under the model of all other rows."""
-
-    classes: Labels  # (K,)
-    log_posteriors: Floats  # (n, K)
-    truth: Codes  # (n,)
-    weight: Floats | None  # (n,)
-    refit_priors: bool  # whether priors were estimated without the row
-
-    @property
-    def losses(self) -> RowLosses:
-        """Error, log-loss and Brier score of each row."""
-        return RowLosses.of(self.log_posteriors, self.truth)
-
-    @property
-    def error(self) -> float:
-        """Share of rows that the others misclassify."""
-        return float(self.losses.means(self.weight)[0])
-
-    @property
-    def log_loss(self) -> float:
-        """Mean −log p(true class)."""
-        return float(self.losses.means(self.weight)[1])
-
-    @property
-    def brier(self) -> float:
-        """Mean Brier score."""
-        return float(self.losses.means(self.weight)[2])
-
-    @property
-    def predictions(self) -> Labels:
-        """Most probable class of each row, by the others."""
-        labels: Labels = self.classes[self.log_posteriors.argmax(1)]
-        return labels
-
-    def __repr__(self) -> str:
-        return (
-            f"LeaveOneOut({len(self.truth)} rows: error {self.error:.4f}, "
-            f"log-loss {self.log_loss:.4f}, Brier {self.brier:.4f})"
-        )
+    from suffice.typing import Codes, Floats
 
 
 def leave_one_out(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, refit_priors: bool = True
-) -> LeaveOneOut:
+) -> Predictions:
     """Return the posterior of every row as if it had not been seen.
 
     Parameters
@@ -93,21 +47,16 @@ def leave_one_out(
     >>> import suffice as sf
     >>> from sklearn.datasets import load_iris
     >>> sf.leave_one_out(sf.LDA(), *load_iris(return_X_y=True))
-    LeaveOneOut(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
+    Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
-    x, _ = as_matrix(X)
-    labels, weight = as_labels(y), as_weights(sample_weight, len(x))
-    transform = estimator.power
-    if transform is not None:  # label-free, so fitted once on all rows
-        power = PowerTransform.of(x, weight) if isinstance(transform, str) else transform
-        x = power.apply(x)
+    table = transformed(Table.of(X, y, sample_weight), estimator.power)
     recipe = estimator.recipe()
     storage = "per-class" if recipe.needs_fourth else recipe.storage
-    moments = Moments.of(x, labels, weight, storage=storage, fourth=recipe.needs_fourth)
-    truth = np.searchsorted(moments.classes, labels)
-    scores = left_out_scores(recipe, moments, x, truth, weight, refit_priors=refit_priors)
+    moments = Moments.of_table(table, storage=storage, fourth=recipe.needs_fourth)
+    scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
     _read(LogPosterior(estimator.resolved_temperature()), scores)
-    return LeaveOneOut(moments.classes, scores, truth, weight, refit_priors)
+    rows, best = np.arange(table.n_rows), scores.argmax(1)
+    return Predictions(table.classes, table.codes, best, scores, rows, table.weight)
 
 
 def _read(readout: LogPosterior, scores: Floats) -> None:
@@ -120,16 +69,10 @@ def _read(readout: LogPosterior, scores: Floats) -> None:
 
 
 def left_out_scores(
-    recipe: Recipe,
-    moments: Moments,
-    x: Matrix,
-    truth: Codes,
-    weight: Floats | None,
-    *,
-    refit_priors: bool,
+    recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
-    w = np.ones(len(x)) if weight is None else weight
+    x, truth, w = table.x, table.codes, table.weights
     scores = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
     unknown = np.flatnonzero(np.isnan(scores.sum(1)))
     _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)

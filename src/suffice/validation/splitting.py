@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.table.labels import as_labels, encode
+from suffice.table.labels import encode
 from suffice.table.matrix import taken
 from suffice.table.sampling import ranks_within
-from suffice.table.table import require_as_many
+from suffice.validation.folds import checked_groups, checked_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ NAMES = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Part:
+class SplitPart:
     """Some of the rows; ``X, y = part`` unpacks it."""
 
     X: Any  # rows, a frame if they came as one  (m, d)
@@ -36,18 +36,18 @@ class Part:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"Part({len(self)} rows)"
+        return f"SplitPart({len(self)} rows)"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Split:
     """Three parts of the rows that share none; ``train, validation, test = split`` unpacks it."""
 
-    train: Part
-    validation: Part
-    test: Part
+    train: SplitPart
+    validation: SplitPart
+    test: SplitPart
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[SplitPart]:
         return iter((self.train, self.validation, self.test))
 
     def __repr__(self) -> str:
@@ -100,29 +100,7 @@ def split(
     else:
         place = _by_group(labels, checked_groups(groups, len(labels)), shares, rng)
     rows = [np.flatnonzero(place == part) for part in range(len(NAMES))]
-    return Split(*(Part(taken(X, at), taken(y, at), at) for at in rows))
-
-
-def checked_labels(X: Any, y: Any) -> Labels:
-    """Return the labels, one for each row, of two classes or more."""
-    from sklearn.utils.validation import _num_samples
-
-    labels = as_labels(y)
-    require_as_many(_num_samples(X), len(labels))
-    if len(np.unique(labels)) < 2:
-        found = np.unique(labels).tolist()
-        msg = f"y has the classes {found}: at least two are needed to tell anything apart"
-        raise InvalidInputError(msg)
-    return labels
-
-
-def checked_groups(groups: Any, n_rows: int) -> Labels:
-    """Return the group of each row."""
-    known = np.asarray(groups)
-    if known.shape != (n_rows,):
-        msg = f"groups has shape {known.shape}, but there are {n_rows} rows"
-        raise InvalidInputError(msg)
-    return known
+    return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
 
 def spread(counts: Codes, share: float) -> Codes:

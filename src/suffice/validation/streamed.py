@@ -17,12 +17,13 @@ from suffice.sources.chunks import chunks_of
 from suffice.sources.columns import ColumnOptions, check_names, roles_for_learning
 from suffice.sources.opening import open_source
 from suffice.sources.summed import by_key, keys_in, sums_by_key
+from suffice.table import Table
 from suffice.threads import one_blas_thread
 from suffice.validation.cross_validation import (
     CrossValidation,
     absences,
     check_criterion,
-    is_read_from_sums,
+    is_read_from_moments,
 )
 from suffice.validation.folds import Fold, sums_without
 from suffice.validation.held_out import held_out_losses
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
     from suffice.sources.source import Source
-    from suffice.table import Table
     from suffice.typing import Codes, Floats
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
@@ -102,7 +102,7 @@ def cross_validate_stream(
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
         power = getattr(candidate, "power", None)
-        if not is_read_from_sums(candidate) or isinstance(power, str):
+        if not is_read_from_moments(candidate) or isinstance(power, str):
             msg = (
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
                 "'auto' and a PowerTransform for the transform, or use cross_validate"
@@ -168,7 +168,7 @@ class _Rows:
             for chunk in self._chunks(tell=False):
                 for key, rows in by_key(chunk.table, self._keys(chunk)):
                     held = _held_out(chunk.table.take(rows), trains[key], power)
-                    mass = len(rows) if held.weight is None else held.weight.sum()
+                    mass = float(held.held_out.weights.sum())
                     found = held_out_losses(recipes, held, temperatures, fixed)
                     total[places[key]] += mass * found[np.arange(len(recipes)), at]
                     weight[places[key]] += mass
@@ -198,4 +198,4 @@ def hashed(x: Floats, n_folds: int) -> Codes:
 def _held_out(table: Table, train: Moments, power: Any) -> Fold:
     x = table.x if power is None else power.apply(table.x)
     truth = np.searchsorted(train.classes, table.classes)[table.codes]
-    return Fold(train, x, truth, table.weight, np.arange(len(x)))
+    return Fold(train, Table(x, train.classes, truth, table.weight), np.arange(len(x)))

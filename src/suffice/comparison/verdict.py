@@ -24,15 +24,15 @@ FEW = 5  # names that are listed in full
 def verdict_of(
     best: str, error: float, p_values: Mapping[str, float], failed: Sequence[str]
 ) -> str:
-    """Return who is best, who cannot be told apart from it, who is worse, and who failed.
+    """Return who is best, who is not significantly different from it, who is worse, and who failed.
 
     ``p_values`` are those of all others against the best; NaN where there was no test.
 
     Examples
     --------
     >>> verdict_of("LDA", 0.02, {"logistic regression": 0.6, "QDA": 0.004}, [])
-    'Least error: LDA, 2.0 %. LDA and logistic regression cannot be told apart (p = 0.6); QDA is
-    worse (p = 0.004).'
+    'Lowest error: LDA, 2.0 %. LDA and logistic regression: no significant difference (p = 0.6); QDA
+    is worse (p = 0.004).'
     """
     alike = {name: p for name, p in p_values.items() if p > LEVEL}
     worse = {name: p for name, p in p_values.items() if p <= LEVEL}
@@ -40,10 +40,10 @@ def verdict_of(
     parts = [
         *([_alike(best, alike, len(p_values))] if alike else []),
         *([_worse(worse)] if worse else []),
-        *([f"One fold cannot tell {listed([best, *untold], FEW)} apart"] if untold else []),
+        *([f"one fold is no test of {listed([best, *untold], FEW)}"] if untold else []),
         *([f"{listed(failed, FEW)} failed"] if failed else []),
     ]
-    return " ".join([f"Least error: {best}, {100 * error:.1f} %.", *_sentence(parts)])
+    return " ".join([f"Lowest error: {best}, {100 * error:.1f} %.", *_sentence(parts)])
 
 
 def _sentence(parts: Sequence[str]) -> list[str]:
@@ -54,8 +54,8 @@ def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
     least = min(alike.values())
     said = p_statement(least, "=" if len(alike) == 1 or least == 1 else "≥")
     if len(alike) == n_others > FEW - 1:
-        return f"None of the {n_others} others can be told apart from it ({said})"
-    return f"{listed([best, *alike], FEW)} cannot be told apart ({said})"
+        return f"no significant difference to any of the {n_others} others ({said})"
+    return f"{listed([best, *alike], FEW)}: no significant difference ({said})"
 
 
 def _worse(worse: Mapping[str, float]) -> str:

@@ -1,0 +1,261 @@
+"""Held-out predictions: truth, predicted class and posterior of each row, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError
+from suffice.linalg import EPS
+from suffice.model.posterior import LogPosterior
+from suffice.table.labels import as_labels, codes_of
+from suffice.table.matrix import as_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from suffice.typing import Codes, Floats, Labels
+
+#: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
+ABSENT_LOSS = float(-np.log(EPS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLosses:
+    """Error, log-loss and Brier score of each row."""
+
+    errors: Floats  # 1 where the most probable class is not the true one  (n,)
+    log_losses: Floats  # −log p(true class)  (n,)
+    briers: Floats  # Σ_k (p_k − [k is true])²  (n,)
+
+    @classmethod
+    def of(cls, log_posterior: Floats, truth: Codes) -> RowLosses:
+        """Return the losses of log-posteriors (n, K) for true codes (n,)."""
+        rows = np.arange(len(truth))
+        log_true = log_posterior[rows, truth]
+        p = np.exp(log_posterior)
+        # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+        briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
+        errors = (log_posterior.argmax(1) != truth).astype(np.float64)
+        log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
+        return cls(errors, log_losses, briers)
+
+    @classmethod
+    def of_scores(cls, scores: Floats, truth: Codes, temperature: float = 1.0) -> RowLosses:
+        """Return the losses of scores a_k(x) (n, K), softmax(a / T) their posterior."""
+        return cls.of(LogPosterior(temperature).read(scores), truth)
+
+    def means(self, weight: Floats | None = None) -> Floats:
+        """Return mean error, log-loss and Brier score, shape (3,)."""
+        stacked = np.stack([self.errors, self.log_losses, self.briers])
+        return np.asarray(np.average(stacked, axis=1, weights=weight))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Predictions:
+    """True classes, predicted classes and posteriors of n rows: what every curve is drawn from.
+
+    Build it with ``Predictions.by`` from a fitted classifier, or with ``Predictions.of`` from
+    posteriors that were made elsewhere, such as those of cross-validation;
+    ``sf.leave_one_out`` returns one.
+
+    Examples
+    --------
+    >>> rows = Predictions.of(["no", "yes", "yes"], [[0.8, 0.2], [0.6, 0.4], [0.1, 0.9]])
+    >>> rows.classes.tolist(), rows.predicted.tolist(), round(rows.error, 3)
+    (['no', 'yes'], [0, 0, 1], 0.333)
+    """
+
+    classes: Labels  # (K,)
+    truth: Codes  # class of each row  (n,)
+    predicted: Codes  # −1 where none of the classes was predicted  (n,)
+    logs: Floats | None  # log p(k | x); None: the classifier has none, or none were kept  (n, K)
+    rows: Codes  # where the rows stand in the data  (n,)
+    weight: Floats | None = None  # None: every row counts once  (n,)
+
+    @classmethod
+    def of(
+        cls, y: Any, posteriors: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Predictions:
+        """Return rows of true labels ``y`` (n,) and posteriors (n, K) in the order of classes.
+
+        ``classes`` is by default the sorted labels of ``y``.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.asarray(posteriors, dtype=np.float64))
+        return cls.of_logs(y, logs, classes, sample_weight)
+
+    @classmethod
+    def of_logs(
+        cls, y: Any, log_posteriors: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Predictions:
+        """Return rows of true labels ``y`` (n,) and log posteriors (n, K)."""
+        labels = as_labels(y)
+        known = np.unique(labels) if classes is None else np.asarray(classes)
+        logs = np.asarray(log_posteriors, dtype=np.float64)
+        _check(logs, len(labels), known)
+        truth, rows = codes_of(labels, known), np.arange(len(labels))
+        weight = as_weights(sample_weight, len(labels))
+        return cls(known, truth, logs.argmax(axis=1), logs, rows, weight)
+
+    @classmethod
+    def by(cls, classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+        """Return what a fitted classifier, ours or scikit-learn's, predicts for rows ``X``."""
+        logs = log_posteriors_of(classifier, X)
+        if logs is None:
+            msg = (
+                f"{type(classifier).__name__} gives no posteriors (predict_proba): calibrate "
+                "it first, for example with CalibratedClassifierCV"
+            )
+            raise InvalidInputError(msg)
+        return cls.of_logs(y, logs, classifier.classes_, sample_weight)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Predictions]) -> Predictions:
+        """Return the rows of all parts, one after another; of the same classes."""
+        first = parts[0]
+        logs = None if first.logs is None else np.concatenate([p.log_posteriors for p in parts])
+        weight = None if first.weight is None else np.concatenate([p.weights for p in parts])
+        truth, predicted, rows = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("truth", "predicted", "rows")
+        )
+        return cls(first.classes, truth, predicted, logs, rows, weight)
+
+    @property
+    def log_posteriors(self) -> Floats:
+        """Logarithms of the posteriors, shape (n, K); an error where the classifier states none."""
+        if self.logs is None:
+            msg = "these predictions have no posteriors: the classifier states none"
+            raise InvalidInputError(msg)
+        return self.logs
+
+    @property
+    def posteriors(self) -> Floats:
+        """p(k | x), shape (n, K)."""
+        return np.exp(self.log_posteriors)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each row, ones where none were given, shape (n,)."""
+        return np.ones(len(self.truth)) if self.weight is None else self.weight
+
+    @property
+    def most_probable(self) -> Codes:
+        """Class of greatest posterior of each row, shape (n,)."""
+        best: Codes = self.log_posteriors.argmax(axis=1)
+        return best
+
+    @property
+    def right(self) -> Any:
+        """Whether the most probable class is the true one, shape (n,)."""
+        return self.most_probable == self.truth
+
+    @property
+    def wrong(self) -> Any:
+        """Whether another class than the true one was predicted, shape (n,)."""
+        return self.predicted != self.truth
+
+    @property
+    def losses(self) -> Floats:
+        """Mean error, log-loss and Brier score, shape (3,); NaN for those that need posteriors."""
+        error = np.average(self.wrong, weights=self.weight)
+        if self.logs is None:
+            return np.array([error, np.nan, np.nan])
+        means = RowLosses.of(self.logs, self.truth).means(self.weight)
+        return np.array([error, *means[1:]])
+
+    @property
+    def error(self) -> float:
+        """Share of rows for which another class was predicted."""
+        return float(np.average(self.wrong, weights=self.weight))
+
+    @property
+    def log_loss(self) -> float:
+        """Mean −log p(true class)."""
+        return float(self.losses[1])
+
+    @property
+    def brier(self) -> float:
+        """Mean Brier score, Σ_k (p_k − [k is true])²."""
+        return float(self.losses[2])
+
+    @property
+    def labels(self) -> Labels:
+        """True label of each row, shape (n,)."""
+        labels: Labels = self.classes[self.truth]
+        return labels
+
+    @property
+    def predicted_labels(self) -> Labels:
+        """Predicted label of each row, None where it is none of the classes, shape (n,)."""
+        if (self.predicted >= 0).all():
+            return np.asarray(self.classes[self.predicted])
+        with_none = np.array([*self.classes.tolist(), None], dtype=object)
+        return np.asarray(with_none[self.predicted])
+
+    def in_order(self) -> Predictions:
+        """Return the predictions in the order of the data."""
+        at = np.argsort(self.rows, kind="stable")
+        return Predictions(
+            self.classes,
+            self.truth[at],
+            self.predicted[at],
+            None if self.logs is None else self.logs[at],
+            self.rows[at],
+            None if self.weight is None else self.weight[at],
+        )
+
+    def without_posteriors(self) -> Predictions:
+        """Return the predicted classes alone: n numbers instead of n × K."""
+        return replace(self, logs=None)
+
+    def __repr__(self) -> str:
+        error, log_loss, brier = self.losses
+        n = len(self.truth)
+        return (
+            f"Predictions({n} rows: error {error:.4f}, log-loss {log_loss:.4f}, Brier {brier:.4f})"
+        )
+
+
+def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Floats | None:
+    """Return log p(k | x) (n, K) of a fitted classifier, None where it has no posteriors.
+
+    With ``classes``, a column for each of them: −∞ for a class that it never learnt.
+    """
+    with np.errstate(divide="ignore"):
+        if hasattr(fitted, "predict_log_proba"):
+            logs = np.asarray(fitted.predict_log_proba(X), np.float64)
+        elif hasattr(fitted, "predict_proba"):
+            logs = np.log(np.asarray(fitted.predict_proba(X), np.float64))
+        else:
+            return None
+    return logs if classes is None else placed(logs, fitted, classes)
+
+
+def placed(columns: Floats, fitted: Any, classes: Labels) -> Floats:
+    """Return columns of the classes a classifier knows among all classes, −∞ for the others."""
+    if len(fitted.classes_) == len(classes):
+        return columns
+    wide = np.full((len(columns), len(classes)), -np.inf)
+    wide[:, codes_of(fitted.classes_, classes)] = columns
+    return wide
+
+
+def _check(log_posteriors: Floats, n: int, classes: Labels) -> None:
+    if n == 0:
+        msg = "there are no rows: a curve needs at least one"
+        raise InvalidInputError(msg)
+    if log_posteriors.shape != (n, len(classes)):
+        msg = (
+            f"posteriors have shape {log_posteriors.shape}, expected ({n}, {len(classes)}): "
+            f"a row per label of y, a column per class {classes.tolist()}; "
+            "pass classes= where y lacks some"
+        )
+        raise InvalidInputError(msg)
+    bad = np.flatnonzero(np.isnan(log_posteriors).any(axis=1))
+    if len(bad):
+        msg = f"the posteriors of row {bad[0]} are not probabilities"
+        raise InvalidInputError(msg)

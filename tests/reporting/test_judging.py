@@ -1,0 +1,50 @@
+"""The report fits each model once for every fold, and the chosen one once more on all rows."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import suffice as sf
+from suffice.comparison.comparison import compared, folds_for
+from suffice.comparison.models import parse_models
+from suffice.validation.predictions import Predictions
+
+FITS: Counter[str] = Counter()
+
+
+class Counted(DecisionTreeClassifier):
+    """A tree that counts how often it is fitted."""
+
+    def fit(self, X, y, sample_weight=None):
+        FITS[f"{type(self).__name__} of depth {self.max_depth}"] += 1
+        return super().fit(X, y, sample_weight)
+
+
+def test_no_model_is_fitted_twice_on_a_fold(iris):
+    X, y = iris
+    FITS.clear()
+    models = {"stump": Counted(max_depth=1, random_state=0)}
+    sf.report(X, y, estimator=Counted(max_depth=3, random_state=0), models=models, cv=4)
+    assert FITS == {"Counted of depth 1": 4, "Counted of depth 3": 4 + 1}
+
+
+@pytest.mark.parametrize("name", ["QDA", "tree"])
+def test_kept_predictions_are_those_of_the_models_of_the_other_folds(name, iris):
+    X, y = iris
+    folds = folds_for(X, y, 5, None, None, 0)
+    (model,) = parse_models(name, 0)
+    kept = compared((model,), folds, 0, keep=True).outcomes[0].held_out.in_order()
+    np.testing.assert_array_equal(kept.rows, np.arange(len(y)))
+    for train, test in folds.splits:
+        fitted = model.estimator.fit(X[train], y[train])
+        again = Predictions.by(fitted, X[test], y[test])
+        np.testing.assert_array_equal(kept.predicted[test], again.predicted)
+        np.testing.assert_allclose(kept.posteriors[test], again.posteriors, atol=1e-9)
+
+
+def test_posteriors_are_not_kept_unless_asked_for(iris):
+    (outcome,) = sf.compare(*iris, ["LDA"], 3).outcomes
+    assert outcome.held_out.logs is None
+    assert outcome.held_out.error == pytest.approx(outcome.error, abs=0.01)
