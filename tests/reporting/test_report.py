@@ -59,7 +59,7 @@ def test_errors_are_those_of_compare_on_the_same_folds(iris, iris_report):
     outcome = next(o for o in compared.outcomes if o.name == type(iris_report.estimator).__name__)
     (matrix,) = blocks(iris_report, Matrix)
     counts = np.array(matrix.counts)
-    assert counts.sum() - np.trace(counts) == outcome.wrong.sum()
+    assert counts.sum() - np.trace(counts) == outcome.held_out.wrong.sum()
     lineup = table(iris_report, "Held-out losses")
     told = {row[0]: row[1:4] for row in lineup.rows}
     for row in compared.rows():
