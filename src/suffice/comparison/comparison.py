@@ -260,7 +260,8 @@ def compared(
     with Progress(progress, len(models) * n_folds, "compare") as steps, single_threaded(folds):
         for at, model in enumerate(models):
             steps.begin(model.name)
-            on, notes = folds, ()
+            on: Folds = folds
+            notes: tuple[str, ...] = ()
             if small is not None and model.is_slow:
                 on, notes = small, (_sample_note(small, n_rows),)
             results.append(judged(model, on, steps.step, notes, keep=keep))
