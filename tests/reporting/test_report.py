@@ -137,6 +137,13 @@ def test_every_figure_has_words_and_a_drawing_in_the_page(iris_report):
         assert len(figure.alt) > 30
 
 
+def test_the_page_speaks_of_rows_and_not_of_our_classes(iris_report):
+    text = iris_report.write("md")
+    assert "Rows over each pair" in text
+    for name in ("DocumentedTable", "DataTable", "Paragraph"):
+        assert name not in text
+
+
 def test_names_inside_drawings_are_never_shared(iris_report):
     ids = re.findall(r'\bid="([^"]+)"', iris_report.write("html"))
     assert len(ids) == len(set(ids))

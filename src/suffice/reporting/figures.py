@@ -68,7 +68,7 @@ class Drawings:
             lambda: plots.pairs(
                 self.data.frame, self.data.table.labels, features=self._placed(shown)
             ),
-            f"DocumentedTable over each pair of {self._those(shown)}, with ellipses of each class.",
+            f"Rows over each pair of {self._those(shown)}, with ellipses of each class.",
             f"Scatter plots of {listed(shown)}; each class in its own colour and marker, with "
             "ellipses, and histograms on the diagonal.",
             wide=True,
@@ -107,7 +107,7 @@ class Drawings:
             *self._figure(
                 "roc",
                 lambda: plots.roc(known),
-                "DocumentedTable of a class found against others taken for it, at every threshold.",
+                "Rows of a class found against others taken for it, at every threshold.",
                 "ROC curves of held-out posteriors with the area under each.",
             ),
             *self._figure(
