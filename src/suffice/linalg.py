@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -74,13 +74,6 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
     """Return eigenvalues in ascending order and eigenvectors as columns."""
     values, vectors = eigh((matrix + matrix.T) / 2, check_finite=False)
     return values, vectors
-
-
-def solve_lower(factor: Floats, b: Any) -> Floats:
-    """Return L⁻¹ b."""
-    solution: Floats
-    solution, _ = lapack.dtrtrs(factor, b, lower=1)
-    return solution
 
 
 def positive_factor(h: Floats) -> Floats:

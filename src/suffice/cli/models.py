@@ -55,11 +55,13 @@ def needs_rows(estimator: Any) -> bool:
 
 def refuse_without_rows(estimator: Any, name: str) -> None:
     """Raise if a model cannot be fitted from the sums that a file holds."""
+    from suffice.estimation.settings import is_open
+
     if not hasattr(estimator, "fit_moments"):
         msg = f"{name} holds sums, and {type(estimator).__name__} learns from rows: give the data"
         raise InvalidInputError(msg)
     settings = estimator.get_params()
-    left_open = [name for name in _left_open(estimator) if settings[name] == "auto"]
+    left_open = [name for name in _left_open(estimator) if is_open(settings[name])]
     if left_open:
         msg = (
             f"{name} holds sums, and {left_open[0]} = 'auto' needs rows: give the data, or a value"
@@ -69,9 +71,11 @@ def refuse_without_rows(estimator: Any, name: str) -> None:
 
 def _left_open(estimator: Any) -> list[str]:
     """Return the settings that are chosen by looking at rows."""
+    from suffice.estimation.settings import is_open
+
     settings = estimator.get_params()
     names = ("pooling", "shrinkage", "temperature")
-    left_open = [name for name in names if settings.get(name) == "auto"]
+    left_open = [name for name in names if is_open(settings.get(name))]
     return left_open + (["power"] if isinstance(settings.get("power"), str) else [])
 
 

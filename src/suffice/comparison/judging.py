@@ -17,6 +17,7 @@ from sklearn.base import clone
 from suffice.comparison.models import n_parameters
 from suffice.comparison.outcome import Failure, FoldResult, Outcome, outcome_of
 from suffice.curves.ranking import mean_area
+from suffice.estimation.settings import is_open
 from suffice.table.matrix import taken
 from suffice.validation.folds import fitted, weight_name
 from suffice.validation.predictions import placed
@@ -100,7 +101,7 @@ def learner_of(estimator: Any) -> FromMoments | ByFitting:
         return ByFitting(estimator)
     settings = estimator.get_params(deep=False)
     open_settings = [settings.get(name) for name in _CHOSEN_FROM_ROWS]
-    if settings.get("power") is not None or any(_is_auto(s) for s in open_settings):
+    if settings.get("power") is not None or any(map(is_open, open_settings)):
         return ByFitting(estimator)
     if not hasattr(estimator, "recipe"):
         return FromMoments(estimator, "auto", fourth=False)
@@ -179,7 +180,3 @@ def _unweighted(estimator: Any, folds: Folds) -> tuple[str, ...]:
     if folds.weight is None or weighted:
         return ()
     return ("learns without weights: its fit takes none",)
-
-
-def _is_auto(setting: Any) -> bool:
-    return isinstance(setting, (str, np.str_)) and setting == "auto"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.estimation.recipe import Recipe
+    from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 
@@ -58,9 +59,9 @@ class _Removal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """Scatters of groups of tied classes, as the recipe pools them."""
+    """Scatters of groups of tied classes, as they are pooled."""
 
-    recipe: Recipe
+    how: Regularisation
     moments: Moments
     group_of: Codes  # (K,)
     groups: GroupScatter
@@ -71,11 +72,11 @@ class _Sums:
 
     def lost(self, g: int, truth: Codes) -> Floats:
         """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
-        return np.where(self.group_of[truth] == g, 1.0, self.recipe.regularisation.pooling)
+        return np.where(self.group_of[truth] == g, 1.0, self.how.pooling)
 
     def divisors(self, g: int, removal: _Removal) -> Floats:
         """Return what group g's scatter is divided by once each row is left out, (n,)."""
-        means = self.groups.n_means[g] if self.recipe.regularisation.unbiased else 0.0
+        means = self.groups.n_means[g] if self.how.unbiased else 0.0
         weight = self.groups.weights[g]
         divisor = weight - self.lost(g, removal.truth) * removal.w - means
         return np.where(divisor > 1e-12 * weight, divisor, np.nan)
@@ -91,12 +92,12 @@ def downdated_scores(
     removal = _Removal.of(moments, truth, w)
     if recipe.is_plug_in and isinstance(structure, FullStructure) and how.shrinkage.fixed == 0:
         groups = pooled_groups(full_groups(moments, group_of), how.pooling)
-        _full(_Sums(recipe, moments, group_of, groups), x, removal, scores)
+        _full(_Sums(how, moments, group_of, groups), x, removal, scores)
     elif isinstance(structure, DiagonalStructure) and (
         how.shrinkage.fixed == 0 or how.target.keeps_variances
     ):
         groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
-        _diagonal(_Sums(recipe, moments, group_of, groups), x, removal, scores)
+        _diagonal(_Sums(how, moments, group_of, groups), x, removal, scores)
     return scores
 
 
@@ -104,7 +105,7 @@ def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
     metrics = _metrics(sums)
     losers = [_Loser.of(sums, g, metric) for g, metric in enumerate(metrics) if metric is not None]
     # where a group loses its own rows only, each class needs one metric, that of its group
-    alone = sums.recipe.regularisation.pooling == 0 or len(metrics) == 1
+    alone = sums.how.pooling == 0 or len(metrics) == 1
     if alone:
         squares = _squares(sums.moments, x, [metrics[g] for g in sums.group_of])
         _in_blocks(partial(_rank_one, sums, losers), (squares, scores), removal)
@@ -116,7 +117,7 @@ def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
 
 def _metrics(sums: _Sums) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = sums.groups.divided(unbiased=sums.recipe.regularisation.unbiased)
+    sigmas = sums.groups.divided(unbiased=sums.how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, sums.moments, sums.group_of)
     regular = np.all(resolved > 0, axis=1)

@@ -85,8 +85,6 @@ class RawSphere:
 
 def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
     """Return (1 − γ) Σ + γ T, given the diagonals of T (G, d), of matrices or their diagonals."""
-    if not gammas.any():
-        return sigmas
     towards = target[:, :, None] * np.eye(target.shape[1]) if sigmas.ndim == 3 else target
     gamma = gammas.reshape(-1, *[1] * (sigmas.ndim - 1))
     return np.asarray((1 - gamma) * sigmas + gamma * towards)

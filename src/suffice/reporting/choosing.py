@@ -12,6 +12,7 @@ from suffice.comparison.comparison import compared, folds_for
 from suffice.comparison.judging import FromMoments, learner_of, overheard
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.errors import InvalidInputError
+from suffice.estimation.settings import is_open
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
@@ -144,9 +145,7 @@ def explained_by(fitted: Any) -> Any:
     if not isinstance(best, GaussianClassifier):
         return None
     given = best.get_params()
-    left_open = [
-        name for name, value in given.items() if isinstance(value, str) and value == "auto"
-    ]
+    left_open = [name for name, value in given.items() if is_open(value)]
     found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
     found["power"] = best.moments_.power
     return clone(best).set_params(**found).fit_moments(best.moments_)

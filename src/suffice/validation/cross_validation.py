@@ -13,6 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.estimation.recipe import collecting
+from suffice.estimation.settings import is_open
 from suffice.table.labels import as_labels
 from suffice.table.matrix import taken
 from suffice.text.tables import Tabled
@@ -188,10 +189,8 @@ def is_read_from_moments(candidate: Any) -> bool:
     """Whether an estimator is a function of moments, with no setting left open."""
     if not hasattr(candidate, "recipe"):
         return False
-    open_words = (candidate.resolved_temperature(), candidate.power)
-    return not candidate.recipe().open_settings and not any(
-        isinstance(word, str) and word == "auto" for word in open_words
-    )
+    words = (candidate.resolved_temperature(), candidate.power)
+    return not candidate.recipe().open_settings and not any(map(is_open, words))
 
 
 def _from_moments(
