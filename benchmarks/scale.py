@@ -170,8 +170,9 @@ def threads() -> list[dict]:
 
 def cluster(paths: list[str], *, quick: bool) -> list[dict]:
     """Compare two Dask worker processes with one process, by the number of tasks."""
-    import suffice.sources.dask.partitions as tasks
     from distributed import Client, LocalCluster
+
+    import suffice.sources.dask.partitions as tasks
 
     n_rows = sf.summarize(paths, "label").counts.sum()
     result = []

@@ -9,7 +9,7 @@ import ibis
 import numpy as np
 import onnxruntime
 import polars as pl
-from tests.sql.server import running_postgres
+from tests.sources.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table

@@ -145,6 +145,7 @@ def main():
 
     mpl.use("Agg")
     os.environ["COLUMNS"] = "100"
+    sys.path.insert(0, str(ROOT))  # for the folder of examples
     for page in PAGES:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)

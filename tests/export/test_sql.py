@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.export.models import MODELS, fitted, rows
-from tests.sql.conftest import copied_in
-from tests.sql.test_summarize import HOSTILE
+from tests.sources.sql.conftest import copied_in
+from tests.sources.sql.test_summarize import HOSTILE
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, InvalidParameterError

@@ -47,9 +47,7 @@ def test_calibration_is_asked_for_where_there_is_none(iris):
     X, y = iris
     from_sums = QDA().fit_moments(Moments.of(X, y))
     for fitted in (from_sums, QDA().fit(X, y)):
-        with pytest.raises(
-            MissingStatisticsError, match=r"sets=True.*calibrate\(X, y\)"
-        ):
+        with pytest.raises(MissingStatisticsError, match=r"sets=True.*calibrate\(X, y\)"):
             fitted.predict_set(X)
     whole = QDA(prediction_sets=True).fit(X, y)
     expected = whole.predict_set(X).members

@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from suffice import __version__
+from suffice.cli.command import Command
 
 # subcommand → its help in one line; a test keeps them the same as the commands' own
 COMMANDS = {
     "report": "Write a page that says which classifier to trust, and why.",
-    "compare": "Show a line-up of classifiers, cross-validated.",
+    "compare": "Compare classifiers by cross-validation.",
     "fit": "Fit a classifier and save it.",
     "predict": "Write label, posteriors, log density and outliers for new rows.",
     "summarize": "Save the sums of labelled rows: all a Gaussian model needs.",
@@ -26,6 +27,8 @@ COMMANDS = {
     "datasets": "List the built-in data sets, or write one.",
     "completion": "Print the script that completes commands in a shell.",
 }
+
+_MODULES = dict.fromkeys(("summarize", "merge", "forget"), "moments")  # where not of that name
 
 HELP = """Probabilistic classification from mergeable statistics.
 
@@ -58,8 +61,10 @@ class LazyGroup(click.Group):
         """Return a subcommand, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module: Any = importlib.import_module(f"suffice.cli.{cmd_name}")
-        command: click.Command = module.command
+        if cmd_name == completion.name:
+            return completion
+        module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in _MODULES else "command")
         return command
 
     def resolve_command(
@@ -82,3 +87,21 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="suffice")
 def suffice() -> None:
     """Run a subcommand."""
+
+
+@click.command(
+    "completion",
+    cls=Command,
+    examples=[
+        "suffice completion bash > ~/.suffice-complete.bash",
+        "suffice completion fish > ~/.config/fish/completions/suffice.fish",
+    ],
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes commands in a shell."""
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    if script is not None:
+        click.echo(script(suffice, {}, "suffice", "_SUFFICE_COMPLETE").source())

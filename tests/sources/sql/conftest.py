@@ -6,7 +6,7 @@ import ibis
 import numpy as np
 import polars as pl
 import pytest
-from tests.sql.server import UnavailableError, running_postgres
+from tests.sources.sql.server import UnavailableError, running_postgres
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import psycopg
 import pytest
-from tests.sql.conftest import copied_in
-from tests.sql.test_summarize import assert_same
+from tests.sources.sql.conftest import copied_in
+from tests.sources.sql.test_summarize import assert_same
 
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.sources import summarize

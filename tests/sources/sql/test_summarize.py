@@ -6,7 +6,7 @@ import ibis
 import numpy as np
 import polars as pl
 import pytest
-from tests.sql.conftest import copied_in
+from tests.sources.sql.conftest import copied_in
 
 from suffice import LDA, Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
