@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-INTERRUPTED = 130
+from suffice.cli.terminal import INTERRUPTED
 
 
 def main() -> None:

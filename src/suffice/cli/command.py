@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli import INTERRUPTED
-from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import INTERRUPTED, Terminal
 from suffice.errors import SufficeError, SufficeWarning
 
 if TYPE_CHECKING:
