@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
@@ -93,3 +94,17 @@ def test_a_selection_says_what_it_found(wine):
 def test_a_wish_that_cannot_be_met_is_refused(change, match, wine):
     with pytest.raises(InvalidParameterError, match=match):
         sf.select(*wine, **({"models": ["LDA"]} | change))
+
+
+@pytest.mark.parametrize("criterion", ["error", "log_loss", "brier"])
+def test_the_pick_has_the_least_criterion_of_all(criterion, wine):
+    models = {
+        "guess": DummyClassifier(strategy="prior"),
+        "stump": DecisionTreeClassifier(max_depth=1, random_state=0),
+        "LDA": sf.LDA(),
+        "spherical": sf.GaussianClassifier("spherical"),
+    }
+    chosen = sf.select(*wine, models, cv=4, criterion=criterion)
+    losses = chosen.comparison.to_frame()[criterion]
+    assert losses.nunique() > 2
+    assert chosen.pick == losses.idxmin() == "LDA"

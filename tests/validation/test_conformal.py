@@ -1,5 +1,6 @@
 """Prediction sets cover as often as they promise."""
 
+import math
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from suffice import LDA, QDA, Moments, load
 from suffice.errors import InvalidParameterError, MissingStatisticsError
+from suffice.validation.conformal import Conformity
 
 ESTIMATORS = [
     LDA(prediction_sets=True),
@@ -69,3 +71,21 @@ def test_calibration_is_pickled_and_saved(iris, tmp_path):
 def test_coverage_must_be_a_share(iris):
     with pytest.raises(InvalidParameterError, match="between 0 and 1"):
         LDA(prediction_sets=True).fit(*iris).predict_set(iris[0], coverage=95)
+
+
+@pytest.mark.parametrize("coverage", [0.1, 0.3, 0.5, 0.55, 0.79, 0.8, 0.81, 0.9, 0.91, 0.95])
+def test_the_threshold_of_nine_rows_is_the_exact_order_statistic(coverage):
+    nine = Conformity(np.arange(1, 10) / 10, np.ones(9))
+    # ⌈(n + 1) coverage⌉-th smallest of n = 9; beyond the ninth nothing is ruled out
+    rank = math.ceil(round(10 * coverage, 9))
+    expected = rank / 10 if rank <= 9 else np.inf
+    assert nine.threshold(coverage) == pytest.approx(expected)
+
+
+def test_only_the_ratios_of_weights_count_in_the_threshold():
+    few = np.array([0.1, 0.2, 0.3])
+    # of weights 1, 2, 1 and a new row of their mean 4/3: shares 3/16, 9/16, 12/16
+    for scale in (1.0, 3.0):
+        weighted = Conformity(few, scale * np.array([1.0, 2.0, 1.0]))
+        found = [weighted.threshold(c) for c in (0.18, 0.19, 0.56, 0.57, 0.75, 0.76)]
+        assert found == [0.1, 0.2, 0.2, 0.3, 0.3, np.inf]

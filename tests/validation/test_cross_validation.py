@@ -15,6 +15,7 @@ from suffice import LDA, QDA, GaussianClassifier, GaussianNB, PowerTransform
 from suffice.errors import InvalidParameterError
 from suffice.estimation.edda import FAMILIES
 from suffice.validation import held_out
+from suffice.validation.cross_validation import CrossValidation
 
 DIALS = st.sampled_from([0.0, 0.15, 0.5, 1.0])
 
@@ -213,3 +214,28 @@ def test_the_picture_fits_the_grid(iris):
     words = sf.cross_validate(LDA(), X, y, {"priors": [None, "uniform"]}, cv=3).plot()
     assert len(words.get_yticklabels()) == 2
     plt.close("all")
+
+
+def losses_by_hand(log_losses):
+    """Return a result whose folds have these log-losses, (C, F)."""
+    folds = np.stack([1 + np.array(log_losses), log_losses, 2 - np.array(log_losses)], axis=2)
+    params = tuple({"shrinkage": g} for g in (0.5, 0.0, 1.0, 0.1))
+    return CrossValidation(params, folds, "log_loss", True, (), None)
+
+
+def test_the_best_has_the_least_loss_and_one_se_the_most_shrinkage_near_it():
+    # means 0.33, 0.30, 0.60, 0.31; standard error of the best 0.04 / √4 · √(4/3) = 0.023
+    result = losses_by_hand(
+        [
+            [0.32, 0.34, 0.33, 0.33],
+            [0.26, 0.34, 0.26, 0.34],
+            [0.60, 0.60, 0.60, 0.60],
+            [0.31, 0.31, 0.31, 0.31],
+        ]
+    )
+    assert result.best_params == {"shrinkage": 0.0}
+    assert result.standard_errors[1, 1] == pytest.approx(0.04 / np.sqrt(3))
+    assert result.one_se_params == {"shrinkage": 0.1}
+    wider = losses_by_hand([[0.32] * 4, [0.24, 0.36, 0.24, 0.36], [0.6] * 4, [0.31] * 4])
+    assert wider.best_params == {"shrinkage": 0.0}
+    assert wider.one_se_params == {"shrinkage": 0.5}
