@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from suffice.progress import Wish
     from suffice.typing import Floats, Labels
 
-MANY_ROWS = 50_000  # above this, slow members are judged on a sample
+MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 SAMPLE_ROWS = 20_000  # of so many rows
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabled):
-    """Error, probabilistic losses, size and speed of every member, on the same folds.
+    """Error, probabilistic losses, size and speed of every model, on the same folds.
 
-    ``rows()`` and ``to_frame()`` sort members by error. Losses are means over folds, as in
+    ``rows()`` and ``to_frame()`` sort models by error. Losses are means over folds, as in
     ``sf.cross_validate``; see ``sf.compare`` for each column.
     """
 
-    outcomes: tuple[Outcome, ...]  # least error first
+    outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
     classes: Labels  # (K,)
     n_rows: int
@@ -51,7 +51,7 @@ class Comparison(Tabled):
 
     @property
     def best(self) -> str:
-        """Name of the member of least error."""
+        """Name of the model of lowest error."""
         return self.outcomes[0].name
 
     @cached_property
@@ -75,12 +75,12 @@ class Comparison(Tabled):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of single members: samples, warnings, failures."""
+        """What a reader should know of single models: samples, warnings, failures."""
         said = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
         return (*said, *(f"{f.name} failed: {f.message}" for f in self.failures))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a mapping per member, least error first, failed ones last."""
+        """Return a mapping per model, lowest error first, failed ones last."""
         tested = zip(self.outcomes, self.p_values, self.adjusted_p_values, strict=True)
         judged = [_row(o, float(p), float(adjusted)) for o, p, adjusted in tested]
         empty = dict.fromkeys(judged[0], np.nan)
@@ -152,7 +152,7 @@ def compare(
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
-    """Return error, losses, size and speed of every classifier of a line-up, on the same folds.
+    """Return error, losses, size and speed of every classifier, on the same folds.
 
     Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
     every fold, and each is read from the sums of the others. All else is fitted for every fold.
@@ -161,7 +161,7 @@ def compare(
     ----------
     X, y : array or frame (n, d), labels (n,)
     models : names, estimators, or a mapping of names to them, optional
-        Any classifiers of scikit-learn's kind, or names of the default line-up: LDA, QDA,
+        Any classifiers of scikit-learn's kind, or names of the default ones: LDA, QDA,
         GaussianNB, RDA, AutoGaussian, logistic regression, perceptron (averaged), least squares,
         five nearest neighbours in standard units (uniform and distance weights), decision tree
         and random forest.
@@ -169,11 +169,11 @@ def compare(
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
         ``groups`` are given.
     sample_weight, groups : arrays (n,), optional
-        Weights count in training, where a member can use them, and in all losses.
+        Weights count in training, where a model can use them, and in all losses.
     missing : {"drop", "keep"}
-        Whether rows with missing values are left out for all, or left to each member.
+        Whether rows with missing values are left out for all, or left to each model.
     random_state : int, default=0
-        Seed of the folds and of the default members.
+        Seed of the folds and of the default models.
     progress : bool or function, optional
         Whether to show a bar; by default on a terminal. It appears after a second. A function is
         called with the number of steps done and of all.
@@ -181,18 +181,18 @@ def compare(
     Returns
     -------
     Comparison
-        Its frame has a row per model, least error first, with the columns: ``error``,
+        Its frame has a row per model, lowest error first, with the columns: ``error``,
         ``log_loss`` and ``brier``, means over folds, and their standard errors ``…_se``;
         ``error_low`` and ``error_high``, Wilson's 95 % interval; ``calibration_error`` of the most
         probable class, in 15 bins; ``auc``, one class against the rest; ``n_parameters``;
         ``fit_seconds`` and ``predict_seconds``, of the median fold; ``p_value`` of the corrected
         resampled t test against the best, ``p_adjusted`` for the number of tests (Holm);
-        ``n_rows`` judged by; ``failure``, why a member could not be judged. Members without
+        ``n_rows`` judged by; ``failure``, why a model could not be judged. Models without
         posteriors have no log-loss, Brier score and calibration error.
 
     Notes
     -----
-    Of more than 50,000 rows, members that are slow (neighbours, trees, forests, the perceptron)
+    Of more than 50,000 rows, models that are slow (neighbours, trees, forests, the perceptron)
     are judged on a stratified sample of 20,000 within the same folds; the notes say so. They are
     tested against the best on the rows of the sample.
 

@@ -140,7 +140,7 @@ def _pick(
         msg = f"no model has posteriors, so that none has a {criterion}: pick by 'error'"
         raise InvalidParameterError(msg)
     name = comparison.outcomes[int(np.nanargmin(losses))].name
-    return next(member for member in candidates if member.name == name)
+    return next(model for model in candidates if model.name == name)
 
 
 def _tested(pick: ComparedModel, folds: Folds) -> tuple[Any, Outcome]:

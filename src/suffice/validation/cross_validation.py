@@ -88,18 +88,11 @@ class CrossValidation(Tabled):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per candidate: its parameters, then its losses."""
-        means, errors = self.means, self.standard_errors
+        names = [name for criterion in CRITERIA for name in (criterion, f"{criterion}_se")]
+        numbers = np.stack([self.means, self.standard_errors], axis=2).reshape(-1, 6)
         return [
-            {
-                **params,
-                "error": means[i, 0],
-                "error_se": errors[i, 0],
-                "log_loss": means[i, 1],
-                "log_loss_se": errors[i, 1],
-                "brier": means[i, 2],
-                "brier_se": errors[i, 2],
-            }
-            for i, params in enumerate(self.params)
+            params | dict(zip(names, row, strict=True))
+            for params, row in zip(self.params, numbers, strict=True)
         ]
 
     def plot(self, ax: Any = None) -> Any:
