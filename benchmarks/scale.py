@@ -91,10 +91,7 @@ def reading(name: str, paths: list[str]) -> dict:
     """Compare summing with merely reading."""
     n_bytes = sum(Path(path).stat().st_size for path in paths)
     seconds = best_of(
-        {
-            "read": lambda: read_arrays(paths),
-            "summarize": lambda: sf.summarize(paths, "label"),
-        },
+        {"read": lambda: read_arrays(paths), "summarize": lambda: sf.summarize(paths, "label")},
         rounds=5,
     )
     return {

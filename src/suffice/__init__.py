@@ -14,11 +14,7 @@ from suffice import drawing
 if TYPE_CHECKING:
     from suffice.comparison import compare, select
     from suffice.comparison.learning_curve import learning_curve
-    from suffice.diagnostics import (
-        box_m,
-        class_separation,
-        predictive_check,
-    )
+    from suffice.diagnostics import box_m, class_separation, predictive_check
     from suffice.diagnostics.calibration import calibration
     from suffice.diagnostics.normality import normality
     from suffice.estimation.normal_inverse_wishart import NormalInverseWishart

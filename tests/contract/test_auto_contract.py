@@ -9,7 +9,7 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": (
         "settings are judged on folds of rows: repeating a row and doubling its weight make "
         "other folds, and so may choose other settings"
-    ),
+    )
 }
 
 

@@ -149,11 +149,7 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
     ("build", "error", "message"),
     [
         (lambda: parse_costs(np.ones((2, 2)), CLASSES), InvalidParameterError, r"\(3, 3\)"),
-        (
-            lambda: parse_costs([[0, np.inf], [1, 0]], np.arange(2)),
-            InvalidParameterError,
-            "inf",
-        ),
+        (lambda: parse_costs([[0, np.inf], [1, 0]], np.arange(2)), InvalidParameterError, "inf"),
         (lambda: parse_costs("zero-one", CLASSES), InvalidParameterError, "not numbers"),
         (lambda: parse_costs({("a", "d"): 1}, CLASSES), UnknownLabelError, "'d'"),
         (lambda: parse_costs({"a": 1}, CLASSES), InvalidParameterError, "pair"),

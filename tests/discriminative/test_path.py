@@ -119,10 +119,7 @@ def test_too_large_a_step_climbs_and_ends_where_the_loss_is_not_finite():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [
-        ({"learning_rate": 0.0}, "learning_rate must be positive"),
-        ({"start": [np.inf]}, "finite"),
-    ],
+    [({"learning_rate": 0.0}, "learning_rate must be positive"), ({"start": [np.inf]}, "finite")],
 )
 def test_descend_refuses_what_cannot_be_walked(settings, message):
     settings = {"start": [1.0], "learning_rate": 0.1} | settings

@@ -51,8 +51,7 @@ def test_every_branch_of_a_transform_is_written(exponents):
 
 
 @pytest.mark.parametrize(
-    ("labels", "refused"),
-    [(["a", "b"], ""), ([3, 7], np.nan), ([True, False], "")],
+    ("labels", "refused"), [(["a", "b"], ""), ([3, 7], np.nan), ([True, False], "")]
 )
 def test_labels_keep_their_kind_and_refused_rows_are_marked(labels, refused):
     X, codes = rows(2, 2, 2)

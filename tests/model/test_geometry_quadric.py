@@ -128,12 +128,7 @@ KINDS = {
     (1, 1, 1, -1): ("hyperboloid", "cone", "hyperboloid", None),
     (1, 1, -1, -1): ("hyperboloid", "cone", "hyperboloid", None),
     (1, 1, 1, 0): ("elliptic cylinder", "affine subspace", "empty", "elliptic paraboloid"),
-    (1, 1, -1, 0): (
-        "hyperbolic cylinder",
-        "cone",
-        "hyperbolic cylinder",
-        "hyperbolic paraboloid",
-    ),
+    (1, 1, -1, 0): ("hyperbolic cylinder", "cone", "hyperbolic cylinder", "hyperbolic paraboloid"),
     (1, 1, 0, 0): ("elliptic cylinder", "affine subspace", "empty", "parabolic cylinder"),
     (1, -1, 0, 0): (
         "hyperbolic cylinder",
@@ -215,10 +210,7 @@ def test_the_centre_is_where_the_gradient_vanishes():
 
 
 def test_roots_of_a_single_feature_are_exact_when_far_from_zero_and_when_one_is_tiny():
-    assert Quadric([[1.0]], [0.0], -0.25, anchor=[1e8]).roots().tolist() == [
-        1e8 - 0.5,
-        1e8 + 0.5,
-    ]
+    assert Quadric([[1.0]], [0.0], -0.25, anchor=[1e8]).roots().tolist() == [1e8 - 0.5, 1e8 + 0.5]
     small, large = Quadric([[1.0]], [-1e9], 1.0).roots()
     assert small == pytest.approx(1e-9, rel=1e-15)
     assert large == pytest.approx(1e9, rel=1e-15)

@@ -105,8 +105,7 @@ def test_rows_of_weight_zero_are_absent_even_if_unusable():
     x, w = X.copy(), np.ones(90)
     x[5], w[5] = np.nan, 0.0
     assert_same(
-        Moments.of(x, Y, w, power=T),
-        Moments.of(np.delete(X, 5, 0), np.delete(Y, 5), power=T),
+        Moments.of(x, Y, w, power=T), Moments.of(np.delete(X, 5, 0), np.delete(Y, 5), power=T)
     )
 
 

@@ -245,10 +245,7 @@ def test_moments_of_other_columns_do_not_merge(frame):
         a + b
 
 
-@given(
-    sizes=st.lists(st.integers(0, 30), max_size=12),
-    n_rows=st.integers(1, 40),
-)
+@given(sizes=st.lists(st.integers(0, 30), max_size=12), n_rows=st.integers(1, 40))
 def test_blocks_hold_the_same_rows_whatever_the_batches(sizes, n_rows):
     ends = np.cumsum([0, *sizes])
     frames = [pl.DataFrame({"i": np.arange(lo, hi)}) for lo, hi in pairwise(ends)]

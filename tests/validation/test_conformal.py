@@ -10,10 +10,7 @@ from suffice import LDA, QDA, Moments, load
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.validation.conformal import Conformity
 
-ESTIMATORS = [
-    LDA(prediction_sets=True),
-    QDA(shrinkage=0.2, pooling=0.1, prediction_sets=True),
-]
+ESTIMATORS = [LDA(prediction_sets=True), QDA(shrinkage=0.2, pooling=0.1, prediction_sets=True)]
 
 
 def rows(n, seed):

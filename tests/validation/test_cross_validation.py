@@ -168,13 +168,7 @@ def test_the_best_estimator_is_fitted_on_all_rows(iris):
     again = QDA(**result.best_params).fit(X, y)
     np.testing.assert_array_equal(result.best_estimator.predict_proba(X), again.predict_proba(X))
     frame = result.to_frame()
-    assert list(frame.columns[:5]) == [
-        "shrinkage",
-        "error",
-        "error_se",
-        "log_loss",
-        "log_loss_se",
-    ]
+    assert list(frame.columns[:5]) == ["shrinkage", "error", "error_se", "log_loss", "log_loss_se"]
     assert frame["log_loss"].idxmin() == result.best_index
     assert result.one_se_params["shrinkage"] >= result.best_params["shrinkage"]
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 @click.command(
     "datasets",
     cls=Command,
-    examples=[
-        "suffice datasets",
-        "suffice datasets iris -o iris.csv",
-        "suffice datasets penguins",
-    ],
+    examples=["suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins"],
 )
 @click.argument("name", required=False, type=DataName())
 @output("The file to write; without it CSV goes to standard output.")

@@ -20,12 +20,7 @@ _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
 
 
 @click.command(
-    "show",
-    cls=Command,
-    examples=[
-        "suffice show iris.suffice",
-        "suffice show all.moments --json",
-    ],
+    "show", cls=Command, examples=["suffice show iris.suffice", "suffice show all.moments --json"]
 )
 @file_argument("file")
 @click.pass_obj

@@ -218,13 +218,7 @@ def compare(
 
 
 def folds_for(
-    X: Any,
-    y: Any,
-    cv: Any,
-    sample_weight: Any,
-    groups: Any,
-    seed: int,
-    missing: str = "drop",
+    X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int, missing: str = "drop"
 ) -> Folds:
     """Return the folds that every model is judged on: rows that count, without missing values."""
     if missing not in ("drop", "keep"):

@@ -34,14 +34,6 @@ def words_of(errors: Mapping[str, Floats], sizes: Codes) -> str:
 
     A leader is overtaken where another's error is lower by more than one standard error of their
     difference, and stays lower to the end.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fast = np.array([[0.30, 0.31], [0.29, 0.30], [0.30, 0.29]])
-    >>> slow = np.array([[0.40, 0.42], [0.31, 0.30], [0.20, 0.21]])
-    >>> words_of({"fast": fast, "slow": slow}, np.array([10, 100, 1000]))
-    'With 10 rows fast has the least error, 30.5 %; slow overtakes it by 1,000 rows, with 20.5 %.'
     """
     means = {name: each.mean(1) for name, each in errors.items()}
     known = {name: mean for name, mean in means.items() if np.isfinite(mean[-1])}

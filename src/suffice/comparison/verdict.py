@@ -27,12 +27,6 @@ def verdict_of(
     """Return who is best, who is not significantly different from it, who is worse, and who failed.
 
     ``p_values`` are those of all others against the best; NaN where there was no test.
-
-    Examples
-    --------
-    >>> verdict_of("LDA", 0.02, {"logistic regression": 0.6, "QDA": 0.004}, [])
-    'Lowest error: LDA, 2.0 %. LDA and logistic regression: no significant difference (p = 0.6); QDA
-    is worse (p = 0.004).'
     """
     alike = {name: p for name, p in p_values.items() if p > LEVEL}
     worse = {name: p for name, p in p_values.items() if p <= LEVEL}

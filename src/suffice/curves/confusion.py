@@ -38,25 +38,7 @@ class Confusion:
 
 
 def confusion(y: Any, predicted: Any, classes: Any = None, sample_weight: Any = None) -> Confusion:
-    """Return the confusion matrix of true labels ``y`` (n,) and predicted labels (n,).
-
-    Parameters
-    ----------
-    y, predicted : arrays (n,)
-        Labels; a prediction may be one that is no class, such as None or NaN for a reject.
-    classes : array (K,), optional
-        Order of the classes; by default the sorted labels of ``y``.
-    sample_weight : array (n,), optional
-        Weights of the rows.
-
-    Examples
-    --------
-    >>> confusion(["a", "a", "b"], ["a", "b", "b"]).counts
-    array([[1., 1.],
-           [0., 1.]])
-    >>> confusion([0, 1, 1], [0.0, 1.0, float("nan")]).actions
-    array([0, 1, None], dtype=object)
-    """
+    """Return the confusion matrix of true labels ``y`` (n,) and predicted labels (n,)."""
     truth = as_labels(y)
     known = np.unique(truth) if classes is None else np.asarray(classes)
     guesses = np.asarray(predicted, dtype=object)

@@ -16,22 +16,9 @@ if TYPE_CHECKING:
 def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:
     """Return the change of each log odds for one standard deviation of each feature.
 
-    Parameters
-    ----------
-    coefficients : array (1, d) or (K, d)
-        Of one linear log odds, or of K linear scores, whose mean over classes is taken out
-        because it changes no posterior.
-    deviations : array (d,)
-        Standard deviation of each feature.
-
     References
     ----------
     Menard (2004), *The American Statistician* 58, 218–223.
-
-    Examples
-    --------
-    >>> standardised_coefficients([[1.0, -0.5]], [2.0, 10.0])
-    array([[ 2., -5.]])
     """
     w = np.atleast_2d(np.asarray(coefficients, np.float64))
     s = np.asarray(deviations, np.float64)
@@ -48,12 +35,6 @@ def separation(moments: Moments) -> Floats:
     References
     ----------
     Fisher (1936), *Annals of Eugenics* 7, 179–188.
-
-    Examples
-    --------
-    >>> from suffice.moments import Moments
-    >>> separation(Moments.of([[0.0, 0.0], [2.0, 2.0], [9.0, 0.0], [11.0, 2.0]], [0, 0, 1, 1]))
-    array([20.25,  0.  ])
     """
     # Σ_k w_k (μ_k − μ)²_j  /  Σ_k S_k,jj
     between = moments.weights @ np.square(moments.centred_means)

@@ -44,13 +44,6 @@ def neighbour_curve(
     References
     ----------
     Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> curve = neighbour_curve(*load_iris(return_X_y=True), neighbours=[1, 5, 15, 45])
-    >>> curve.training_error.round(3)
-    array([0. , 0.033, 0.013, 0.053])
     """
     from sklearn.model_selection import StratifiedKFold
 

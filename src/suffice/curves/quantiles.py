@@ -34,25 +34,9 @@ def distance_quantiles(
 ) -> Quantiles:
     """Return observed against expected distances √D² of rows from their class mean.
 
-    Parameters
-    ----------
-    squared : array (n,)
-        D² = (x − μ)ᵀ Σ⁻¹ (x − μ) of each row.
-    n_features : int
-        Degrees of freedom of D².
-    sample_weight : array (n,), optional
-        Weights of the rows.
-    confidence : float
-        Of the pointwise interval of each order statistic.
-
     References
     ----------
     Gnanadesikan & Kettenring (1972), *Biometrics* 28, 81–124.
-
-    Examples
-    --------
-    >>> distance_quantiles([4.0, 1.0, 0.25], 1).observed
-    array([0.5, 1. , 2. ])
     """
     from scipy.special import chdtri
     from scipy.stats import beta

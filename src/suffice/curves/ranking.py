@@ -50,11 +50,6 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
     References
     ----------
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
-
-    Examples
-    --------
-    >>> roc_curve([False, False, True, True], [0.1, 0.4, 0.35, 0.8]).area
-    0.75
     """
     event, scores, rank, weight = _ranked(positive, score, sample_weight)
     share = float(np.average(event, weights=weight))
@@ -89,11 +84,6 @@ def precision_recall_curve(
     References
     ----------
     Davis & Goadrich (2006), *ICML*, 233–240.
-
-    Examples
-    --------
-    >>> round(precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).average, 4)
-    0.8333
     """
     event, scores, rank, weight = _ranked(positive, score, sample_weight)
     prevalence = float(np.average(event, weights=weight))

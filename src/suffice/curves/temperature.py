@@ -41,13 +41,6 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
     References
     ----------
     Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
-
-    Examples
-    --------
-    >>> from suffice.validation.predictions import Predictions
-    >>> rows = Predictions.of([0, 0, 1, 0], [[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])
-    >>> round(temperature_curve(rows).best, 2)  # right in 3 of 4 rows: p = 0.75 is fair
-    2.0
     """
     from scipy.optimize import minimize_scalar
 

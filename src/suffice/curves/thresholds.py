@@ -58,14 +58,6 @@ def reject_curve(rows: Predictions) -> RejectCurve:
     References
     ----------
     Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
-
-    Examples
-    --------
-    >>> from suffice.validation.predictions import Predictions
-    >>> rows = Predictions.of([0, 0, 1], [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
-    >>> curve = reject_curve(rows)
-    >>> curve.thresholds.round(2), curve.error.round(3), curve.rejected.round(3)
-    (array([0.6, 0.7, 0.9]), array([0.333, 0. , 0. ]), array([0. , 0.333, 0.667]))
     """
     greatest = np.exp(rows.log_posteriors.max(axis=1))
     order = np.argsort(greatest, kind="stable")
@@ -85,16 +77,7 @@ def reject_curve(rows: Predictions) -> RejectCurve:
 def cost_curve(
     rows: Predictions, positive: Any, *, false_alarm_cost: float = 1.0, miss_cost: float = 1.0
 ) -> CostCurve:
-    """Return both errors for every threshold on the posterior of the class ``positive``.
-
-    Examples
-    --------
-    >>> from suffice.validation.predictions import Predictions
-    >>> rows = Predictions.of([0, 0, 1], [[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
-    >>> curve = cost_curve(rows, positive=1, miss_cost=3.0)
-    >>> curve.best_threshold, curve.bayes_threshold
-    (0.7, 0.25)
-    """
+    """Return both errors for every threshold on the posterior of the class ``positive``."""
     _check_costs(false_alarm_cost, miss_cost)
     k = code_of(positive, rows.classes)
     p, event = np.exp(rows.log_posteriors[:, k]), rows.truth == k

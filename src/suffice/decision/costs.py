@@ -23,16 +23,6 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
     A label of the classes' own kind keeps their type. The default, None, is NaN beside
     numbers, in a float array; beside anything else, and for a label of another kind, the
     array is one of objects.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> actions_with_reject(np.array([0, 1]))
-    array([ 0.,  1., nan])
-    >>> actions_with_reject(np.array(["a", "b"]), "?")
-    array(['a', 'b', '?'], dtype='<U1')
-    >>> actions_with_reject(np.array(["a", "b"]))
-    array(['a', 'b', None], dtype=object)
     """
     if reject_label is None:
         return _with_nothing(classes)
@@ -159,15 +149,7 @@ class CostMatrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZeroOneCosts:
-    """Every error costs 1, and perhaps a refusal r: the same verbs without a K × K matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> costs = ZeroOneCosts(np.array(["a", "b", "?"]), np.array([0.3, 0.3]))
-    >>> costs.decode(costs.decide(np.array([[0.6, 0.4], [0.2, 0.8]])))
-    array(['?', 'b'], dtype='<U1')
-    """
+    """Every error costs 1, and perhaps a refusal r: the same verbs without a K × K matrix."""
 
     actions: Labels  # (K,), or (K + 1,) with the reject action
     reject: Floats | None = None  # r, cost of rejecting each truth  (K,)
@@ -237,34 +219,7 @@ def parse_costs(
     reject_cost: Mapping[Any, float] | npt.ArrayLike | None = None,
     reject_label: Any = None,
 ) -> Decision:
-    """Return the costs of a setting: a matrix only where costs are given.
-
-    Parameters
-    ----------
-    costs : None, array of shape (K, K), or mapping of (action, truth) to cost
-        None: 0 for the right class and 1 for any other. An array is C[action, truth]. In a
-        mapping, what is not named costs 0 on the diagonal and 1 elsewhere.
-    classes : array of shape (K,)
-        Labels, in the order of the rows and columns.
-    reject_cost : None, number, array of shape (K,), or mapping of truth to cost
-        Cost of declining to decide, if that may be done: one for all truths, or one for each
-        (a mapping must name every class). With 0–1 loss and cost r, rows whose greatest
-        posterior is under 1 − r are rejected (Chow's rule).
-    reject_label : object, optional
-        What a rejected row is predicted as. By default None in an object array, or NaN in a
-        float array where classes are numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> costs = parse_costs({("well", "ill"): 10.0}, np.array(["ill", "well"]), reject_cost=0.4)
-    >>> costs.costs
-    array([[ 0. ,  1. ],
-           [10. ,  0. ],
-           [ 0.4,  0.4]])
-    >>> costs.decode(costs.decide(np.array([[0.5, 0.5], [0.99, 0.01]])))
-    array([None, 'ill'], dtype=object)
-    """
+    """Return the costs of a setting: a matrix only where costs are given."""
     can_reject = reject_cost is not None
     actions = actions_with_reject(classes, reject_label) if can_reject else classes
     reject = _reject_row(reject_cost, classes) if can_reject else None

@@ -29,10 +29,7 @@ class PriorShift:
 
 
 def shifted_priors(
-    log_posterior: npt.ArrayLike,
-    priors: npt.ArrayLike,
-    tol: float = 1e-10,
-    max_iter: int = 10_000,
+    log_posterior: npt.ArrayLike, priors: npt.ArrayLike, tol: float = 1e-10, max_iter: int = 10_000
 ) -> PriorShift:
     r"""Return the maximum-likelihood priors of rows whose classes are not known.
 

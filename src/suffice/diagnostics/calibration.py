@@ -39,13 +39,6 @@ class SpiegelhalterTest:
         References
         ----------
         Spiegelhalter (1986), *Statistics in Medicine* 5, 421–433, here for any K.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> p = np.array([[0.9, 0.1], [0.2, 0.8]])
-        >>> round(SpiegelhalterTest.of(p, np.array([0, 0])).z, 4)
-        1.1785
         """
         p = posteriors
         # L_c = 1 − 2 p_c + Σ_k p_k², the loss of a row if its class is c; it happens with p_c

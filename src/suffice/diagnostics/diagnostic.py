@@ -83,13 +83,6 @@ class FTest:
 def simulated_p(statistic: Any, replicates: Floats) -> Any:
     """Return (1 + #{replicates ≥ statistic}) / (1 + B), a valid p-value for any B.
 
-    Parameters
-    ----------
-    statistic : float or array
-        What was observed.
-    replicates : array (B, ...)
-        The same for B draws of the null distribution.
-
     References
     ----------
     Davison & Hinkley (1997), *Bootstrap Methods and their Application*, section 4.2.

@@ -228,13 +228,7 @@ class Normality(Diagnostic):
         return remarks
 
 
-def normality(
-    X: Any,
-    y: Any,
-    *,
-    max_rows: int = 4000,
-    random_state: Any = 0,
-) -> Normality:
+def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) -> Normality:
     r"""Return Mardia's skewness and kurtosis and the Henze–Zirkler test of each class.
 
     .. math::  b_1 = \frac{1}{n^2} \sum_{ij} (z_i^\top z_j)^3, \quad

@@ -81,13 +81,6 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
     References
     ----------
     Anderson & Darling (1954), *Journal of the American Statistical Association* 49, 765–769.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> u = (np.arange(1, 5) / 5)[:, None]
-    >>> anderson_darling(np.log(u), np.log1p(-u)).round(4)
-    array([0.2372])
     """
     n = len(log_below)
     # A² = −n − Σᵢ (2i − 1)/n · (log F(x_(i)) + log(1 − F(x_(n+1−i))))

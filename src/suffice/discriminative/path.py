@@ -73,14 +73,7 @@ class DescentPath:
         return frame.rename_axis("step")
 
     def plot(self, parameters: ParameterPair | None = None) -> Figure:
-        """Return a figure: loss and gradient by step; the way over the contours of the loss.
-
-        Parameters
-        ----------
-        parameters : pair of names or positions, optional
-            The two parameters to draw; the others stay at their last values. By default the
-            first two.
-        """
+        """Return a figure: loss and gradient by step; the way over the contours of the loss."""
         return cast("Figure", draw("path", self, self.pair(parameters)))
 
     def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:

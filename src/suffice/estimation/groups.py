@@ -18,14 +18,7 @@ Tied: TypeAlias = bool | tuple[tuple[Any, ...], ...]  # all classes, none, or gr
 
 
 def group_codes(tied: Tied, classes: Labels) -> Codes:
-    """Return the group of each class (K,): one group, one each, or groups of labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> group_codes((("red", "green"), ("blue",)), np.array(["blue", "green", "red"])).tolist()
-    [0, 1, 1]
-    """
+    """Return the group of each class (K,): one group, one each, or groups of labels."""
     if isinstance(tied, bool):
         return np.zeros(len(classes), np.intp) if tied else np.arange(len(classes))
     position = {label: k for k, label in enumerate(classes.tolist())}

@@ -38,12 +38,6 @@ class LearntPriors:
 
     Under a symmetric Dirichlet prior of concentration α the posterior of π is Dirichlet(w + α):
     a = α gives its mean, and a = α − 1 its mode.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> LearntPriors(2.0).of(np.array(["ham", "spam"]), np.array([3.0, 1.0])).tolist()
-    [0.625, 0.375]
     """
 
     pseudo_count: float = 0.0  # a

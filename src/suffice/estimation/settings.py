@@ -204,15 +204,6 @@ def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -
     ``priors`` is None (the share of each class), "uniform" (equal for every class with any
     weight), an array of shape (K,) or a mapping {label: prior}; a number for ``dirichlet`` smooths
     the shares, towards their mean or, ``at_mode``, their most probable values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> classes, weights = np.array(["ham", "spam"]), np.array([30.0, 10.0])
-    >>> parse_priors(None).of(classes, weights)
-    array([0.75, 0.25])
-    >>> parse_priors({"spam": 0.1, "ham": 0.9}).of(classes, weights)
-    array([0.9, 0.1])
     """
     if dirichlet is not None:
         _check_dirichlet(dirichlet, priors, at_mode=at_mode)

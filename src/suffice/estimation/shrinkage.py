@@ -98,11 +98,6 @@ def oas_intensity(weight: float, trace: float, trace_of_square: float, n_feature
     References
     ----------
     Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58.
-
-    Examples
-    --------
-    >>> oas_intensity(20, 2.0, 2.5, 2)
-    0.6190476190476191
     """
     if n_features == 1 or not weight > 0:
         return 0.0
@@ -123,27 +118,9 @@ def ledoit_wolf_intensity(
 ) -> float:
     """Return the Ledoit–Wolf shrinkage of a covariance of features divided by a scale.
 
-    Parameters
-    ----------
-    weight : float
-        Rows n, or sum of sample weights.
-    scatter : (d, d) array
-        Σ w z zᵀ, z = x − mean.
-    fourth_moments : (d, d) array
-        Q, Q_jl = Σ w z_j² z_l².
-    scale : (d,) array, optional
-        σ: what each feature is divided by; None is its standard deviation.
-
     References
     ----------
     Ledoit & Wolf (2004), J. Multivariate Analysis 88.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> z = np.array([[-1.0, -1.0], [-1.0, -1.0], [1.0, 0.0], [1.0, 2.0]])
-    >>> round(ledoit_wolf_intensity(4.0, z.T @ z, (z**2).T @ z**2), 4)
-    0.3125
     """
     n, d, r = weight, len(scatter), _scaled(weight, scatter, scale)
     if d == 1 or not n > 0:

@@ -13,12 +13,7 @@ from suffice.decision import Classifier
 from suffice.errors import TooFewClassesError
 from suffice.estimation.groups import total_variances
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.predictor import (
-    DensityMixin,
-    checked_table,
-    feature_names,
-    set_features,
-)
+from suffice.estimators.predictor import DensityMixin, checked_table, feature_names, set_features
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import FourierFeatures, PowerTransformed
 from suffice.moments import Moments

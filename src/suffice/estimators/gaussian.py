@@ -13,11 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision.classifier import Classifier, softmax_temperature
-from suffice.errors import (
-    FeatureMismatchError,
-    InvalidParameterError,
-    MissingStatisticsError,
-)
+from suffice.errors import FeatureMismatchError, InvalidParameterError, MissingStatisticsError
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors

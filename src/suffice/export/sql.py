@@ -248,25 +248,7 @@ def to_sql(
     prefix: str = "",
     booleans: Sequence[str] = (),
 ) -> str:
-    """Return the query of ``label`` and ``p_<class>`` of every row of a table.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        Of the Gaussian family, or a linear one. Scores that are quadratic with full covariances
-        are written for up to 30 features.
-    table : str or list of str
-        Its name, or its names from schema to table.
-    dialect : {"duckdb", "postgres", "sqlite"}
-    columns : list of str, optional
-        The feature columns in order; by default those of fit.
-    keep : list of str
-        Columns to copy beside the answers.
-    prefix : str
-        Put before the name of every answer.
-    booleans : list of str
-        Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
-    """
+    """Return the query of ``label`` and ``p_<class>`` of every row of a table."""
     classifier, words = classifier_of(estimator), dialect_of(dialect)
     inputs = {
         column: truth(name(column)) if column in booleans else name(column)

@@ -32,20 +32,6 @@ class GaussianModel(ClassModel):
 
     Classes of one group share one covariance. Means are kept relative to a common centre, so
     that they lose no digits far from the origin.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suffice.model import FullCovariance, GaussianModel
-    >>> model = GaussianModel.of(
-    ...     priors=np.array([0.7, 0.3]),
-    ...     centre=np.zeros(2),
-    ...     offsets=np.array([[2.0, 1.0], [1.0, 2.0]]),
-    ...     covariances=[FullCovariance.of(np.eye(2))],
-    ...     group_of=np.array([0, 0]),
-    ... )
-    >>> model.posterior(np.array([[1.5, 1.5]])).round(3)
-    array([[0.7, 0.3]])
     """
 
     log_priors: Floats  # log π  (K,)
@@ -200,11 +186,6 @@ def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
     References
     ----------
     Schwarz (1978), *Annals of Statistics* 6, 461–464.
-
-    Examples
-    --------
-    >>> round(bic(-100.0, 5, 50), 3)
-    219.56
     """
     return float(n_parameters * np.log(weight)) - 2 * log_likelihood
 

@@ -70,12 +70,7 @@ def packed_lower(w: Floats) -> Floats:
 
 @compiled
 def full_scores(
-    tile: Floats,
-    scores: Floats,
-    classes: Codes,
-    constants: Floats,
-    means: Floats,
-    factors: Floats,
+    tile: Floats, scores: Floats, classes: Codes, constants: Floats, means: Floats, factors: Floats
 ) -> None:
     """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes that have each a lower triangular Wₖ."""
     blocks = _in_blocks(tile)

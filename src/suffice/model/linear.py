@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """Scores wₖᵀx + bₖ of K classes, and their softmax where they are log odds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model = LinearModel.of(np.array([[2.0]]), np.array([-1.0]))
-    >>> model.posterior(np.array([[0.5], [3.0]])).round(3).tolist()
-    [[0.5, 0.5], [0.007, 0.993]]
-    """
+    """Scores wₖᵀx + bₖ of K classes, and their softmax where they are log odds."""
 
     weights: Floats  # w  (1, d): the second of two classes against the first; otherwise (K, d)
     intercepts: Floats  # b  (1,) or (K,)

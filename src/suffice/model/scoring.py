@@ -205,15 +205,6 @@ class Scorer:
     References
     ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suffice.model.posterior import Posterior
-    >>> scorer = Scorer.linear(np.zeros(1), np.array([[0.0], [1.0]]), np.zeros(2))
-    >>> scorer.score(np.array([[0.0], [50.0]]), Posterior()).round(3)
-    array([[0.5, 0.5],
-           [0. , 1. ]])
     """
 
     origin: Floats  # o  (d,): rows and means are measured from it

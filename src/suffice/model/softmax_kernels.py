@@ -115,13 +115,7 @@ def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -
 
 @compiled
 def _exponentials(
-    a: Floats,
-    n_classes: int,
-    beta: float,
-    top: Floats,
-    code: Codes,
-    e: Floats,
-    rest: Floats,
+    a: Floats, n_classes: int, beta: float, top: Floats, code: Codes, e: Floats, rest: Floats
 ) -> None:
     """Set e to exp(β (a − max a)) and ``rest`` to its sum over all classes but the winner."""
     rest[:] = 0.0

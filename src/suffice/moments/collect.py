@@ -68,11 +68,7 @@ class ChunkSums(NamedTuple):
 
 
 def collect(
-    table: Table,
-    storage: Storage,
-    *,
-    fourth: bool,
-    power: PowerTransform | None = None,
+    table: Table, storage: Storage, *, fourth: bool, power: PowerTransform | None = None
 ) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
     few = table.x.size <= _SMALL
@@ -125,12 +121,7 @@ def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
 
 
 def _centred_scatter(
-    z: Floats,
-    w: Floats,
-    present: Codes,
-    segments: list[slice],
-    storage: Storage,
-    n_classes: int,
+    z: Floats, w: Floats, present: Codes, segments: list[slice], storage: Storage, n_classes: int
 ) -> Scatter:
     d = z.shape[1]
     wz = w[:, None] * z

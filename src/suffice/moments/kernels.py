@@ -296,15 +296,7 @@ def pooled_chunk(
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def diagonal_chunk(
-    x: Any,
-    codes: Any,
-    w: Any,
-    lo: int,
-    hi: int,
-    weights: Any,
-    shifts: Any,
-    sums: Any,
-    squares: Any,
+    x: Any, codes: Any, w: Any, lo: int, hi: int, weights: Any, shifts: Any, sums: Any, squares: Any
 ) -> None:
     """Sum z and z² of rows lo … hi−1 about a shift per class, row by row."""
     n_classes, d = shifts.shape

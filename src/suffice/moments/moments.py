@@ -111,12 +111,7 @@ class Moments:
 
     @classmethod
     def of_table(
-        cls,
-        table: Table,
-        *,
-        storage: str = "auto",
-        fourth: bool | None = None,
-        power: Any = None,
+        cls, table: Table, *, storage: str = "auto", fourth: bool | None = None, power: Any = None
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``."""
         kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)

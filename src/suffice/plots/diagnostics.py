@@ -14,13 +14,7 @@ from suffice.text.numbers import p_statement
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
-    from suffice.diagnostics import (
-        BoxM,
-        Calibration,
-        ClassSeparation,
-        Normality,
-        PredictiveCheck,
-    )
+    from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
 
 
 def box_m(found: BoxM, ax: Any = None) -> Any:

@@ -70,13 +70,7 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
         explained = explained_by(fitted)
         expected = None if explained is None else float(explained.bayes_error(20_000))
     return Judgement(
-        comparison,
-        outcome,
-        fitted,
-        explained,
-        outcome.held_out.in_order(),
-        expected,
-        asked,
+        comparison, outcome, fitted, explained, outcome.held_out.in_order(), expected, asked
     )
 
 

@@ -116,11 +116,7 @@ def _score(model: Any) -> tuple[str, ...]:
             f"aₖ(x) = wₖᵀ{z} + wₖ₀,   wₖ = Σ⁻¹μₖ,   wₖ₀ = −½ μₖᵀΣ⁻¹μₖ + log πₖ",
             posterior,
         )
-    return (
-        *power,
-        f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ",
-        posterior,
-    )
+    return (*power, f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ", posterior)
 
 
 def _boundaries(model: Any) -> tuple[Block, ...]:

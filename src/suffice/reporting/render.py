@@ -75,13 +75,7 @@ def as_markdown(report: Report) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return text that Markdown shows as it is.
-
-    Examples
-    --------
-    >>> escaped("a_b | <i>")
-    'a\\_b \\| \\<i\\>'
-    """
+    r"""Return text that Markdown shows as it is."""
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 

@@ -148,10 +148,7 @@ def judged(
 
 
 def _ranked(
-    folds: Folds,
-    views: Sequence[tuple[View, Sequence[Recipe]]],
-    n_kept: int,
-    temperatures: Floats,
+    folds: Folds, views: Sequence[tuple[View, Sequence[Recipe]]], n_kept: int, temperatures: Floats
 ) -> list[tuple[Candidate, list[Fold]]]:
     """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
     ranked: list[tuple[Candidate, list[Fold]]] = []

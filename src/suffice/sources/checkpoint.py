@@ -165,11 +165,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def summed_with_checkpoint(
-    source: Source,
-    roles: Roles,
-    progress: Progress | None,
-    checkpoint: Checkpoint,
-    **options: Any,
+    source: Source, roles: Roles, progress: Progress | None, checkpoint: Checkpoint, **options: Any
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
     n_rows = source.expected_rows if progress else None

@@ -67,8 +67,7 @@ def not_a_number(column: pl.Series) -> str | None:
 
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
 _NAME = re.compile(
-    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*",
-    re.IGNORECASE,
+    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
 )
 _CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
 _FEW = 20  # rows; fewer distinct texts may be chance

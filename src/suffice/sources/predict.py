@@ -186,10 +186,7 @@ def predict_stream(
     reading = Reading(delimiter, tuple(missing))
     opened = opened_for_scoring(source, names) or open_source(source, reading)
     roles = roles_for_predicting(
-        opened,
-        names,
-        classifier.n_features,
-        ColumnOptions(ids=keep, ignore=ignore),
+        opened, names, classifier.n_features, ColumnOptions(ids=keep, ignore=ignore)
     )
     answers = Answers.of(classifier, prefix, outlier_rate)
     _refuse_clash(roles, answers)
@@ -223,11 +220,7 @@ class Batches:
     """Batches of rows to batches of answers, counted; called by several threads at once."""
 
     def __init__(
-        self,
-        answers: Answers,
-        roles: Roles,
-        progress: Progress | None,
-        n_rows: int | None,
+        self, answers: Answers, roles: Roles, progress: Progress | None, n_rows: int | None
     ) -> None:
         self.answers, self.roles = answers, roles
         self.left_out, self.outliers = LeftOut(), 0

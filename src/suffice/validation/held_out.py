@@ -49,10 +49,7 @@ def held_out_scores(recipe: Recipe, fold: Fold, fixed_weights: Floats | None = N
 
 
 def held_out_losses(
-    recipes: Sequence[Recipe],
-    fold: Fold,
-    temperatures: Floats,
-    fixed_weights: Floats | None = None,
+    recipes: Sequence[Recipe], fold: Fold, temperatures: Floats, fixed_weights: Floats | None = None
 ) -> Floats:
     """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3)."""
     losses = np.empty((len(recipes), len(temperatures), 3))
@@ -239,11 +236,7 @@ def _compiled_losses(
 
 
 def _quadratic(
-    spectra: list[Spectrum],
-    group_of: Codes,
-    offsets: Floats,
-    log_priors: Floats,
-    gammas: Floats,
+    spectra: list[Spectrum], group_of: Codes, offsets: Floats, log_priors: Floats, gammas: Floats
 ) -> tuple[Any, tuple[Floats, ...]]:
     from suffice.model.kernels import packed
     from suffice.validation.kernels import quadratic_losses

@@ -14,14 +14,7 @@ LEVEL = 0.05  # p-values up to it are called evidence
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
-    [0.03, 0.06, nan, 0.06]
-    """
+    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count."""
     adjusted = np.full_like(p, np.nan)
     known = np.flatnonzero(np.isfinite(p))
     order = known[np.argsort(p[known], kind="stable")]
@@ -37,23 +30,9 @@ def corrected_t_test(differences: Floats, test_ratio: float) -> float:
     Training sets of folds overlap, so that differences vary less from fold to fold than from
     data set to data set; the corrected variance makes up for it.
 
-    Parameters
-    ----------
-    differences : array (F,)
-        Of the two errors, fold by fold.
-    test_ratio : float
-        Rows judged by for each row learnt from.
-
     References
     ----------
     Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> d = np.array([0.02, 0.05, 0.0, 0.04, 0.03, 0.01, 0.06, 0.02, 0.03, 0.04])
-    >>> round(corrected_t_test(d, 1 / 9), 4)
-    0.006
     """
     d = differences[np.isfinite(differences)]
     if len(d) < 2:

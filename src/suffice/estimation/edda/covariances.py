@@ -43,32 +43,9 @@ def edda_covariances(
     for all classes (E), varying (V) or the identity (I): EII VII EEI VEI EVI VVI EEE VEE EVE
     VVE EEV VEV EVV VVV. EII, VII, EVE, VVE, EEV and VEV depend on the units of the features.
 
-    Parameters
-    ----------
-    code : str
-        Three letters: volume, shape, orientation.
-    weights : (K,) array
-        Rows, or sum of sample weights, of each class.
-    scatters : (K, d, d) array
-        Σ w (x − μ_k)(x − μ_k)ᵀ about the mean of each class.
-    tol : float
-        Stop when the next step would gain less log-likelihood than this per unit of weight.
-    max_iter : int
-        Most steps of an iterative family.
-
     References
     ----------
     Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scatters = np.array([[[4.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 4.0]]])
-    >>> fit = edda_covariances("EEV", np.array([10.0, 10.0]), scatters)
-    >>> fit.covariances.round(3).tolist()
-    [[[0.4, 0.0], [0.0, 0.1]], [[0.1, 0.0], [0.0, 0.4]]]
-    >>> fit.n_parameters
-    4
     """
     chosen = family(code)
     n, w = _checked(weights, scatters, tol, max_iter)

@@ -163,11 +163,7 @@ class _Memory:
 
 
 def descend(
-    start: AxesPoint,
-    at: Callable[[Floats], AxesPoint],
-    tol: float,
-    max_iter: int,
-    taken: int = 0,
+    start: AxesPoint, at: Callable[[Floats], AxesPoint], tol: float, max_iter: int, taken: int = 0
 ) -> Descent:
     """Go downhill from a point until a step would gain less than ``tol``."""
     here, memory = start, _Memory()

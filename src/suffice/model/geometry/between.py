@@ -25,12 +25,6 @@ class GaussianScore:
     r"""The score :math:`-\tfrac12 \log|\Sigma| - \tfrac12 (x-\mu)^\top P (x-\mu) + \log \pi`.
 
     It is the log joint density of a Gaussian class up to the term common to all classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> GaussianScore(np.array([1.0]), np.array([[4.0]]), -np.log(4.0), 0.0).evaluate([[1.0]])
-    array([0.69314718])
     """
 
     mean: Floats  # μ  (d,)
@@ -59,26 +53,9 @@ def boundary_between(
 
     Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x).
 
-    Parameters
-    ----------
-    a, b : GaussianScore
-        The classes of ``labels[0]`` and ``labels[1]``.
-    tied : bool
-        Whether both share the covariance of ``a``: then a ``Hyperplane``, else a ``Quadric``.
-    feature_names, labels : tuples, optional
-        Names of the d features and of the two classes.
-
     References
     ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> red = GaussianScore(np.array([2.0, 1.0]), np.eye(2), 0.0, np.log(0.5))
-    >>> blue = GaussianScore(np.array([1.0, 2.0]), np.eye(2), 0.0, np.log(0.5))
-    >>> boundary_between(red, blue, tied=True, labels=("red", "blue")).equation()
-    'x₁ − x₂ = 0'
     """
     _check(a, b, labels)
     m = _middle(a, b)

@@ -72,13 +72,6 @@ def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
     """Return the real roots of a t² + b t + c, ascending; none if it is a constant.
 
     Two roots that only rounding made complex are one: ``noise`` is that of the coefficients.
-
-    Examples
-    --------
-    >>> real_roots(1.0, -3.0, 2.0)
-    array([1., 2.])
-    >>> real_roots(0.0, 2.0, 1.0)
-    array([-0.5])
     """
     size = max(abs(a), abs(b), abs(c))
     if size == 0:
@@ -154,11 +147,7 @@ class Sheets:
         R = _frame(A, b)
         a, beta = R.T @ A @ R, R.T @ b
         cross = 0.0 if abs(a[0, 1]) <= 16 * EPS * np.abs(A).max() else 2 * a[0, 1]
-        alpha, B, C = (
-            float(a[1, 1]),
-            np.array([cross, beta[1]]),
-            np.array([a[0, 0], beta[0], c]),
-        )
+        alpha, B, C = (float(a[1, 1]), np.array([cross, beta[1]]), np.array([a[0, 0], beta[0], c]))
         BB = np.array([B[0] ** 2, 2 * B[0] * B[1], B[1] ** 2])
         D, noise = BB - 4 * alpha * C, 16 * EPS * (np.abs(BB) + np.abs(4 * alpha * C))
         return cls(A, b, c, R, alpha, B, C, np.where(np.abs(D) <= noise, 0, D), noise)

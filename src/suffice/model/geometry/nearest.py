@@ -23,26 +23,9 @@ def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Fl
     Stationary steps are e = −½ t (I + tΛ)⁻¹ g, and the one with I + tΛ ⪰ 0 is the global
     minimum. On that interval the constraint is monotone in t: one bracketed root does.
 
-    Parameters
-    ----------
-    eigenvalues : array of shape (d,)
-        λ, the diagonal of Λ, ascending.
-    gradients : array of shape (n, d)
-        g, the gradient at each point, in the eigenbasis.
-    values : array of shape (n,)
-        q > 0, the value at each point.
-
     References
     ----------
     Moré (1993), "Generalizations of the trust region problem", *Optim. Methods Softw.* 2.
-
-    Examples
-    --------
-    From the point (3, 0) to the circle |z|² = 1, in the form q + gᵀe + |e|²:
-
-    >>> import numpy as np
-    >>> shortest_steps(np.ones(2), np.array([[6.0, 0.0]]), np.array([8.0])).round(12) + 0.0
-    array([[-2.,  0.]])
     """
     with np.errstate(all="ignore"):
         equation, length = _without_units(eigenvalues, gradients, values)
