@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.special import digamma
 
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import warn_of_deficient
@@ -160,6 +159,8 @@ def _debiased_group(
     evidence: Evidence, seen: Codes, scatter: Floats
 ) -> tuple[FullCovariance, Floats]:
     """Return V of a group of tied classes, and what each adds to log N(x; x̄, V)."""
+    from scipy.special import digamma  # slow to import, and seldom needed
+
     d = evidence.moments.n_features
     if not len(seen):
         return FullCovariance.of(np.eye(d)), np.zeros(0)

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from suffice.model.covariance import FullCovariance
 
@@ -114,6 +113,8 @@ def _posteriors(model: ClassModel, x: Floats) -> Iterator[Floats]:
 
 
 def _two_tied(model: GaussianModel, a: int, b: int) -> float:
+    from scipy.special import ndtr  # slow to import, and seldom needed
+
     gap = model.covariances[0].whiten((model.offsets[a] - model.offsets[b])[None])
     delta = float(np.linalg.norm(gap))
     log_odds = float(model.log_priors[a] - model.log_priors[b])

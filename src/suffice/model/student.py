@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from scipy.special import gammaln
 
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.model.bayes_error import simulated_error
@@ -154,6 +153,8 @@ class StudentModel(ClassModel):
     @cached_property
     def _constants(self) -> Floats:
         """Log density of each class at its m_k, shape (K,)."""
+        from scipy.special import gammaln  # slow to import, and seldom needed
+
         d = self.n_features
         log_dets = np.array([scale.log_det for scale in self.scales])[self.group_of]
         # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)

@@ -115,7 +115,7 @@ class Moments:
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``."""
         kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
-        transform = parse_power(power, table)
+        transform = None if power is None else parse_power(power, table)
         parts = collect(table, kept, fourth=with_fourth, power=transform)
         labels, names, w = table.classes, table.names, table.weight
         blank = np.zeros(len(labels), np.intp)
