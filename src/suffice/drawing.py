@@ -23,12 +23,3 @@ def draw(figure: str, *args: Any, **options: Any) -> Any:
 def report(*args: Any, **options: Any) -> Any:
     """Return what ``sf.report`` returns."""
     return _rooms["reporting"]().report(*args, **options)
-
-
-def axes(ax: Any) -> Any:
-    """Return ``ax``, or new axes."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(layout="constrained")[1]

@@ -112,6 +112,11 @@ def drawing(
         style.dress(ax)
 
 
+def new_axes(ax: Any) -> Any:
+    """Return ``ax``, or new axes in matplotlib's own style."""
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
+
+
 def class_entries(palette: Palette, style: Style, *, lines: bool = False) -> list[tuple[Any, str]]:
     """Return handles and names of the classes, the first few of many."""
     make = class_line if lines else class_marker

@@ -9,7 +9,7 @@ from scipy.special import chdtri
 
 from suffice.diagnostics.normality import TESTS
 from suffice.diagnostics.predictive import LEVELS
-from suffice.drawing import axes
+from suffice.plots.canvas import new_axes
 from suffice.text.numbers import p_statement
 from suffice.validation.significance import LEVEL
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def box_m(found: BoxM, ax: Any = None) -> Any:
     """Draw how much more each class spreads than the pool, with two standard errors."""
-    ax = axes(ax)
+    ax = new_axes(ax)
     place = np.arange(len(found.classes))
     ax.axvline(0.0, color="0.6", lw=1)
     ax.errorbar(found.log_det_excess, place, xerr=2 * found.log_det_errors, fmt="o", capsize=3)
@@ -30,13 +30,13 @@ def box_m(found: BoxM, ax: Any = None) -> Any:
 
 
 def calibration(found: Calibration, ax: Any = None) -> Any:
-    """Draw observed against stated probability of the most probable class."""
-    ax = axes(ax)
+    """Draw observed against predicted probability of the most probable class."""
+    ax = new_axes(ax)
     bins = found.top.bins
     error = np.stack([bins.observed - bins.low, bins.high - bins.observed])
     ax.plot([0, 1], [0, 1], color="0.6", lw=1)
     ax.errorbar(bins.stated, bins.observed, yerr=error, fmt="o", capsize=3)
-    ax.set_xlabel("stated probability of the most probable class")
+    ax.set_xlabel("predicted probability of the most probable class")
     ax.set_ylabel("share of rows where it is right")
     ax.set_title(f"calibration error {found.top.calibration_error:.3f}")
     return ax
@@ -44,7 +44,7 @@ def calibration(found: Calibration, ax: Any = None) -> Any:
 
 def class_separation(found: ClassSeparation, ax: Any = None) -> Any:
     """Draw the share of each discriminant direction in the separation."""
-    ax = axes(ax)
+    ax = new_axes(ax)
     place = np.arange(1, len(found.roots) + 1)
     ax.bar(place, found.roots / max(found.roots.sum(), np.finfo(float).tiny))
     ax.set_xticks(place)
@@ -56,7 +56,7 @@ def class_separation(found: ClassSeparation, ax: Any = None) -> Any:
 
 def normality(found: Normality, ax: Any = None) -> Any:
     """Draw −log₁₀ p of each class and test, with the 5 % level."""
-    ax = axes(ax)
+    ax = new_axes(ax)
     place = np.arange(len(found.classes))
     for t, test in enumerate(TESTS):
         heights = -np.log10(np.maximum(found.adjusted_p_values[:, t], 1e-16))
@@ -70,7 +70,7 @@ def normality(found: Normality, ax: Any = None) -> Any:
 
 def predictive_check(found: PredictiveCheck, ax: Any = None) -> Any:
     """Draw quantiles of distances against χ², with the range of the replicates."""
-    ax = axes(ax)
+    ax = new_axes(ax)
     expected = chdtri(len(found.feature_names), 1 - LEVELS)
     ax.plot(expected, expected, color="0.6", lw=1)
     for k, label in enumerate(found.classes):

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
-from suffice import drawing
+from suffice.plots.canvas import new_axes
 from suffice.plots.style import COLOURS, MARKERS, style_of
 from suffice.text.lists import shortened
 from suffice.validation.significance import LEVEL
@@ -130,7 +130,7 @@ MOST_BARS = 30
 
 def cross_validation(result: CrossValidation, ax: Any = None) -> Any:
     """Draw the criterion over the grid, mark the choices, and return the axes."""
-    ax = drawing.axes(ax)
+    ax = new_axes(ax)
     varied = _varied(result)
     numeric = [name for name in varied if _is_numeric(result, name)]
     if len(varied) == len(numeric) == 1:
