@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from suffice.decision import CostMatrix, parse_costs
+from suffice.decision import Decision, parse_costs
 from suffice.errors import InvalidParameterError, UnknownLabelError
 
 K = 3
@@ -46,7 +46,7 @@ def test_chow_rejects_when_the_greatest_posterior_is_too_small(p, reject_cost):
 @given(posteriors, st.none() | st.floats(-0.5, 1.5))
 def test_zero_one_costs_decide_like_their_matrix(p, reject_cost):
     free, matrix = (parse_costs(costs, CLASSES, reject_cost) for costs in (None, {}))
-    assert not hasattr(free, "costs")
+    assert free.costs is None
     assert (free.is_map, free.can_reject) == (matrix.is_map, matrix.can_reject)
     np.testing.assert_allclose(free.expected(p), matrix.expected(p), atol=1e-12)
     np.testing.assert_allclose(free.relative, matrix.relative, atol=1e-15)
@@ -158,8 +158,8 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
         (lambda: parse_costs(None, CLASSES, np.nan), InvalidParameterError, "reject_cost"),
         (lambda: parse_costs(None, CLASSES, {"a": 0.1}), InvalidParameterError, "'b', 'c'"),
         (lambda: parse_costs(None, CLASSES, 0.1, "b"), InvalidParameterError, "also a class"),
-        (lambda: CostMatrix(CLASSES, np.ones((2, 3))), InvalidParameterError, "3 actions"),
-        (lambda: CostMatrix(CLASSES, np.ones(3)), InvalidParameterError, "3 actions"),
+        (lambda: Decision(CLASSES, np.ones((2, 3))), InvalidParameterError, "3 classes"),
+        (lambda: Decision(CLASSES, np.ones(3)), InvalidParameterError, "3 classes"),
         (
             lambda: parse_costs(None, CLASSES).decide(np.ones((5, 2))),
             InvalidParameterError,

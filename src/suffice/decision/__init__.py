@@ -1,16 +1,7 @@
 """From posteriors to decisions: the fitted classifier, costs, reject, and a shift of priors."""
 
 from suffice.decision.classifier import Classifier, classifier_of
-from suffice.decision.costs import CostMatrix, Decision, ZeroOneCosts, parse_costs
+from suffice.decision.costs import Decision, parse_costs
 from suffice.decision.shift import PriorShift, shifted_priors
 
-__all__ = [
-    "Classifier",
-    "CostMatrix",
-    "Decision",
-    "PriorShift",
-    "ZeroOneCosts",
-    "classifier_of",
-    "parse_costs",
-    "shifted_priors",
-]
+__all__ = ["Classifier", "Decision", "PriorShift", "classifier_of", "parse_costs", "shifted_priors"]

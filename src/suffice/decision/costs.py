@@ -60,7 +60,7 @@ Costs: TypeAlias = "Mapping[tuple[Any, Any], float] | npt.ArrayLike | None"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CostMatrix:
+class Decision:
     r"""The cost C[a, k] of action a where k is true; decides for the least expected cost.
 
     .. math:: a(x) = \arg\min_a \sum_k C[a, k] \, p(k \mid x)
@@ -69,10 +69,13 @@ class CostMatrix:
 
     Parameters
     ----------
-    actions : array of shape (A,)
+    actions : array of shape (K,) or (K + 1,)
         What each action predicts.
-    costs : array of shape (A, K)
-        C. Any finite numbers: a gain is a negative cost.
+    costs : array of shape (K, K), optional
+        C. Any finite numbers: a gain is a negative cost. None: every error costs 1, and no
+        K × K matrix is needed.
+    reject : array of shape (K,), optional
+        Cost of rejecting each truth.
 
     References
     ----------
@@ -84,80 +87,27 @@ class CostMatrix:
     Missing a sick person is ten times as bad as a false alarm:
 
     >>> import numpy as np
-    >>> costs = CostMatrix(np.array(["ill", "well"]), np.array([[0.0, 1.0], [10.0, 0.0]]))
+    >>> costs = Decision(np.array(["ill", "well"]), np.array([[0.0, 1.0], [10.0, 0.0]]))
     >>> costs.decode(costs.decide(np.array([[0.2, 0.8], [0.05, 0.95]])))
     array(['ill', 'well'], dtype='<U4')
     """
 
     actions: Labels  # (A,)
-    costs: Floats  # C  (A, K)
-
-    def __post_init__(self) -> None:
-        actions, costs = np.array(self.actions), _numbers(self.costs, "costs")
-        if costs.ndim != 2 or not len(costs) == len(actions) >= costs.shape[1] >= 1:
-            msg = f"costs has shape {costs.shape} for {len(actions)} actions: expected (A, K)"
-            raise InvalidParameterError(msg)
-        actions.flags.writeable = costs.flags.writeable = False
-        object.__setattr__(self, "actions", actions)
-        object.__setattr__(self, "costs", costs)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, K."""
-        return int(self.costs.shape[1])
-
-    @property
-    def can_reject(self) -> bool:
-        """Whether there is an action beside the classes."""
-        return len(self.actions) > self.n_classes
-
-    @property
-    def is_map(self) -> bool:
-        """Whether the decision is always the most probable class, so that argmax will do."""
-        if self.can_reject or self.n_classes == 1:
-            return not self.can_reject
-        # C[a, k] = f(k) − s·[a = k] with one s > 0, such as 0–1 loss
-        right = np.eye(self.n_classes, dtype=bool)
-        f = np.where(right, -np.inf, self.costs).max(axis=0)
-        s = f - np.diag(self.costs)
-        return bool(np.all(right | (self.costs == f)) and np.all(s == s[0]) and s[0] > 0)
-
-    @property
-    def relative(self) -> Floats:
-        """C[a, k] − f(k), (A, K): the same decisions, and equal posteriors tie exactly."""
-        # f(k) = max_a C[a, k] over the classes is common to all actions
-        less: Floats = self.costs - self.costs[: self.n_classes].max(axis=0)
-        return less
-
-    def expected(self, posterior: Floats) -> Floats:
-        """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
-        # R[i, a] = Σ_k C[a, k] p(k | x_i)
-        risk: Floats = _checked(posterior, self.n_classes) @ self.costs.T
-        return risk
-
-    def decide(self, posterior: Floats) -> Codes:
-        """Return the action of least expected cost, (n,); of equal ones the first."""
-        p = _checked(posterior, self.n_classes)
-        best: Codes = p.argmax(axis=1) if self.is_map else (p @ self.relative.T).argmin(axis=1)
-        return best
-
-    def decode(self, codes: Codes) -> Labels:
-        """Return what the actions predict, in the type of the classes if none is to reject."""
-        chosen: Labels = self.actions[codes]
-        return chosen
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ZeroOneCosts:
-    """Every error costs 1, and perhaps a refusal r: the same verbs without a K × K matrix."""
-
-    actions: Labels  # (K,), or (K + 1,) with the reject action
-    reject: Floats | None = None  # r, cost of rejecting each truth  (K,)
+    costs: Floats | None = None  # C  (K, K)
+    reject: Floats | None = None  # r  (K,)
 
     def __post_init__(self) -> None:
         actions = np.array(self.actions)
         actions.flags.writeable = False
         object.__setattr__(self, "actions", actions)
+        if self.costs is None:
+            return
+        costs, K = _numbers(self.costs, "costs"), self.n_classes
+        if costs.shape != (K, K):
+            msg = f"costs has shape {costs.shape}, but {K} classes need ({K}, {K}): [action, truth]"
+            raise InvalidParameterError(msg)
+        costs.flags.writeable = False
+        object.__setattr__(self, "costs", costs)
 
     @property
     def n_classes(self) -> int:
@@ -171,24 +121,37 @@ class ZeroOneCosts:
 
     @property
     def is_map(self) -> bool:
-        """Whether the decision is always the most probable class."""
-        return not self.can_reject
+        """Whether the decision is always the most probable class, so that argmax will do."""
+        if self.can_reject or self.costs is None or self.n_classes == 1:
+            return not self.can_reject
+        # C[a, k] = f(k) − s·[a = k] with one s > 0, such as 0–1 loss
+        right = np.eye(self.n_classes, dtype=bool)
+        f = np.where(right, -np.inf, self.costs).max(axis=0)
+        s = f - np.diag(self.costs)
+        return bool(np.all(right | (self.costs == f)) and np.all(s == s[0]) and s[0] > 0)
 
     @property
     def relative(self) -> Floats:
-        """C[a, k] − 1, (A, K): a matrix, for those who write it out."""
-        right = -np.eye(self.n_classes)
-        return right if self.reject is None else np.vstack([right, self.reject - 1])
+        """C[a, k] − f(k), (A, K): the same decisions, and equal posteriors tie exactly."""
+        # f(k) = max_a C[a, k] over the classes is common to all actions
+        costs = 1 - np.eye(self.n_classes) if self.costs is None else self.costs
+        every = costs if self.reject is None else np.vstack([costs, self.reject])
+        less: Floats = every - costs.max(axis=0)
+        return less
 
     def expected(self, posterior: Floats) -> Floats:
         """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
-        p = _checked(posterior, self.n_classes)
-        total = p.sum(axis=1, keepdims=True)
-        return total - p if self.reject is None else np.column_stack([total - p, p @ self.reject])
+        p = self._checked(posterior)
+        # R[i, a] = Σ_k C[a, k] p(k | x_i)
+        risk = p.sum(axis=1, keepdims=True) - p if self.costs is None else p @ self.costs.T
+        return risk if self.reject is None else np.column_stack([risk, p @ self.reject])
 
     def decide(self, posterior: Floats) -> Codes:
         """Return the action of least expected cost, (n,); of equal ones the first."""
-        p = _checked(posterior, self.n_classes)
+        p = self._checked(posterior)
+        if self.costs is not None and not self.is_map:
+            least: Codes = (p @ self.relative.T).argmin(axis=1)
+            return least
         best: Codes = p.argmax(axis=1)
         if self.reject is None:
             return best
@@ -197,20 +160,16 @@ class ZeroOneCosts:
         return np.where(p @ (self.reject - 1) < -top, self.n_classes, best)
 
     def decode(self, codes: Codes) -> Labels:
-        """Return what the actions predict."""
+        """Return what the actions predict, in the type of the classes if none is to reject."""
         chosen: Labels = self.actions[codes]
         return chosen
 
-
-Decision: TypeAlias = CostMatrix | ZeroOneCosts
-
-
-def _checked(posterior: Floats, n_classes: int) -> Floats:
-    p = np.asarray(posterior, dtype=np.float64)
-    if p.ndim != 2 or p.shape[1] != n_classes:
-        msg = f"posteriors have shape {p.shape}, expected (n, {n_classes})"
-        raise InvalidParameterError(msg)
-    return p
+    def _checked(self, posterior: Floats) -> Floats:
+        p = np.asarray(posterior, dtype=np.float64)
+        if p.ndim != 2 or p.shape[1] != self.n_classes:
+            msg = f"posteriors have shape {p.shape}, expected (n, {self.n_classes})"
+            raise InvalidParameterError(msg)
+        return p
 
 
 def parse_costs(
@@ -219,28 +178,21 @@ def parse_costs(
     reject_cost: Mapping[Any, float] | npt.ArrayLike | None = None,
     reject_label: Any = None,
 ) -> Decision:
-    """Return the costs of a setting: a matrix only where costs are given."""
-    can_reject = reject_cost is not None
-    actions = actions_with_reject(classes, reject_label) if can_reject else classes
-    reject = _reject_row(reject_cost, classes) if can_reject else None
-    if costs is None:
-        return ZeroOneCosts(actions, reject)
-    matrix = _matrix(costs, classes)
-    return CostMatrix(actions, matrix if reject is None else np.vstack([matrix, reject]))
+    """Return the decision by the costs of a setting: a matrix only where costs are given."""
+    matrix = None if costs is None else _matrix(costs, classes)
+    if reject_cost is None:
+        return Decision(classes, matrix)
+    actions = actions_with_reject(classes, reject_label)
+    return Decision(actions, matrix, _reject_row(reject_cost, classes))
 
 
 def _matrix(costs: Costs, classes: Labels) -> Floats:
     """Return C (K, K)."""
-    K = len(classes)
-    if isinstance(costs, Mapping):
-        matrix, known = 1.0 - np.eye(K), positions(classes)
-        for pair, cost in costs.items():
-            matrix[_entry(pair, known)] = float(_numbers(cost, f"the cost of {pair!r}"))
-        return matrix
-    matrix = _numbers(costs, "costs")
-    if matrix.shape != (K, K):
-        msg = f"costs has shape {matrix.shape}, but {K} classes need ({K}, {K}): [action, truth]"
-        raise InvalidParameterError(msg)
+    if not isinstance(costs, Mapping):
+        return _numbers(costs, "costs")
+    matrix, known = 1.0 - np.eye(len(classes)), positions(classes)
+    for pair, cost in costs.items():
+        matrix[_entry(pair, known)] = float(_numbers(cost, f"the cost of {pair!r}"))
     return matrix
 
 

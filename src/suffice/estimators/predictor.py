@@ -16,8 +16,7 @@ from sklearn.utils.validation import (
 
 from suffice import drawing
 from suffice.decision import Classifier
-from suffice.export.onnx import to_onnx
-from suffice.export.sql import to_ibis, to_sql
+from suffice.export import onnx, sql
 from suffice.saved.settings import save
 from suffice.text import tables as notebook
 from suffice.threads import at_most
@@ -127,69 +126,7 @@ class PredictorMixin(ClassifierMixin, ABC):
         rows = zip(classes, moments.counts.tolist(), priors, strict=False)
         return notebook.html_table(["class", "rows", "prior"], rows)
 
-    def to_sql(
-        self,
-        table: str | Sequence[str],
-        dialect: str = "duckdb",
-        *,
-        columns: Sequence[str] | None = None,
-        keep: Sequence[str] = (),
-        prefix: str = "",
-        booleans: Sequence[str] = (),
-    ) -> str:
-        """Return the query of ``label`` and ``p_<class>`` of every row of a table.
-
-        Parameters
-        ----------
-        table : str or list of str
-            Its name, or its names from schema to table.
-        dialect : {"duckdb", "postgres", "sqlite"}
-        columns : list of str, optional
-            The feature columns in order; by default those of fit.
-        keep : list of str
-            Columns to copy beside the answers.
-        prefix : str
-            Put before the name of every answer.
-        booleans : list of str
-            Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
-
-        Notes
-        -----
-        A row that lacks a number gets NULL. Scores that are quadratic with full covariances are
-        written for up to 30 features, all others for any number.
-
-        Examples
-        --------
-        >>> from suffice import LDA
-        >>> query = LDA().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"]).to_sql("rows", columns=["x"])
-        >>> print(query.splitlines()[-5:])
-        ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"', 'FROM suffice_6']
-        """
-        classifier = self.classifier_
-        options: Any = {"columns": columns, "keep": keep, "prefix": prefix}
-        return to_sql(classifier, table, dialect, booleans=booleans, **options)
-
-    def to_ibis(
-        self,
-        table: Any,
-        *,
-        columns: Sequence[str] | None = None,
-        keep: Sequence[str] | None = None,
-        prefix: str = "",
-    ) -> Any:
-        """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
-
-        Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.
-        """
-        return to_ibis(self.classifier_, table, columns=columns, keep=keep, prefix=prefix)
-
-    def to_onnx(self, path: str | Path | None = None) -> Any:
-        """Return an ONNX graph in 64-bit numbers, and write it to ``path`` if there is one.
-
-        Input ``X`` (n, d); outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores``
-        for a classifier without posteriors. Needs the extra ``onnx``.
-        """
-        return to_onnx(self.classifier_, path)
+    to_sql, to_ibis, to_onnx = sql.to_sql, sql.to_ibis, onnx.to_onnx
 
 
 class ScoreMixin(PredictorMixin):

@@ -128,10 +128,11 @@ def _booleans(graph: Graph, mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]
 
 
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
-    """Return the graph of a fitted classifier, and write it to ``path`` if there is one.
+    """Return an ONNX graph in 64-bit numbers, and write it to ``path`` if there is one.
 
     Input ``X`` (n, d); outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K)
-    for a classifier without posteriors. A refused row is NaN among numbers, "" among text.
+    for a classifier without posteriors. A refused row is NaN among numbers, "" among text. Needs
+    the extra ``onnx``.
     """
     model = _written(classifier_of(estimator), _graph())
     if path is not None:

@@ -248,7 +248,34 @@ def to_sql(
     prefix: str = "",
     booleans: Sequence[str] = (),
 ) -> str:
-    """Return the query of ``label`` and ``p_<class>`` of every row of a table."""
+    """Return the query of ``label`` and ``p_<class>`` of every row of a table.
+
+    Parameters
+    ----------
+    table : str or list of str
+        Its name, or its names from schema to table.
+    dialect : {"duckdb", "postgres", "sqlite"}
+    columns : list of str, optional
+        The feature columns in order; by default those of fit.
+    keep : list of str
+        Columns to copy beside the answers.
+    prefix : str
+        Put before the name of every answer.
+    booleans : list of str
+        Feature columns of truth values, which PostgreSQL does not take for 1 and 0 by itself.
+
+    Notes
+    -----
+    A row that lacks a number gets NULL. Scores that are quadratic with full covariances are
+    written for up to 30 features, all others for any number.
+
+    Examples
+    --------
+    >>> from suffice import LDA
+    >>> query = LDA().fit([[0.0], [1.0], [5.0]], ["a", "a", "b"]).to_sql("rows", columns=["x"])
+    >>> print(query.splitlines()[-5:])
+    ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"', 'FROM suffice_6']
+    """
     classifier, words = classifier_of(estimator), dialect_of(dialect)
     inputs = {
         column: truth(name(column)) if column in booleans else name(column)
@@ -313,7 +340,7 @@ def to_ibis(
     keep: Sequence[str] | None = None,
     prefix: str = "",
 ) -> Any:
-    """Return the table of ``label`` and ``p_<class>``, to be computed by its own database.
+    """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
 
     Parameters are those of ``to_sql``; ``keep`` is by default every column that is no feature.
     """
