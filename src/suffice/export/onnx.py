@@ -10,14 +10,13 @@ import numpy as np
 from suffice.archive import replacing
 from suffice.decision import classifier_of
 from suffice.errors import InvalidParameterError
-from suffice.export.formula import formula_of
 from suffice.model.scoring import Linear, Scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from suffice.decision import Classifier
-    from suffice.export.formula import Formula
+    from suffice.model.scoring import Formula
     from suffice.power import PowerTransform
     from suffice.typing import Floats, Labels
 
@@ -150,7 +149,7 @@ def _graph() -> Graph:
 
 
 def _written(classifier: Classifier, graph: Graph) -> Any:
-    formula = formula_of(classifier.model)
+    formula = classifier.model.formula
     rows = "X" if formula.power is None else transformed(graph, formula.power, "X")
     scores = _scores(formula, graph, graph.affine(rows, formula.scorer.origin))
     name = "probabilities" if classifier.has_posterior else "scores"
@@ -175,7 +174,7 @@ def _scores(formula: Formula, graph: Graph, x: str) -> str:
     parts = formula.scorer.parts
     if isinstance(parts[0], Linear):
         product = graph.node("MatMul", x, parts[0].weights.T.copy())
-        return graph.node("Add", product, _lowest(parts[0].intercepts)[None])
+        return graph.node("Add", product, _lowest(formula.constants)[None])
     columns, codes = [], []
     for part in parts:
         columns += _distances(graph, part, x)
@@ -184,11 +183,8 @@ def _scores(formula: Formula, graph: Graph, x: str) -> str:
     if codes != sorted(codes):
         distances = graph.node("Gather", distances, np.argsort(codes), axis=1)
     if formula.tail is None:
-        constants = np.empty(len(codes))
-        for part in parts:
-            constants[part.classes] = part.group.constants  # type: ignore[attr-defined]
         half = graph.node("Mul", distances, np.array(-0.5))
-        return graph.node("Add", half, _lowest(constants)[None])
+        return graph.node("Add", half, _lowest(formula.constants)[None])
     # c − p log(1 + s Δ²)
     tail = formula.tail
     inner = graph.node("Mul", distances, tail.shares[None])

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.decision import classifier_of
-from suffice.errors import InvalidParameterError
+from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export.dialects import dialect_of, literal, name, number, square, total, truth
-from suffice.export.formula import column_names, formula_of
 from suffice.model.scoring import Linear, Scaled, Whitened
 
 if TYPE_CHECKING:
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
     from suffice.decision import Classifier
     from suffice.export.dialects import Dialect
-    from suffice.export.formula import Formula
-    from suffice.model.scoring import ScorePart
+    from suffice.model.scoring import Formula, ScorePart
     from suffice.power import PowerTransform
 
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
@@ -103,13 +101,7 @@ class Stages:
     @property
     def live(self) -> list[int]:
         """Codes of the classes that some row may belong to."""
-        if self.formula.tail is not None:
-            constants = self.formula.tail.constants
-        else:
-            constants = np.empty(len(self.classifier.classes))
-            for part in self.formula.scorer.parts:
-                constants[part.classes] = _constants(part)
-        return [int(k) for k in np.flatnonzero(np.isfinite(constants))]
+        return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
 
     def _measured(self, j: int) -> str:
         x, power = f"x{j}", self.formula.power
@@ -160,7 +152,7 @@ class Stages:
         distance = total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
         tail = self.formula.tail
         if tail is None:
-            return f"{number(part.group.constants[m])} - 5e-1 * {distance}"
+            return f"{number(part.constants[m])} - 5e-1 * {distance}"
         # c − p log(1 + s Δ²)
         c, p, s = (number(v[k]) for v in (tail.constants, tail.powers, tail.shares))
         return f"{c} - {p} * LN(1e0 + {s} * {distance})"
@@ -201,13 +193,9 @@ def _same(names: Any) -> Stage:
     return {name: name for name in names}
 
 
-def _constants(part: Any) -> Any:
-    return part.intercepts if isinstance(part, Linear) else part.group.constants
-
-
 def _linear(part: Linear, m: int) -> str:
     terms = [f"{number(w)} * c{j}" for j, w in enumerate(part.weights[m])]
-    return f"{number(part.intercepts[m])} + {total(terms)}"
+    return f"{number(part.constants[m])} + {total(terms)}"
 
 
 def _scaled(part: Scaled, m: int) -> list[str]:
@@ -284,7 +272,7 @@ def to_sql(
     answers = _answers(classifier, prefix)
     _refuse_clash(keep, list(answers.values()))
     words.refuse_long(list(answers.values()))
-    stages = list(Stages(classifier, formula_of(classifier.model), words).stages(inputs))
+    stages = list(Stages(classifier, classifier.model.formula, words).stages(inputs))
     words.refuse_wide(len(keep) + max(map(len, stages)))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
     path = [table] if isinstance(table, str) else list(table)
@@ -327,6 +315,22 @@ def _refuse_clash(keep: Sequence[str], answers: Sequence[str]) -> None:
             f"column {both[0]!r} is kept and is also an answer's name: use a prefix for the answers"
         )
         raise InvalidParameterError(msg)
+
+
+def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the feature columns: those given, or those seen in fit."""
+    d = classifier.n_features
+    if named is None and classifier.feature_names is None:
+        msg = (
+            f"the model knows no column names: name its {d} columns, in order, "
+            "by columns=[...], or fit it on a frame"
+        )
+        raise FeatureMismatchError(msg)
+    columns = tuple(classifier.feature_names or () if named is None else named)
+    if len(columns) != d:
+        msg = f"{len(columns)} columns are named, but the model has {d} features"
+        raise FeatureMismatchError(msg)
+    return columns
 
 
 _ROWS = "suffice_rows"

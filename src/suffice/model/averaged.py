@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+
+from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from suffice.model.class_model import ClassModel
@@ -59,6 +61,12 @@ class AveragedModel:
     def temperature(self) -> float:
         """T of the best single model."""
         return self.best.temperature
+
+    @property
+    def formula(self) -> NoReturn:
+        """Refuse: an average has no scores of one kind."""
+        msg = "an average of models cannot be exported: export its best_estimator_"
+        raise InvalidParameterError(msg)
 
     def posterior(self, x: Any) -> Floats:
         """Return the averaged p(k | x), shape (n, K)."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
     from suffice.model.gaussian import GaussianModel
     from suffice.model.posterior import Readout
+    from suffice.model.scoring import Formula
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
 
@@ -138,6 +139,11 @@ class ClassModel(ABC):
     @abstractmethod
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true."""
+
+    @property
+    @abstractmethod
+    def formula(self) -> Formula:
+        """What other systems compute to score rows like this model."""
 
     @abstractmethod
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ from suffice.errors import InvalidParameterError
 from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import gaussian_error
 from suffice.model.class_model import ClassModel, WrappedModel
-from suffice.model.scoring import Scorer
+from suffice.model.scoring import Formula, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,6 +138,11 @@ class GaussianModel(ClassModel):
         """Return the error of the best rule if the model were true."""
         return gaussian_error(self, n_samples, rng)
 
+    @property
+    def formula(self) -> Formula:
+        """Linear scores where all classes share one covariance, else quadratic ones."""
+        return Formula(self._scorer)
+
     @cached_property
     def _scorer(self) -> Scorer:
         if self.is_tied:
@@ -231,6 +236,11 @@ class DebiasedModel(WrappedModel):
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
         """Refuse: there is nothing to draw from."""
         raise InvalidParameterError(_NO_DENSITY)
+
+    @property
+    def formula(self) -> Formula:
+        """That of the Gaussian model with the same posterior."""
+        return self.tilted.formula
 
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         return self.tilted._read(x, readout)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.model.posterior import LogPosterior, Posterior
+from suffice.model.scoring import Formula, Scorer
 from suffice.table.matrix import refuse_unusable
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ class LinearModel:
         """Return argmaxₖ wₖᵀx + bₖ, shape (n,)."""
         best: Codes = self.scores(x).argmax(1)
         return best
+
+    @property
+    def formula(self) -> Formula:
+        """Scores of all classes; of two the first has score 0."""
+        w, b = self.weights, self.intercepts
+        if len(w) == 1:
+            w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
+        return Formula(Scorer.linear(np.zeros(self.n_features), w, b))
 
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K)."""

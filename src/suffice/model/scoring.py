@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from suffice.model.covariance import Covariance
     from suffice.model.posterior import Readout
+    from suffice.model.student import Tailed
+    from suffice.power import PowerTransform
     from suffice.typing import Codes, Floats
 
     Stage = Callable[[Floats, Floats], None]  # tile, score tile → nothing
@@ -41,6 +43,11 @@ class ScorePart(Protocol):
     @property
     def classes(self) -> Codes:
         """Codes of the classes it scores, (m,)."""
+        ...
+
+    @property
+    def constants(self) -> Floats:
+        """The term of each score that no feature changes, (m,)."""
         ...
 
     def scores(self, x: Floats) -> Floats:
@@ -63,16 +70,27 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whitened:
-    """Score cₖ − ½ |W (x − μₖ)|², W lower triangular with WᵀW = Σ⁻¹."""
+class Grouped:
+    """Scores cₖ − ½ Δₖ² of classes that share one covariance."""
 
     group: Group
-    whitening: Floats  # W  (d, d)
 
     @property
     def classes(self) -> Codes:
         """Codes of the classes it scores, (m,)."""
         return self.group.classes
+
+    @property
+    def constants(self) -> Floats:
+        """Scores at the means, c, (m,)."""
+        return self.group.constants
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whitened(Grouped):
+    """Score cₖ − ½ |W (x − μₖ)|², W lower triangular with WᵀW = Σ⁻¹."""
+
+    whitening: Floats  # W  (d, d)
 
     @property
     def whitened_means(self) -> Floats:
@@ -114,16 +132,10 @@ class Whitened:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scaled:
+class Scaled(Grouped):
     """Score cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σⱼ)²."""
 
-    group: Group
     scale: Floats  # σ  (d,)
-
-    @property
-    def classes(self) -> Codes:
-        """Codes of the classes it scores, (m,)."""
-        return self.group.classes
 
     def scores(self, x: Floats) -> Floats:
         """Return cₖ − ½ |(x − μₖ) / σ|², (n, m)."""
@@ -146,12 +158,12 @@ class Linear:
     """Score wₖᵀx + bₖ, for all classes at once."""
 
     weights: Floats  # w  (K, d)
-    intercepts: Floats  # b  (K,)
+    constants: Floats  # b  (K,)
 
     @property
     def classes(self) -> Codes:
         """All codes, (K,)."""
-        return np.arange(len(self.intercepts))
+        return np.arange(len(self.constants))
 
     @property
     def is_large(self) -> bool:
@@ -160,7 +172,7 @@ class Linear:
 
     def scores(self, x: Floats) -> Floats:
         """Return wₖᵀx + bₖ, (n, K)."""
-        a: Floats = x @ self.weights.T + self.intercepts
+        a: Floats = x @ self.weights.T + self.constants
         return a
 
     @classmethod
@@ -172,7 +184,7 @@ class Linear:
         if part.is_large:
             yield part._product
             return
-        intercepts, weights = padded(part.intercepts), packed(part.weights.copy())
+        intercepts, weights = padded(part.constants), packed(part.weights.copy())
         yield lambda t, s: linear_scores(t, s, intercepts, weights)
 
     def _product(self, tile: Floats, scores: Floats) -> None:
@@ -180,7 +192,7 @@ class Linear:
         k, d = self.weights.shape
         with np.errstate(invalid="ignore", over="ignore"):
             np.matmul(self.weights, tile[:, :d], out=scores[:, :k])
-            scores[:, :k] += self.intercepts[:, None]
+            scores[:, :k] += self.constants[:, None]
 
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
@@ -276,6 +288,28 @@ class Scorer:
             kinds.setdefault(type(part), []).append(part)
         for kind, parts in kinds.items():
             yield from kind.stages(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Formula:
+    """All that another system must compute to score like a model: a_k(t(x)) of every class.
+
+    Where there is a tail, the scorer gives −½ Δ_k² alone. Classes of zero prior have score −∞.
+    """
+
+    scorer: Scorer
+    tail: Tailed | None = None
+    power: PowerTransform | None = None  # t
+
+    @property
+    def constants(self) -> Floats:
+        """The term of each score that no feature changes, (K,)."""
+        if self.tail is not None:
+            return self.tail.constants
+        constants = np.empty(self.scorer.n_classes)
+        for part in self.scorer.parts:
+            constants[part.classes] = part.constants
+        return constants
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ import numpy as np
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.model.bayes_error import simulated_error
 from suffice.model.class_model import ClassModel
-from suffice.model.posterior import Readout
-from suffice.model.scoring import Scorer
+from suffice.model.posterior import Joint, Readout
+from suffice.model.scoring import Formula, Scorer
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -133,12 +133,19 @@ class StudentModel(ClassModel):
         """Return the error of the best rule if the model were true, by simulation."""
         return simulated_error(self, n_samples, rng)
 
+    @property
+    def formula(self) -> Formula:
+        """Distances, and what the tails make of them."""
+        return Formula(self._scorer, self._tailed(Joint(), self.log_priors))
+
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         return self._read_density(x, readout, self.log_priors)
 
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        tailed = Tailed(readout, log_weights + self._constants, self._powers, self.shares)
-        return self._scorer.score(x, tailed)
+        return self._scorer.score(x, self._tailed(readout, log_weights))
+
+    def _tailed(self, readout: Readout, log_weights: Floats) -> Tailed:
+        return Tailed(readout, log_weights + self._constants, self._powers, self.shares)
 
     @cached_property
     def _scorer(self) -> Scorer:

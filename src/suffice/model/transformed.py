@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from suffice.model.class_model import ClassModel
     from suffice.model.gaussian import GaussianModel
     from suffice.model.posterior import Readout
+    from suffice.model.scoring import Formula
     from suffice.moments import Moments
     from suffice.power import PowerTransform
     from suffice.typing import Codes, Floats
@@ -64,6 +65,11 @@ class TransformedModel(WrappedModel):
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true: no matter which units."""
         return self.inner.bayes_error(n_samples, rng)
+
+    @property
+    def formula(self) -> Formula:
+        """Scores of transformed rows."""
+        return replace(self.inner.formula, power=self.transform)
 
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         return self._each_block(x, lambda t: self.inner._read(t, readout))
