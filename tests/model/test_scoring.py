@@ -22,16 +22,16 @@ READOUTS = [Posterior(), Posterior(0.3), LogPosterior(), LogDensity(), Joint(), 
 class Matrix:
     whitening: np.ndarray
 
-    def part(self, group):
-        return Whitened(group, self.whitening)
+    def part(self, *group):
+        return Whitened(*group, self.whitening)
 
 
 @dataclass(frozen=True, eq=False)
 class Scales:
     scale: np.ndarray
 
-    def part(self, group):
-        return Scaled(group, self.scale)
+    def part(self, *group):
+        return Scaled(*group, self.scale)
 
 
 def matrix(rng, d):

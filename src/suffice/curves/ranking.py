@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn import metrics
 
 from suffice.errors import InvalidInputError
 from suffice.table.matrix import as_weights
@@ -51,6 +50,8 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
     ----------
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
     """
+    from sklearn import metrics
+
     event, scores, rank, weight = _ranked(positive, score, sample_weight)
     share = float(np.average(event, weights=weight))
     if share in (0.0, 1.0):
@@ -85,6 +86,8 @@ def precision_recall_curve(
     ----------
     Davis & Goadrich (2006), *ICML*, 233–240.
     """
+    from sklearn import metrics
+
     event, scores, rank, weight = _ranked(positive, score, sample_weight)
     prevalence = float(np.average(event, weights=weight))
     if prevalence == 0:

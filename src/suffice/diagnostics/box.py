@@ -85,11 +85,6 @@ def _cumulant(v: Floats, d: int, order: int) -> float:
     return float(((-v) ** order * own).sum() - ((-total) ** order * pooled).sum())
 
 
-def log_det_moments(v: Floats, d: int) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of log |W/v| for W ~ Wishart(v, I), (K,) each."""
-    return _log_det_cumulants(v, d, 1), np.sqrt(_log_det_cumulants(v, d, 2))
-
-
 def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
     """Return a cumulant of log |W/v| for W ~ Wishart(v, I), shape (K,)."""
     # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), and log 2 more for r = 1
@@ -122,42 +117,31 @@ class BoxM(Diagnostic):
     @property
     def log_det_errors(self) -> Floats:
         """Return the standard error of each log determinant, shape (K,)."""
-        return log_det_moments(self.degrees, self.n_features)[1]
+        return np.sqrt(_log_det_cumulants(self.degrees, self.n_features, 2))
 
     @property
     def log_det_excess(self) -> Floats:
         """Return ``log_det_ratios`` less what the size of the class alone explains, (K,)."""
-        own = log_det_moments(self.degrees, self.n_features)[0]
-        pooled = log_det_moments(self.degrees.sum(keepdims=True), self.n_features)[0]
-        excess: Floats = self.log_det_ratios - (own - pooled)
-        return excess
+        own = _log_det_cumulants(self.degrees, self.n_features, 1)
+        pooled = _log_det_cumulants(self.degrees.sum(keepdims=True), self.n_features, 1)
+        return self.log_det_ratios - (own - pooled)
 
     def rows(self) -> list[Row]:
         """Return a row for each null distribution."""
-        tests: dict[str, ChiSquareTest | FTest] = {
-            "cumulants": self.cumulants,
-            "chi-square": self.chi_square,
-            "F": self.f,
-        }
-        return [
-            {"approximation": name, "m": self.statistic} | test.row()
-            for name, test in tests.items()
-        ]
+        tests = ("cumulants", self.cumulants), ("chi-square", self.chi_square), ("F", self.f)
+        return [{"approximation": name, "m": self.statistic} | test.row() for name, test in tests]
 
     def __repr__(self) -> str:
         account = f"Box's M = {self.statistic:.4g}, {p_statement(self.p_value)}"
-        return f"{self._verdict()} ({account}){self._remarks()}"
+        remarks = f"; left out: {'; '.join(self.left_out)}" if self.left_out else ""
+        remarks += columns_remark(self.left_out_columns, weighted=self.weighted)
+        return f"{self._verdict()} ({account}){remarks}"
 
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
             return "Equal covariances: no evidence against them"
         most, least = (self.classes[i(self.log_det_excess)] for i in (np.argmax, np.argmin))
         return f"Covariances differ: class {plain(most)!r} spreads most, {plain(least)!r} least"
-
-    def _remarks(self) -> str:
-        remarks = f"; left out: {'; '.join(self.left_out)}" if self.left_out else ""
-        remarks += columns_remark(self.left_out_columns)
-        return remarks + ("; weights taken as counts" if self.weighted else "")
 
 
 def box_m(moments: Moments) -> BoxM:

@@ -271,8 +271,7 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     table = checked_table(X, y)
     rng = np.random.default_rng(random_state)
     seen, classes = sampled(table, max_rows, rng), table.classes
-    rows = [np.asarray(seen.x[seen.codes == k], np.float64) for k in range(len(classes))]
-    white = [whitened(x) for x in rows]
+    white = [whitened(np.asarray(seen.x[seen.codes == k], np.float64)) for k in range(len(classes))]
     tested = np.array([z is not None for z in white], bool)
     _say_left_out(classes[~tested], classes)
     shapes = tuple(Shape.of(z) for z in white if z is not None)

@@ -11,7 +11,12 @@ from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
 
 from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.diagnostics.normality import checked_table, sampled
-from suffice.diagnostics.usable_columns import columns_remark, varying_columns
+from suffice.diagnostics.usable_columns import (
+    columns_remark,
+    is_weighted,
+    names_of,
+    varying_columns,
+)
 from suffice.errors import (
     DegenerateDataWarning,
     FeatureMismatchError,
@@ -53,10 +58,7 @@ class Discrepancy:
     def of(cls, model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Discrepancy:
         """Return the discrepancy of rows (n, d) of the given classes from the model."""
         parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
-        distances, marginals, quantiles, beyond = (
-            np.array(part) for part in zip(*parts, strict=True)
-        )
-        return cls(distances, marginals, quantiles, beyond)
+        return cls(*(np.array(part) for part in zip(*parts, strict=True)))
 
 
 def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[float, Floats, Floats, float]:
@@ -85,49 +87,30 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
     n = len(log_below)
     # A² = −n − Σᵢ (2i − 1)/n · (log F(x_(i)) + log(1 − F(x_(n+1−i))))
     weights = (2 * np.arange(1, n + 1) - 1) / n
-    statistic: Floats = -n - weights @ (log_below + log_above[::-1])
-    return statistic
+    return -n - weights @ (log_below + log_above[::-1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replicates:
-    """Draws of the rows looked at, and of the sums of the rows that were not."""
+def replicates(
+    estimator: Any, codes: Codes, n: int, rng: np.random.Generator, *, refit: bool
+) -> Iterator[tuple[GaussianModel, Floats]]:
+    """Yield n pairs of a model and drawn rows of the classes ``codes`` to compare with it.
 
-    estimator: Any
-    codes: Codes  # class of each row looked at  (n,)
-    others: Codes  # rows of each class that are in the fit but not looked at  (K,)
-    refit: bool
-
-    @classmethod
-    def of(cls, estimator: Any, codes: Codes, *, refit: bool) -> Replicates:
-        """Return replicates of rows with these classes."""
-        moments = estimator.moments_
-        others = moments.counts - np.bincount(codes, minlength=len(moments.counts))
-        if refit:
-            _refuse_foreign(moments, others)
-        return cls(estimator, codes, others, refit)
-
-    def draw(self, n: int, rng: np.random.Generator) -> Iterator[tuple[GaussianModel, Floats]]:
-        """Yield n pairs of a model and the rows it is to be compared with."""
-        model: GaussianModel = self.estimator.model_
-        for _ in range(n):
-            x = model.sample_of(self.codes, rng)
-            yield (self._fitted(model, x, rng) if self.refit else model), x
-
-    def _fitted(self, model: GaussianModel, x: Floats, rng: np.random.Generator) -> GaussianModel:
-        """Return the model of the drawn rows together with the drawn sums of the others."""
-        seen = self.estimator.moments_
-        moments = Moments.of(
-            x,
-            seen.classes[self.codes],
-            storage=seen.storage,
-            fourth=seen.fourth is not None,
-            classes=seen.classes,
-        )
-        if self.others.any():
-            moments = moments + _sums(model, seen, self.others, rng)
-        fitted: GaussianModel = refitted(self.estimator, moments).model_
-        return fitted
+    To be refitted, the model is given the drawn sums of the other rows of the fit as well.
+    """
+    model, seen = estimator.model_, estimator.moments_
+    others = seen.counts - np.bincount(codes, minlength=len(seen.counts))
+    if refit:
+        _refuse_foreign(seen, others)
+    kept = {"storage": seen.storage, "fourth": seen.fourth is not None, "classes": seen.classes}
+    for _ in range(n):
+        x = model.sample_of(codes, rng)
+        if not refit:
+            yield model, x
+            continue
+        moments = Moments.of(x, seen.classes[codes], **kept)
+        if others.any():
+            moments = moments + _sums(model, seen, others, rng)
+        yield refitted(estimator, moments).model_, x
 
 
 def _sums(model: GaussianModel, seen: Moments, counts: Codes, rng: np.random.Generator) -> Moments:
@@ -179,7 +162,7 @@ def refitted(estimator: Any, moments: Moments) -> Any:
 
 def _refuse_foreign(moments: Moments, others: Codes) -> None:
     """Refuse rows that cannot be those of the fit, and weighted fits."""
-    if np.any(moments.weights != moments.counts):
+    if is_weighted(moments):
         msg = "the estimator was fitted with weights, which cannot be simulated: use refit=False"
         raise InvalidParameterError(msg)
     if np.any(others < 0):
@@ -330,18 +313,17 @@ def predictive_check(
     estimator, x, left_out = _where_it_varies(estimator, table.x)
     rng = np.random.default_rng(random_state)
     seen = sampled(table.with_rows(x), max_rows, rng)
-    replicates = Replicates.of(estimator, seen.codes, refit=refit)
     rows = np.asarray(seen.x, np.float64)
     observed = Discrepancy.of(estimator.model_, rows, seen.codes, present)
     drawn = [
         Discrepancy.of(model, z, seen.codes, present)
-        for model, z in replicates.draw(simulations, rng)
+        for model, z in replicates(estimator, seen.codes, simulations, rng, refit=refit)
     ]
     return _compared(
         observed,
         drawn,
         classes=table.classes[present],
-        feature_names=_names(estimator),
+        feature_names=names_of(estimator.moments_),
         n_used=np.bincount(seen.codes, minlength=table.n_classes)[present],
         n_rows=np.bincount(table.codes, minlength=table.n_classes)[present],
         refit=refit,
@@ -351,7 +333,7 @@ def predictive_check(
 
 def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return estimator and rows without the columns that have no variance of their own."""
-    moments, names = estimator.moments_, _names(estimator)
+    moments, names = estimator.moments_, names_of(estimator.moments_)
     kept = varying_columns(moments)
     if len(kept) == moments.n_features:
         return estimator, x, ()
@@ -398,8 +380,3 @@ def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, C
         raise FeatureMismatchError(msg)
     present = np.searchsorted(estimator.classes_, table.classes)
     return replace(table, classes=estimator.classes_, codes=present[table.codes]), present
-
-
-def _names(estimator: Any) -> tuple[str, ...]:
-    d = estimator.model_.n_features
-    return estimator.moments_.feature_names or tuple(str(j) for j in range(d))

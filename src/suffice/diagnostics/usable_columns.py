@@ -34,6 +34,11 @@ def is_weighted(moments: Moments) -> bool:
     return bool(np.any(moments.weights != moments.counts))
 
 
+def names_of(moments: Moments) -> tuple[str, ...]:
+    """Return the names of the columns; their numbers, where they have none."""
+    return moments.feature_names or tuple(map(str, range(moments.n_features)))
+
+
 def singular_classes(moments: Moments, codes: Codes) -> list[RankDeficiency]:
     """Return the classes among ``codes`` whose covariance lacks rank, described."""
     totals = total_variances(moments)
@@ -66,14 +71,11 @@ def independent_columns(
     lost = _lost(within, variances)
     if not len(lost):
         return moments, ()
-    names = moments.feature_names or tuple(str(j) for j in range(moments.n_features))
+    names = names_of(moments)
     if between:
         _refuse_separating(moments, within, lost, names)
     left_out = tuple(names[j] for j in lost)
-    msg = (
-        f"columns {quoted(left_out)} left out: constant within classes, or combinations of "
-        "other columns"
-    )
+    msg = f"columns {quoted(left_out)} left out: constant within classes, or combinations of others"
     if len(lost) == moments.n_features:
         raise InvalidInputError(msg)
     warnings.warn(msg, DegenerateDataWarning, stacklevel=4)
@@ -97,9 +99,10 @@ def varying_columns(moments: Moments) -> Codes:
     return np.setdiff1d(np.arange(moments.n_features), np.union1d(lost, constant))
 
 
-def columns_remark(left_out: tuple[str, ...]) -> str:
-    """Return what a verdict adds of columns left out."""
-    return f"; columns left out: {quoted(left_out)}" if left_out else ""
+def columns_remark(left_out: tuple[str, ...], *, weighted: bool = False) -> str:
+    """Return what a verdict adds of columns left out, and of weights."""
+    remark = f"; columns left out: {quoted(left_out)}" if left_out else ""
+    return remark + ("; weights taken as counts" if weighted else "")
 
 
 def _lost(sigma: Floats, variances: Floats) -> Codes:

@@ -57,8 +57,7 @@ class ClassSeparation(Diagnostic):
     @property
     def correlations(self) -> Floats:
         """Canonical correlations ρ = √(λ/(1 + λ)) with class membership, falling, (s,)."""
-        rho: Floats = np.sqrt(self.roots / (1 + self.roots))
-        return rho
+        return np.sqrt(self.roots / (1 + self.roots))
 
     @property
     def wilks_lambda(self) -> float:
@@ -101,8 +100,7 @@ class ClassSeparation(Diagnostic):
         verdict = "Class means differ" if differ else "Class means: no evidence that they differ"
         n = self.n_dimensions
         where = f" in {n} direction{'' if n == 1 else 's'}" if n else ""
-        remark = columns_remark(self.left_out)
-        remark += "; weights taken as counts" if self.weighted else ""
+        remark = columns_remark(self.left_out, weighted=self.weighted)
         return (
             f"{verdict}{where} (Wilks' lambda = {self.wilks_lambda:.4g}, "
             f"{p_statement(self.p_value)} by Rao's F){remark}"
@@ -149,10 +147,8 @@ def class_separation(moments: Moments) -> ClassSeparation:
     # what is left of Λ, d and q once the first j canonical variables are taken out
     log_lambdas = -np.cumsum(np.log1p(roots)[::-1])[::-1]
     tests = (wilks_test(float(part), d - j, q - j, v) for j, part in enumerate(log_lambdas))
-    weighted = is_weighted(moments)
-    return ClassSeparation(
-        roots, np.exp(log_lambdas), tuple(tests), len(present), left_out, weighted
-    )
+    lambdas, k = np.exp(log_lambdas), len(present)
+    return ClassSeparation(roots, lambdas, tuple(tests), k, left_out, is_weighted(moments))
 
 
 def _roots(moments: Moments, v: float) -> Floats:
@@ -162,5 +158,5 @@ def _roots(moments: Moments, v: float) -> Floats:
     # rows √(w_k / v) L⁻¹ (μ_k − μ),  W/v = L Lᵀ
     offsets = np.sqrt(moments.weights[present] / v)[:, None] * moments.centred_means[present]
     values = np.linalg.svd(sigma.whiten(offsets), compute_uv=False)
-    roots = np.square(values[: min(moments.n_features, int(present.sum()) - 1)])
-    return np.asarray(roots, np.float64)
+    roots: Floats = np.square(values[: min(moments.n_features, int(present.sum()) - 1)])
+    return roots

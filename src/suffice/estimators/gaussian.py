@@ -25,7 +25,7 @@ from suffice.estimators.predictor import (
     set_features,
 )
 from suffice.model.gaussian import bic
-from suffice.model.geometry import GaussianScore, boundary_between
+from suffice.model.geometry import boundary_between
 from suffice.moments import Moments
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
@@ -458,13 +458,8 @@ class GaussianClassifier(
         a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
         self._check_coordinates(coordinates)
         model = self.model_.as_gaussian()
-        return boundary_between(
-            _class_score(model, a),
-            _class_score(model, b),
-            tied=bool(model.group_of[a] == model.group_of[b]),
-            feature_names=self.moments_.feature_names,
-            labels=(self.classes_[a].item(), self.classes_[b].item()),
-        )
+        names, labels = self.moments_.feature_names, tuple(self.classes_[[a, b]].tolist())
+        return boundary_between(model, a, b, feature_names=names, labels=labels)
 
     def boundaries(self, *, coordinates: str = "rows") -> dict[tuple[Any, Any], Boundary]:
         """Return the boundary of every pair of classes, keyed by their labels."""
@@ -508,11 +503,6 @@ class GaussianClassifier(
 
 
 _SETTINGS = tuple(inspect.signature(GaussianClassifier).parameters)
-
-
-def _class_score(model: GaussianModel, k: int) -> GaussianScore:
-    sigma, log_prior = model.covariance_of(k), float(model.log_priors[k])
-    return GaussianScore(model.means[k], sigma.dense_precision(), sigma.log_det, log_prior)
 
 
 def _check_power(power: Any, moments: Moments) -> None:

@@ -195,7 +195,7 @@ def _scores(formula: Formula, graph: Graph, x: str) -> str:
 
 def _distances(graph: Graph, part: Any, x: str) -> list[str]:
     """Return Δ² of each class of a part, (n, 1)."""
-    means = part.group.means
+    means = part.means
     if isinstance(part, Scaled):
         far = [graph.node("Div", graph.affine(x, mu), part.scale[None]) for mu in means]
     else:

@@ -200,7 +200,7 @@ def _linear(part: Linear, m: int) -> str:
 
 def _scaled(part: Scaled, m: int) -> list[str]:
     """Return ((c − μ) / σ)² of each feature."""
-    pairs = zip(part.group.means[m], part.scale, strict=True)
+    pairs = zip(part.means[m], part.scale, strict=True)
     return [square(f"((c{j} - {number(mu)}) / {number(s)})") for j, (mu, s) in enumerate(pairs)]
 
 
@@ -208,7 +208,7 @@ def _whitened(parts: Sequence[Whitened]) -> Stage:
     """Return u = W (c − μ₀) of each part, named after the first of its classes."""
     columns = {}
     for part in parts:
-        first = part.group.means[0]
+        first = part.means[0]
         for i, row in enumerate(part.whitening):
             terms = [f"{number(row[j])} * (c{j} - {number(first[j])})" for j in range(i + 1)]
             columns[f"u{part.classes[0]}_{i}"] = total(terms)

@@ -16,8 +16,7 @@ from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.scoring import Scaled, Whitened
 
 if TYPE_CHECKING:
-    from suffice.model.scoring import Group, ScorePart
-    from suffice.typing import Floats
+    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +65,9 @@ class FullCovariance:
         """Return Σ⁻¹ x = L⁻ᵀ L⁻¹ x for each row."""
         return self.whiten(x) @ self.whitening
 
-    def part(self, group: Group) -> ScorePart:
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Whitened:
         """Return what scores the classes that share Σ."""
-        return Whitened(group, self.whitening)
+        return Whitened(classes, constants, means, self.whitening)
 
     def dense(self) -> Floats:
         """Return Σ = L Lᵀ."""
@@ -107,9 +106,9 @@ class DiagonalCovariance:
         """Return Σ⁻¹ x = x / σ² for each row."""
         return x / self.scale**2
 
-    def part(self, group: Group) -> ScorePart:
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Scaled:
         """Return what scores the classes that share Σ."""
-        return Scaled(group, self.scale)
+        return Scaled(classes, constants, means, self.scale)
 
     def dense(self) -> Floats:
         """Return Σ = diag(σ²)."""

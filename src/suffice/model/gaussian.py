@@ -52,20 +52,12 @@ class GaussianModel(ClassModel):
         covariances: Sequence[Covariance],
         group_of: Codes,
         n_covariance_parameters: int = 0,
-        temperature: float = 1.0,
     ) -> GaussianModel:
         """Return the model with these parameters."""
         with np.errstate(divide="ignore"):
             log_priors = np.log(priors)
-        return cls(
-            log_priors,
-            centre,
-            offsets,
-            tuple(covariances),
-            group_of,
-            n_covariance_parameters,
-            temperature,
-        )
+        sigmas = tuple(covariances)
+        return cls(log_priors, centre, offsets, sigmas, group_of, n_covariance_parameters)
 
     @property
     def is_tied(self) -> bool:
@@ -103,9 +95,8 @@ class GaussianModel(ClassModel):
     @cached_property
     def linear_intercepts(self) -> Floats:
         """w_k0 of a tied model for x measured from the centre, shape (K,)."""
-        half = 0.5 * np.einsum("kd,kd->k", self.offsets, self.linear_weights)
-        intercepts: Floats = self.log_priors - half
-        return intercepts
+        half: Floats = 0.5 * np.einsum("kd,kd->k", self.offsets, self.linear_weights)
+        return self.log_priors - half
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from N(μ_k, Σ_k)."""

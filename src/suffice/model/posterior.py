@@ -49,8 +49,7 @@ class Posterior(Readout):
     def read(self, a: Floats) -> Floats:
         """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
         _, d, rest = _relative(a, self.temperature)
-        p: Floats = np.exp(d) / (1 + rest)[:, None]
-        return p
+        return np.exp(d) / (1 + rest)[:, None]
 
     def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
         """Write ``read`` of a tile."""
@@ -86,8 +85,7 @@ class LogDensity(Readout):
     def read(self, a: Floats) -> Floats:
         """Return max a + log1p(Σ exp d over the losers), (n,)."""
         top, _, rest = _relative(a, 1.0)
-        density: Floats = top + np.log1p(rest)
-        return density
+        return top + np.log1p(rest)
 
     def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
         """Write ``read`` of a tile."""

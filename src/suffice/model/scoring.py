@@ -9,12 +9,13 @@ measured from one origin, so that neither loses digits far from zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.model.tiles import LANES, empty_tile, padded
+from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order, n_threads_of, one_blas_thread
 
 if TYPE_CHECKING:
@@ -37,29 +38,6 @@ TILE_BYTES = 1 << 19  # half of a common second-level cache
 MOST_CHUNKS = 64
 
 
-class ScorePart(Protocol):
-    """Scores of some of the classes."""
-
-    @property
-    def classes(self) -> Codes:
-        """Codes of the classes it scores, (m,)."""
-        ...
-
-    @property
-    def constants(self) -> Floats:
-        """The term of each score that no feature changes, (m,)."""
-        ...
-
-    def scores(self, x: Floats) -> Floats:
-        """Return their scores, (n, m)."""
-        ...
-
-    @classmethod
-    def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        """Yield loops that fill the rows of these parts in a score tile."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
     """Classes that share one covariance."""
@@ -70,24 +48,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grouped:
-    """Scores cₖ − ½ Δₖ² of classes that share one covariance."""
-
-    group: Group
-
-    @property
-    def classes(self) -> Codes:
-        """Codes of the classes it scores, (m,)."""
-        return self.group.classes
-
-    @property
-    def constants(self) -> Floats:
-        """Scores at the means, c, (m,)."""
-        return self.group.constants
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Whitened(Grouped):
+class Whitened(Group):
     """Score cₖ − ½ |W (x − μₖ)|², W lower triangular with WᵀW = Σ⁻¹."""
 
     whitening: Floats  # W  (d, d)
@@ -95,18 +56,17 @@ class Whitened(Grouped):
     @property
     def whitened_means(self) -> Floats:
         """Means about the first of them, W (μₖ − μ₀), (m, d)."""
-        mu = self.group.means
-        m: Floats = (mu - mu[0]) @ self.whitening.T
+        m: Floats = (self.means - self.means[0]) @ self.whitening.T
         return m
 
     def scores(self, x: Floats) -> Floats:
         """Return cₖ − ½ |W (x − μ₀) − W (μₖ − μ₀)|², (n, m)."""
-        z = (x - self.group.means[0]) @ self.whitening.T
+        z = (x - self.means[0]) @ self.whitening.T
         if len(self.classes) == 1:
-            alone: Floats = self.group.constants - 0.5 * np.square(z).sum(1, keepdims=True)
+            alone: Floats = self.constants - 0.5 * np.square(z).sum(1, keepdims=True)
             return alone
         distances = [np.square(z - m).sum(1) for m in self.whitened_means]
-        return self.group.constants - 0.5 * np.stack(distances, axis=1)
+        return self.constants - 0.5 * np.stack(distances, axis=1)
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
@@ -115,7 +75,7 @@ class Whitened(Grouped):
 
         single = [part for part in parts if len(part.classes) == 1]
         if single:
-            codes, constants, means = _stacked([part.group for part in single])
+            codes, constants, means = _stacked(single)
             factors = packed_lower(np.stack([part.whitening for part in single]))
             yield lambda t, s: full_scores(t, s, codes, constants, means, factors)
         for part in parts:
@@ -125,29 +85,29 @@ class Whitened(Grouped):
     def _tied(self) -> Stage:
         from suffice.model.kernels import packed_lower, tied_scores
 
-        codes, constants, means = _stacked([self.group])
+        codes, constants, means = _stacked([self])
         first, whitened = means[0], padded(self.whitened_means)
         factor = packed_lower(self.whitening[None].copy())[0]
         return lambda t, s: tied_scores(t, s, codes, constants, first, whitened, factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scaled(Grouped):
+class Scaled(Group):
     """Score cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σⱼ)²."""
 
     scale: Floats  # σ  (d,)
 
     def scores(self, x: Floats) -> Floats:
         """Return cₖ − ½ |(x − μₖ) / σ|², (n, m)."""
-        distances = [np.square((x - mu) / self.scale).sum(1) for mu in self.group.means]
-        return self.group.constants - 0.5 * np.stack(distances, axis=1)
+        distances = [np.square((x - mu) / self.scale).sum(1) for mu in self.means]
+        return self.constants - 0.5 * np.stack(distances, axis=1)
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
         """Yield one stage for all classes."""
         from suffice.model.kernels import diagonal_scores
 
-        codes, constants, means = _stacked([part.group for part in parts])
+        codes, constants, means = _stacked(parts)
         sizes = [len(part.classes) for part in parts]
         inverse = padded(np.repeat([1 / part.scale for part in parts], sizes, axis=0))
         yield lambda t, s: diagonal_scores(t, s, codes, constants, means, inverse)
@@ -172,8 +132,7 @@ class Linear:
 
     def scores(self, x: Floats) -> Floats:
         """Return wₖᵀx + bₖ, (n, K)."""
-        a: Floats = x @ self.weights.T + self.constants
-        return a
+        return x @ self.weights.T + self.constants
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
@@ -193,6 +152,9 @@ class Linear:
         with np.errstate(invalid="ignore", over="ignore"):
             np.matmul(self.weights, tile[:, :d], out=scores[:, :k])
             scores[:, :k] += self.constants[:, None]
+
+
+ScorePart: TypeAlias = Whitened | Scaled | Linear
 
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
@@ -237,7 +199,7 @@ class Scorer:
         for k, sigma in enumerate(covariances):
             members.setdefault(id(sigma), []).append(k)
         parts = (
-            covariances[ks[0]].part(Group(np.array(ks), constants[ks], means[ks]))
+            covariances[ks[0]].part(np.array(ks), constants[ks], means[ks])
             for ks in members.values()
         )
         origin = np.zeros(means.shape[1]) if origin is None else origin
@@ -252,7 +214,10 @@ class Scorer:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
         values, unscored = self.try_score(x, readout)
         if len(unscored):
-            raise InvalidInputError(_complaint(x, int(unscored[0])))
+            if not np.isfinite(x).all():
+                refuse_unusable(x, None)
+            msg = f"row {unscored[0]} is so far from every class that it overflows: check its units"
+            raise InvalidInputError(msg)
         return values
 
     def try_score(self, x: npt.NDArray[Any], readout: Readout) -> tuple[npt.NDArray[Any], Codes]:
@@ -283,7 +248,7 @@ class Scorer:
 
     def _stages(self) -> Iterator[Stage]:
         """Yield the compiled stages, parts of one kind taken together."""
-        kinds: dict[type[ScorePart], list[ScorePart]] = {}
+        kinds: dict[type[Any], list[Any]] = {}
         for part in self.parts:
             kinds.setdefault(type(part), []).append(part)
         for kind, parts in kinds.items():
@@ -329,11 +294,6 @@ class Pass:
         chunk_bytes: int = 8 * LANES * (self.x.shape[1] + self.n_classes)
         return min(max(TILE_BYTES // chunk_bytes, 1), MOST_CHUNKS)
 
-    @property
-    def n_products(self) -> int:
-        """Size of the work, n·d·K."""
-        return self.x.size * self.n_classes
-
     def run(self) -> bool:
         """Write all rows; return whether some row has no finite score.
 
@@ -342,7 +302,7 @@ class Pass:
         """
         starts = range(0, len(self.values), self.n_chunks * LANES)
         blocks = iter(starts)
-        wanted = n_threads_of(None) if self.n_products > PARALLEL else 1
+        wanted = n_threads_of(None) if self.x.size * self.n_classes > PARALLEL else 1
         shares = [blocks] * min(wanted, len(starts))  # one iterator: whoever is free takes the next
         return any(list(in_order(self._work, shares, wanted)))
 
@@ -382,13 +342,3 @@ def _unscored(values: npt.NDArray[Any]) -> Codes:
     """Return the numbers of the rows that are NaN, or have code −1."""
     first = values if values.ndim == 1 else values[:, 0]
     return np.flatnonzero(np.isnan(first) if first.dtype.kind == "f" else first < 0)
-
-
-def _complaint(x: npt.NDArray[Any], row: int) -> str:
-    """Say why a row has no score."""
-    columns = np.flatnonzero(~np.isfinite(x[row]))
-    if len(columns):
-        what = "NaN" if np.isnan(x[row, columns[0]]) else "infinity"
-        where = f"row {row}, column {columns[0]}"
-        return f"Input X contains {what}: {where}; drop or impute such rows first"
-    return f"row {row} is so far from every class that its distance overflows: check its units"

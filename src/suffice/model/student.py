@@ -94,8 +94,7 @@ class StudentModel(ClassModel):
         # shape = Ψ / (s f),  covariance = shape · f / (f − 2)
         with np.errstate(divide="ignore"):
             factor = np.where(self.degrees > 2, 1 / (self.shares * (self.degrees - 2)), np.inf)
-        spread: Floats = dense * factor[:, None, None]
-        return spread
+        return dense * factor[:, None, None]
 
     @property
     def shared_covariance(self) -> None:
@@ -145,17 +144,13 @@ class StudentModel(ClassModel):
         return self._scorer.score(x, self._tailed(readout, log_weights))
 
     def _tailed(self, readout: Readout, log_weights: Floats) -> Tailed:
-        return Tailed(readout, log_weights + self._constants, self._powers, self.shares)
+        powers = (self.degrees + self.n_features) / 2
+        return Tailed(readout, log_weights + self._constants, powers, self.shares)
 
     @cached_property
     def _scorer(self) -> Scorer:
         scales = [self.scales[g] for g in self.group_of]
         return Scorer.of(np.zeros(self.n_classes), self.offsets, scales, origin=self.centre)
-
-    @cached_property
-    def _powers(self) -> Floats:
-        powers: Floats = (self.degrees + self.n_features) / 2
-        return powers
 
     @cached_property
     def _constants(self) -> Floats:
@@ -165,6 +160,6 @@ class StudentModel(ClassModel):
         d = self.n_features
         log_dets = np.array([scale.log_det for scale in self.scales])[self.group_of]
         # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
-        gammas = gammaln(self._powers) - gammaln(self.degrees / 2)
+        gammas = gammaln((self.degrees + d) / 2) - gammaln(self.degrees / 2)
         constants: Floats = gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
         return constants

@@ -85,16 +85,13 @@ class TransformedModel(WrappedModel):
         """Return ``verb`` of the transformed rows, some at a time."""
         x = np.asarray(rows)
         step = max(BLOCK // max(self.n_features, 1), 1)
-        parts = [self._said(verb, x, start, step) for start in range(0, max(len(x), 1), step)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def _said(
-        self, verb: Callable[[Any], npt.NDArray[Any]], x: Any, start: int, step: int
-    ) -> npt.NDArray[Any]:
+        start, parts = 0, []
         try:
-            return verb(self.transform.apply(x[start : start + step]))
+            for start in range(0, max(len(x), 1), step):
+                parts.append(verb(self.transform.apply(x[start : start + step])))
         except InvalidInputError as error:
             if not start:
                 raise
             msg = f"in the rows from {start} on, counted from there: {error}"
             raise InvalidInputError(msg) from error
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)

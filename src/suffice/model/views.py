@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,19 +12,6 @@ from suffice.linalg import unit_scale
 if TYPE_CHECKING:
     from suffice.power import PowerTransform
     from suffice.typing import Floats
-
-
-class View(Protocol):
-    """A map of rows (n, d) to rows (n, D)."""
-
-    @property
-    def name(self) -> str:
-        """What a person calls it."""
-        ...
-
-    def apply(self, x: Any) -> Floats:
-        """Return the rows as seen, shape (n, D)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,8 +79,10 @@ class FourierFeatures:
         return np.hstack([z, np.cos(phase), np.sin(phase)])
 
 
+View: TypeAlias = Plain | PowerTransformed | FourierFeatures  # a map of rows (n, d) to (n, D)
+
+
 def _orthogonal(d: int, rng: np.random.Generator) -> Floats:
     """Return d orthogonal directions whose lengths are those of Gaussian vectors, (d, d)."""
     q, _ = np.linalg.qr(rng.standard_normal((d, d)))
-    lengths = np.sqrt(rng.chisquare(d, size=d))
-    return q * lengths
+    return q * np.sqrt(rng.chisquare(d, size=d))

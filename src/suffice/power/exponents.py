@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidInputError
+from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Flo
     w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = sampled_rows(np.flatnonzero(w > 0), n_rows, seed)
     sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
-    _refuse_unusable(sample, rows)
+    if not np.isfinite(sample).all():
+        refuse_unusable(x, None)
     columns = np.ascontiguousarray(sample.T)
     n_jobs = None if sample.size > PARALLEL else 1
     found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))
@@ -114,14 +115,3 @@ def _curve(e: float, logs: Floats) -> tuple[Floats, Floats]:
     # ∂P/∂e = Σ_k e^k ℓ^{k+2} / (k! (k + 2))
     t = e * logs
     return p, np.square(logs) * (1 / 2 + t * (1 / 3 + t * (1 / 8 + t / 30)))
-
-
-def _refuse_unusable(sample: Floats, rows: Codes) -> None:
-    bad = np.argwhere(~np.isfinite(sample))
-    if not len(bad):
-        return
-    i, column = bad[0]
-    what = "NaN" if np.isnan(sample[i, column]) else "infinity"
-    where = f"row {rows[i]}, column {column}"
-    msg = f"Input X contains {what}: {where}; drop or impute such rows first"
-    raise InvalidInputError(msg)

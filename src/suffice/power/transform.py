@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,21 +66,18 @@ class Branch:
         e, low = self.exponent, np.minimum(v, self.top)
         # 1 + u = (1 + e v)^(1/e),  exp v where e = 0
         logs = np.where(e == 0, low, np.log1p(e * low) / np.where(e == 0, 1.0, e))
-        u: Floats = np.expm1(logs) + np.maximum(v - self.top, 0.0) / self.slope
-        return u
+        return np.expm1(logs) + np.maximum(v - self.top, 0.0) / self.slope
 
     def log_slope(self, u: Floats) -> Floats:
         """Return log P′(u)."""
         # P′(u) = (1 + u)^(e − 1)
-        slope: Floats = (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
-        return slope
+        return (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
 
 
 def _curve(e: Floats, logs: Floats) -> Floats:
     """Return ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
     if not np.any(e == 0):
-        curve: Floats = np.expm1(e * logs) / e
-        return curve
+        return np.expm1(e * logs) / e
     return np.where(e == 0, logs, np.expm1(e * logs) / np.where(e == 0, 1.0, e))
 
 
@@ -132,8 +129,8 @@ class PowerTransform:
 
     def __post_init__(self) -> None:
         exponents = np.atleast_1d(np.asarray(self.exponents, np.float64))
-        for name in ("exponents", "centre", "scale", "low", "high"):
-            value = np.asarray(getattr(self, name), np.float64)
+        for name, given in self.arrays().items():
+            value = np.asarray(given, np.float64)
             try:
                 held = np.broadcast_to(value, exponents.shape).copy()
             except ValueError:
@@ -179,10 +176,7 @@ class PowerTransform:
 
     def select(self, columns: Codes) -> PowerTransform:
         """Return the transform of some features only."""
-        return PowerTransform(
-            self.exponents[columns], self.centre[columns], self.scale[columns],
-            self.low[columns], self.high[columns],
-        )  # fmt: skip
+        return PowerTransform(**{name: held[columns] for name, held in self.arrays().items()})
 
     def among(self, columns: Codes, n_features: int) -> PowerTransform:
         """Return the transform of ``n_features`` features that leaves all but these as they are."""
@@ -199,14 +193,7 @@ class PowerTransform:
 
     def arrays(self) -> dict[str, Floats]:
         """Return all that there is to know, by name."""
-        names = ("exponents", "centre", "scale", "low", "high")
-        return {name: getattr(self, name) for name in names}
-
-    def _sides(self) -> tuple[Branch, Branch]:
-        """Return the curves above and below the centre."""
-        up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
-        down = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
-        return up, down
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _forward(self, x: Floats, up: Branch, down: Branch) -> Floats:
         z = (x - self.centre) / self.scale
@@ -232,7 +219,8 @@ class PowerTransform:
             msg = f"rows of shape {x.shape}, but the transform knows {self.n_features} features"
             raise InvalidParameterError(msg)
         out = np.empty(x.shape)
-        up, down = self._sides()
+        up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
+        down = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
         step = max(BLOCK // max(self.n_features, 1), 1)
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(x), step):

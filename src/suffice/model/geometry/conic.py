@@ -60,14 +60,6 @@ class Window:
         return np.clip(self.centre + self.half * u, self.low, self.high)
 
 
-def checked_count(n: int) -> int:
-    """Return n, at least the two ends of an arc."""
-    if n < 2:
-        msg = f"n={n}: an arc needs at least its two ends"
-        raise InvalidParameterError(msg)
-    return int(n)
-
-
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
     """Return the real roots of a t² + b t + c, ascending; none if it is a constant.
 
@@ -236,8 +228,7 @@ def _frame(A: Floats, b: Floats) -> Floats:
     if np.linalg.norm(b) > 8 * np.abs(values).max():
         y = b / np.linalg.norm(b)
         return np.array([[-y[1], y[0]], [y[0], y[1]]]).T
-    rising: Floats = vectors[:, np.argsort(np.abs(values))]
-    return rising
+    return vectors[:, np.argsort(np.abs(values))]
 
 
 def _joined(arcs: list[Floats]) -> list[Floats]:

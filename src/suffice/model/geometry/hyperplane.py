@@ -85,8 +85,7 @@ class Hyperplane(Surface):
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
         # y(x) = wᵀ(x − m) + y(m)
-        y: Floats = (points(x, self.n_features) - self.anchor) @ self.normal + self.offset
-        return y
+        return (points(x, self.n_features) - self.anchor) @ self.normal + self.offset
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y = w at each row, (n, d)."""
@@ -107,11 +106,7 @@ class Hyperplane(Surface):
         unit = self.normal / (np.linalg.norm(self.normal) or 1.0)
         return rows - distance[:, None] * unit
 
-    def section(
-        self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
-    ) -> Hyperplane:
-        """Return the line over two features, the others held at ``at`` (d,), default zero."""
-        axes, here, names = self._cut(features, at)
+    def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Hyperplane:
         value = float(self.evaluate(here)[0])
         return Hyperplane(self.normal[axes], value, names, self.labels, self.anchor[axes])
 

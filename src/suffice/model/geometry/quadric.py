@@ -93,8 +93,7 @@ class Quadric(Surface):
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
         # ∇y = 2Au + b
-        g: Floats = 2 * (points(x, self.n_features) - self.anchor) @ self.A + self.b
-        return g
+        return 2 * (points(x, self.n_features) - self.anchor) @ self.A + self.b
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return the exact distance to the quadric with the sign of y, (n,).
@@ -109,11 +108,7 @@ class Quadric(Surface):
         require_reached(steps)
         return points(x, self.n_features) + steps
 
-    def section(
-        self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
-    ) -> Quadric:
-        """Return the conic over two features, the others held at ``at`` (d,), default zero."""
-        axes, here, names = self._cut(features, at)
+    def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Quadric:
         b, c = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
         return Quadric(self.A[np.ix_(axes, axes)], b, c, names, self.labels, self.anchor[axes])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.model.geometry.conic import Window, checked_count
+from suffice.model.geometry.conic import Window
 from suffice.model.geometry.equation import LatexNotation, UnicodeNotation, written
 
 if TYPE_CHECKING:
@@ -62,14 +62,15 @@ class Surface(ABC):
         elif labels is not None:
             pair = np.empty(2, dtype=object)
             pair[0], pair[1] = labels
-        chosen: Labels = pair[(self.evaluate(x) < 0).astype(np.intp)]
-        return chosen
+        return pair[(self.evaluate(x) < 0).astype(np.intp)]
 
-    @abstractmethod
     def section(
         self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
     ) -> Self:
         """Return the curve over two features, the others held at ``at`` (d,), default zero."""
+        axes = plane_axes(features, self.feature_names, self.n_features)
+        names = self.feature_names and tuple(self.feature_names[i] for i in axes)
+        return self._section(axes, held(at, self.anchor, axes), names)
 
     def curve(
         self,
@@ -83,8 +84,10 @@ class Surface(ABC):
         Each has n points to a smooth arc; an ellipse inside the window is closed.
         """
         frame = Window.of(window)
-        traced = self.section(features, at)._traced(frame, checked_count(n))
-        return [frame.place(u) for u in traced]
+        if n < 2:
+            msg = f"n={n}: an arc needs at least its two ends"
+            raise InvalidParameterError(msg)
+        return [frame.place(u) for u in self.section(features, at)._traced(frame, int(n))]
 
     def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
@@ -93,6 +96,10 @@ class Surface(ABC):
     def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as LaTeX, in x or in x − ``about``."""
         return written(self._form(about), self.feature_names, digits, LatexNotation())
+
+    @abstractmethod
+    def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Self:
+        """Return the curve over two axes through a point (d,)."""
 
     @abstractmethod
     def _traced(self, frame: Window, n: int) -> list[Floats]:
@@ -104,7 +111,7 @@ class Surface(ABC):
 
     def _set_fields(self, d: int, **fields: Floats | float) -> None:
         """Fix the coefficients, the anchor and the names of a new surface in d dimensions."""
-        anchor = np.broadcast_to(self.anchor, (d,)) if np.ndim(self.anchor) == 0 else self.anchor
+        anchor = self.anchor if np.ndim(self.anchor) else np.full(d, self.anchor)
         names = self.feature_names
         if names is not None and len(names) != d:
             msg = f"{len(names)} feature names for {d} features"
@@ -118,20 +125,9 @@ class Surface(ABC):
         """Return the point an equation is written about: by default the origin."""
         return np.zeros(self.n_features) if about is None else points(about, self.n_features)[0]
 
-    def _cut(
-        self, features: tuple[int | str, int | str], at: npt.ArrayLike | None
-    ) -> tuple[list[int], Floats, tuple[str, ...] | None]:
-        """Return the axes of a section, a point of it, and the names of its features."""
-        axes = plane_axes(features, self.feature_names, self.n_features)
-        names = self.feature_names and tuple(self.feature_names[i] for i in axes)
-        return axes, held(at, self.anchor, axes), names
-
     def _require_one_feature(self) -> None:
         if self.n_features != 1:
-            msg = (
-                f"roots are for one feature, here are {self.n_features}: trace the curve in a "
-                "plane instead"
-            )
+            msg = f"roots are for one feature, here are {self.n_features}: trace a curve instead"
             raise InvalidParameterError(msg)
 
 
