@@ -52,8 +52,7 @@ class ReferenceCovariance:
         # along u = F⁻ᵀ v, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
         u = self.inverse.T @ v
         noise = rank_tolerance(len(a)) * np.square(u * self.scale[:, None]).sum(0)
-        root: Floats = self.factor @ (v * np.sqrt(np.where(a > noise, a, 1.0)))
-        return root
+        return np.asarray(self.factor @ (v * np.sqrt(np.where(a > noise, a, 1.0))))
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:

@@ -28,22 +28,17 @@ class DiscriminantSpace:
     ) -> DiscriminantSpace:
         """Return the coordinates for class means ``centre + offsets`` and within-class Σ.
 
-        The sign of a coordinate is fixed by making its largest entry, in units of the
-        within-class standard deviation, positive.
-
-        References
-        ----------
-        Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203.
+        The largest entry of a coordinate, in units of the within-class standard deviation, is
+        positive. Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203.
         """
         middle = priors @ offsets
         # rows √π_k (μ_k − μ) whitened; the right singular vectors are the directions
         spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
         _, s, vt = np.linalg.svd(spread, full_matrices=False)
         rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
-        vt = vt[:rank]
         # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x: push the unit vectors through
-        scalings = within.whiten(np.eye(len(centre))) @ vt.T
-        scale = 1 / np.sqrt(np.square(within.whiten(np.eye(len(centre)))).sum(1))
+        pushed = within.whiten(np.eye(len(centre)))
+        scalings, scale = pushed @ vt[:rank].T, 1 / np.sqrt(np.square(pushed).sum(1))
         largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
         signs = np.sign(scalings[largest, np.arange(rank)])
         return cls(centre + middle, scalings * signs, s[:rank])
@@ -52,8 +47,7 @@ class DiscriminantSpace:
     def explained_ratio(self) -> Floats:
         """Share of between-class variance along each coordinate, shape (r,)."""
         squares = self.singular_values**2
-        ratio: Floats = squares / squares.sum()
-        return ratio
+        return np.asarray(squares / squares.sum())
 
     def project(self, x: Floats) -> Floats:
         """Return the coordinates of each row, shape (n, r)."""

@@ -57,11 +57,8 @@ class GroupScatter:
     @property
     def pooled(self) -> GroupScatter:
         """All groups as one."""
-        return GroupScatter(
-            self.scatters.sum(0, keepdims=True),
-            self.weights.sum(keepdims=True),
-            self.n_means.sum(keepdims=True),
-        )
+        sums = (self.scatters, self.weights, self.n_means)
+        return GroupScatter(*(each.sum(0, keepdims=True) for each in sums))
 
     def divided(self, *, unbiased: bool) -> Floats:
         """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
@@ -73,29 +70,28 @@ class GroupScatter:
 
 def full_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     """Return the sums of scatter matrices of each group."""
-    if group_of.max(initial=0) == 0:
-        return _grouped(moments, group_of, moments.pooled_scatter[None], summed=True)
-    return _grouped(moments, group_of, moments.scatters, summed=False)
+    tied = group_of.max(initial=0) == 0
+    return _grouped(moments, group_of, moments.pooled_scatter[None] if tied else moments.scatters)
 
 
 def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     """Return the sums of squares of each group."""
-    if group_of.max(initial=0) == 0:
-        pooled = moments.scatter.pooled_diagonal()[None]
-        return _grouped(moments, group_of, pooled, summed=True)
-    return _grouped(moments, group_of, moments.diagonals, summed=False)
+    tied = group_of.max(initial=0) == 0
+    squares = moments.scatter.pooled_diagonal()[None] if tied else moments.diagonals
+    return _grouped(moments, group_of, squares)
 
 
 def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     """Return the sums of fourth moments Σ w z_i² z_j² about the class means, of each group."""
-    return _grouped(moments, group_of, moments.required_fourth().fourths, summed=False)
+    return _grouped(moments, group_of, moments.required_fourth().fourths)
 
 
-def _grouped(moments: Moments, group_of: Codes, scatters: Floats, *, summed: bool) -> GroupScatter:
+def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatter:
+    """Return the sums of each group, from those of each class or already of each group."""
     n_groups = int(group_of.max(initial=0)) + 1
     weights: Floats = np.bincount(group_of, moments.weights, n_groups).astype(np.float64)
     n_means: Floats = np.bincount(group_of, moments.weights > 0, n_groups).astype(np.float64)
-    if not summed and n_groups < len(group_of):
+    if n_groups < len(scatters):
         merged = np.zeros((n_groups, *scatters.shape[1:]))
         np.add.at(merged, group_of, scatters)
         scatters = merged

@@ -16,8 +16,6 @@ from suffice.model.gaussian import DebiasedModel, GaussianModel
 from suffice.text.lists import noun, plural, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from suffice.estimation.degenerate import RankDeficiency
     from suffice.estimation.shrinkage import Regularisation
     from suffice.estimation.structures import Structure
@@ -74,16 +72,13 @@ class Learning(Protocol):
     @property
     def plugs_in(self) -> bool:
         """Whether covariances are those of a structure, in the place of the true ones."""
-        ...
 
     @property
     def at_mode(self) -> bool:
         """Whether class priors too are the most probable ones."""
-        ...
 
     def model(self, evidence: Evidence) -> ClassModel:
         """Return the model."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +103,22 @@ def plug_in(evidence: Evidence) -> tuple[GaussianModel, list[RankDeficiency]]:
 def gaussian_model(
     evidence: Evidence,
     offsets: Floats,
-    covariances: Sequence[Covariance],
-    deficient: Sequence[RankDeficiency],
+    covariances: list[Covariance],
+    deficient: list[RankDeficiency],
 ) -> GaussianModel:
     """Return the model, and say which groups with rows lacked variance."""
     present, group_of = evidence.present, evidence.group_of
     told = [each for each in deficient if present[group_of == each.group].any()]
     if told and not evidence.quiet:
         warn_of_deficient(told, evidence.moments, group_of)
+    n_free = evidence.structure.n_parameters(len(covariances), evidence.moments.n_features)
     return GaussianModel.of(
         priors=np.where(present, evidence.priors, 0.0),
         centre=evidence.moments.grand_mean,
         offsets=offsets,
         covariances=covariances,
         group_of=group_of,
-        n_covariance_parameters=evidence.structure.n_parameters(
-            len(covariances), evidence.moments.n_features
-        ),
+        n_covariance_parameters=n_free,
     )
 
 
@@ -132,8 +126,6 @@ def gaussian_model(
 class Debiased:
     """Plug-in log densities less their bias.
 
-    References
-    ----------
     Moran & Murphy (1979), Applied Statistics 28; Ripley (1996), Pattern Recognition and Neural
     Networks, section 2.4.
     """

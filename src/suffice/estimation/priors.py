@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,17 +19,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
 
 
-class PriorRule(Protocol):
-    """A rule for the class priors π."""
-
-    @property
-    def pseudo_count(self) -> float | None:
-        """A where π_k ∝ w_k + a, w the weights of the classes; None where w has no say."""
-        ...
-
-    def of(self, classes: Labels, weights: Floats) -> Floats:
-        """Return π (K,), non-negative and of sum one, of classes with given weights (K,)."""
-        ...
+# Rules for the class priors π (K,), non-negative and of sum one, given the weights w of the classes
+# (K,); ``pseudo_count`` is a where π_k ∝ w_k + a, and None where w has no say.
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +61,9 @@ class GivenPriors:
         by_label = isinstance(self.values, Mapping)
         given = in_order(self.values, classes, where="priors") if by_label else self.values
         return _checked(given, classes)
+
+
+PriorRule: TypeAlias = LearntPriors | UniformPriors | GivenPriors
 
 
 def _shares(weights: Floats) -> Floats:

@@ -37,10 +37,10 @@ def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:
     has a likelihood there. Families without a maximum for some class are left out.
     """
     columns = _independent(moments)
+    if not len(columns):
+        return candidates[0]
     judged = moments.select(columns) if len(columns) < moments.n_features else moments
-    scores = [recipe.bic(judged) if len(columns) else None for recipe in candidates]
-    finite = [np.inf if score is None else score for score in scores]
-    return candidates[int(np.argmin(finite))]
+    return candidates[int(np.argmin([recipe.bic(judged) for recipe in candidates]))]
 
 
 def _independent(moments: Moments) -> Codes:
@@ -108,9 +108,9 @@ class Recipe:
 
     def _with_candidates(self) -> Recipe:
         words = [settings.parse_covariance(code) for code in FAMILIES]
-        found = [
+        found = (
             replace(self, structure=w.structure, tied=bool(w.tied), family=w.code) for w in words
-        ]
+        )
         return replace(self, candidates=tuple(found))
 
     @property
@@ -172,14 +172,13 @@ class Recipe:
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
         inner = self.estimate(moments, quiet=quiet)
-        power = moments.power
-        return inner if power is None else TransformedModel(inner, power)
+        return inner if moments.power is None else TransformedModel(inner, moments.power)
 
-    def bic(self, moments: Moments) -> float | None:
-        """Return p log n − 2 log L of plug-in estimates; None where L has no maximum."""
+    def bic(self, moments: Moments) -> float:
+        """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
         model, deficient = plug_in(self._evidence(moments, quiet=True))
         if deficient:
-            return None
+            return np.inf
         return bic(model.log_likelihood(moments), model.n_parameters, moments.total_weight)
 
 
@@ -192,10 +191,8 @@ def collecting(recipes: Iterable[Recipe]) -> dict[str, Any]:
     recipes = list(recipes)
     fourth = any(recipe.needs_fourth for recipe in recipes)
     kept = {recipe.storage for recipe in recipes}
-    return {
-        "storage": kept.pop() if len(kept) == 1 and not fourth else "per-class",
-        "fourth": fourth,
-    }
+    storage = kept.pop() if len(kept) == 1 and not fourth else "per-class"
+    return {"storage": storage, "fourth": fourth}
 
 
 def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from suffice.estimation.structures import Structure
 
 OPEN = "auto"  # left open, to be chosen from the data
+V = TypeVar("V")
 
 
 def is_open(word: Any) -> bool:
@@ -50,7 +51,7 @@ def is_open(word: Any) -> bool:
     return isinstance(word, str) and word == OPEN
 
 
-def _known(word: Any, table: Mapping[str, Any], name: str) -> Any:
+def _known(word: Any, table: Mapping[str, V], name: str) -> V:
     """Return what a word stands for, or say which words there are."""
     if not isinstance(word, str) or word not in table:
         msg = f"{name} must be one of {', '.join(map(repr, table))}, got {word!r}"
@@ -130,7 +131,7 @@ UNRESOLVED = (
 
 def parse_divisor(divisor: Any) -> bool:
     """Return whether covariances are unbiased rather than of maximum likelihood."""
-    return bool(_known(divisor, DIVISORS, "divisor"))
+    return _known(divisor, DIVISORS, "divisor")
 
 
 def parse_pooling(pooling: Any) -> float:
@@ -160,8 +161,7 @@ def _share(value: Any, name: str) -> float:
 
 def parse_target(target: Any) -> ShrinkageTarget:
     """Return what covariances are shrunk towards."""
-    found: ShrinkageTarget = _known(target, TARGETS, "target")
-    return found
+    return _known(target, TARGETS, "target")
 
 
 # --- estimate, prior -----------------------------------------------------------------------
@@ -178,8 +178,7 @@ def parse_estimate(estimate: Any, prior: Any) -> Learning:
     if prior is not None and not belief:
         msg = f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
         raise InvalidParameterError(msg)
-    learnt: Learning = learning(*belief)
-    return learnt
+    return learning(*belief)
 
 
 def parse_prior(prior: Any) -> Belief:
@@ -208,25 +207,17 @@ def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -
     if dirichlet is not None:
         _check_dirichlet(dirichlet, priors, at_mode=at_mode)
         return LearntPriors(float(dirichlet) - at_mode)
-    if priors is None:
-        return LearntPriors()
     if not isinstance(priors, str):
-        return GivenPriors(priors)
+        return LearntPriors() if priors is None else GivenPriors(priors)
     if priors != "uniform":
-        msg = (
-            f"priors={priors!r}: expected None, 'uniform', an array with a prior for each "
-            "class, or a mapping {label: prior}"
-        )
+        msg = f"priors={priors!r}: expected None, 'uniform', an array (K,) or {{label: prior}}"
         raise InvalidParameterError(msg)
     return UniformPriors()
 
 
 def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
     if priors is not None:
-        msg = (
-            "priors fixes the class priors and dirichlet learns them: give one of the two, "
-            f"found priors={priors!r} and dirichlet={dirichlet!r}"
-        )
+        msg = f"priors={priors!r} fixes what dirichlet={dirichlet!r} learns: give one of the two"
         raise InvalidParameterError(msg)
     number = isinstance(dirichlet, (int, float, np.number)) and not isinstance(dirichlet, bool)
     if not number or not 0 < float(dirichlet) < np.inf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,24 +16,9 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 
-class ShrinkageTarget(Protocol):
-    """A diagonal matrix T made of Σ."""
-
-    @property
-    def keeps_variances(self) -> bool:
-        """Whether T has the variances of Σ."""
-        ...
-
-    def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the units (G, d) in which T is a multiple of the identity.
-
-        ``variances`` are the diagonals of Σ (G, d), ``pooled`` standard deviations (d,).
-        """
-        ...
-
-    def variances(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the diagonal of T, (G, d)."""
-        ...
+# Targets, diagonal matrices T made of Σ: ``variances`` gives the diagonal of T, and ``scales`` the
+# units in which T is a multiple of the identity, both (G, d), from the diagonals of Σ (G, d) and
+# pooled standard deviations (d,).
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +68,9 @@ class RawSphere:
         return np.broadcast_to(variances.mean(1, keepdims=True), variances.shape)
 
 
+ShrinkageTarget: TypeAlias = OwnDiagonal | PooledSphere | RawSphere
+
+
 def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
     """Return (1 − γ) Σ + γ T, given the diagonals of T (G, d), of matrices or their diagonals."""
     towards = target[:, :, None] * np.eye(target.shape[1]) if sigmas.ndim == 3 else target
@@ -93,11 +81,8 @@ def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
 def oas_intensity(weight: float, trace: float, trace_of_square: float, n_features: int) -> float:
     """Return the oracle-approximating shrinkage of a covariance R, from tr R and tr R².
 
-    Leaves out the terms 2/d of the paper, as scikit-learn does.
-
-    References
-    ----------
-    Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58.
+    Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58; without its terms 2/d, as
+    in scikit-learn.
     """
     if n_features == 1 or not weight > 0:
         return 0.0
@@ -116,12 +101,7 @@ def oas_from_scatter(weight: float, scatter: Floats, scale: Floats | None = None
 def ledoit_wolf_intensity(
     weight: float, scatter: Floats, fourth_moments: Floats, scale: Floats | None = None
 ) -> float:
-    """Return the Ledoit–Wolf shrinkage of a covariance of features divided by a scale.
-
-    References
-    ----------
-    Ledoit & Wolf (2004), J. Multivariate Analysis 88.
-    """
+    """Return the shrinkage of Ledoit & Wolf (2004), J. Multivariate Analysis 88, of R."""
     n, d, r = weight, len(scatter), _scaled(weight, scatter, scale)
     if d == 1 or not n > 0:
         return 0.0
@@ -137,8 +117,7 @@ def ledoit_wolf_intensity(
 def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> Floats:
     """Return R = S / n of scaled features (d, d), with zeros for features without spread."""
     s = _reciprocals(weight, scatter, scale)
-    r: Floats = s[:, None] * scatter * s / max(weight, np.finfo(float).tiny)
-    return r
+    return np.asarray(s[:, None] * scatter * s / max(weight, np.finfo(float).tiny))
 
 
 def _reciprocals(weight: float, scatter: Floats, scale: Floats | None) -> Floats:
@@ -164,24 +143,8 @@ def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
     )
 
 
-class Intensity(Protocol):
-    """A rule for γ."""
-
-    @property
-    def needs_fourth(self) -> bool:
-        """Whether it needs fourth moments."""
-        ...
-
-    @property
-    def fixed(self) -> float | None:
-        """γ where it is the same number for every group, else None."""
-        ...
-
-    def intensities(
-        self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
-    ) -> Floats:
-        """Return γ of each group (G,), from sums, the target's units (G, d) and Σ w z_i² z_j²."""
-        ...
+# Rules for γ of each group (G,), from sums, the target's units (G, d) and Σ w z_i² z_j²; ``fixed``
+# is γ where it is the same number for every group.
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +154,7 @@ class FixedIntensity:
     fixed: float  # γ
     needs_fourth = False
 
-    def intensities(
-        self,
-        groups: GroupScatter,
-        scales: Floats,  # noqa: ARG002
-        fourths: Callable[[], Floats],  # noqa: ARG002
-    ) -> Floats:
+    def intensities(self, groups: GroupScatter, _scales: Floats, _fourths: object) -> Floats:
         """Return γ of each group, shape (G,)."""
         return np.full(len(groups.weights), self.fixed)
 
@@ -208,12 +166,7 @@ class OracleApproximating:
     needs_fourth = False
     fixed = None
 
-    def intensities(
-        self,
-        groups: GroupScatter,
-        scales: Floats,
-        fourths: Callable[[], Floats],  # noqa: ARG002
-    ) -> Floats:
+    def intensities(self, groups: GroupScatter, scales: Floats, _fourths: object) -> Floats:
         """Return γ of each group, shape (G,)."""
         sums = zip(groups.weights.tolist(), groups.scatters, scales, strict=True)
         return np.array([oas_from_scatter(w, s, scale) for w, s, scale in sums])
@@ -232,6 +185,9 @@ class LedoitWolf:
         """Return γ of each group, shape (G,)."""
         sums = zip(groups.weights.tolist(), groups.scatters, fourths(), scales, strict=True)
         return np.array([ledoit_wolf_intensity(*each) for each in sums])
+
+
+Intensity: TypeAlias = FixedIntensity | OracleApproximating | LedoitWolf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

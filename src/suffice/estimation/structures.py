@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -35,15 +36,12 @@ class Structure(Protocol):
     @property
     def is_diagonal(self) -> bool:
         """Whether features are independent given the class."""
-        ...
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one covariance per group of classes, singular ones filled."""
-        ...
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
         """Return the number of free covariance parameters."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,7 @@ class FullStructure:
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
-        groups = full_groups(moments, group_of)
-        groups = pooled_groups(groups, how.pooling) if how.pooling else groups
+        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
         sigmas = groups.divided(unbiased=how.unbiased)
         variances = np.diagonal(sigmas, axis1=1, axis2=2)
         pulled = _shrunk(sigmas, moments, group_of, how, groups)
@@ -123,22 +120,19 @@ def _shrunk(
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
-    """Return Σ_g (G, d, d) as covariances, singular ones filled from the pooled covariance.
-
-    The variances (G, d) are exactly zero where there are none.
-    """
+    """Return covariances of Σ_g (G, d, d), singular ones filled; variances are 0 where none."""
     factors = [
         scaled_cholesky(sigma) if v.all() else None
         for sigma, v in zip(sigmas, variances, strict=True)
     ]
     singular = [g for g, factor in enumerate(factors) if factor is None]
-    reference = ReferenceCovariance.of(moments) if singular else None
-    covariances: list[Covariance] = []
-    for sigma, factor in zip(sigmas, factors, strict=True):
-        if factor is None and reference is not None:
-            covariances.append(FullCovariance.of_root(reference.filled(sigma)))
-        elif factor is not None:
-            covariances.append(FullCovariance(factor, inverse_lower(factor)))
+    reference = cache(lambda: ReferenceCovariance.of(moments))  # where some Σ_g is singular
+    covariances: list[Covariance] = [
+        FullCovariance.of_root(reference().filled(sigma))
+        if factor is None
+        else FullCovariance(factor, inverse_lower(factor))
+        for sigma, factor in zip(sigmas, factors, strict=True)
+    ]
     return covariances, [RankDeficiency.of(g, sigmas[g], variances[g]) for g in singular]
 
 
@@ -152,8 +146,5 @@ def diagonal_variances(
     variances = _shrunk(variances, moments, group_of, how, lent)
     pooled = groups.pooled.divided(unbiased=how.unbiased)[0]
     totals = total_variances(moments)
-    return (
-        resolved_variances(variances, moments, group_of),
-        resolved(pooled, moments.grand_mean, totals),
-        totals,
-    )
+    pooled = resolved(pooled, moments.grand_mean, totals)
+    return resolved_variances(variances, moments, group_of), pooled, totals

@@ -84,11 +84,9 @@ class Volume(Protocol):
 
     def settle(self, n: Floats, q: Floats) -> Floats:
         """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
-        ...
 
     def pool(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of Σ_k = λ_k C, one C for all classes, from scatters (K, m, m)."""
-        ...
 
 
 # the best parts for scatters (K, m, m) where every symmetric C is allowed
@@ -99,8 +97,7 @@ Frame: TypeAlias = "Callable[[EddaProblem, Volume, Pattern, Floats], Parts]"
 
 def symmetric(c: Floats) -> Floats:
     """Return (C + Cᵀ) / 2 of each matrix of a stack."""
-    mean: Floats = (c + np.swapaxes(c, -1, -2)) / 2
-    return mean
+    return np.asarray((c + np.swapaxes(c, -1, -2)) / 2)
 
 
 def diagonal(values: Floats) -> Floats:

@@ -8,17 +8,17 @@ gradients need no transport from one D to the next.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.decomposition import diagonal, roots, turned
+from suffice.estimation.edda.decomposition import Parts, diagonal, roots, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from suffice.estimation.edda.decomposition import EddaProblem, Parts, Pattern, Volume
+    from suffice.estimation.edda.decomposition import EddaProblem, Pattern, Volume
     from suffice.typing import Floats
 
 SCOUTS = 12  # starting axes
@@ -43,32 +43,17 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
         descend(criterion.at(axes), criterion.at, problem.tol, steps)
         for axes in starting_axes(problem.weights, f)
     ]
-    best = min(_finish(criterion, problem, scouts), key=lambda found: found.point.value)
+    finalists = sorted(scouts, key=lambda found: found.point.value)[:FINALISTS]
+    ends = [found if found.converged else _finish(found, criterion, problem) for found in finalists]
+    best = min(ends, key=lambda found: found.point.value)
     axes = best.point.axes
     parts = pattern(problem, volume, diagonal(np.square(f @ axes).sum(1)))
-    return replace(
-        parts,
-        forms=turned(parts.forms, axes.T),
-        iterations=best.iterations,
-        converged=best.converged,
-    )
+    return Parts(parts.log_volumes, turned(parts.forms, axes.T), best.iterations, best.converged)
 
 
-def _finish(criterion: AxesCriterion, problem: EddaProblem, scouts: list[Descent]) -> list[Descent]:
-    """Return the finalists, converged."""
-    finalists = sorted(scouts, key=lambda found: found.point.value)[:FINALISTS]
-    return [
-        found
-        if found.converged
-        else descend(
-            found.point,
-            criterion.at,
-            problem.tol,
-            problem.max_iter - found.iterations,
-            found.iterations,
-        )
-        for found in finalists
-    ]
+def _finish(found: Descent, criterion: AxesCriterion, problem: EddaProblem) -> Descent:
+    left = problem.max_iter - found.iterations
+    return descend(found.point, criterion.at, problem.tol, left, found.iterations)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
