@@ -62,8 +62,7 @@ class PredictionSets:
 
     def __getitem__(self, row: int) -> list[Any]:
         """Return the labels in the set of one row."""
-        labels: list[Any] = self.classes[self.members[row]].tolist()
-        return labels
+        return list(self.classes[self.members[row]].tolist())
 
     def __contains__(self, label: Any) -> bool:
         """Whether any set holds a label."""
@@ -76,8 +75,7 @@ class PredictionSets:
     @property
     def sizes(self) -> npt.NDArray[np.intp]:
         """Number of classes in each set, shape (n,)."""
-        sizes: npt.NDArray[np.intp] = self.members.sum(1)
-        return sizes
+        return np.asarray(self.members.sum(1))
 
     def covers(self, y: Labels) -> npt.NDArray[np.bool_]:
         """Return whether each set holds the label given, shape (n,)."""

@@ -22,7 +22,7 @@ from suffice.validation.folds import Folds, fitted, transformed, weight_name
 from suffice.validation.held_out import held_out_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from suffice.moments import Moments
     from suffice.typing import Floats
@@ -57,16 +57,12 @@ class CrossValidation(Tabled):
     @property
     def means(self) -> Floats:
         """Mean error, log-loss and Brier score of each candidate, shape (C, 3)."""
-        means: Floats = self.fold_losses.mean(1)
-        return means
+        return np.asarray(self.fold_losses.mean(1))
 
     @property
     def standard_errors(self) -> Floats:
         """Standard errors of the means, shape (C, 3)."""
-        n = self.fold_losses.shape[1]
-        deviations: Floats = self.fold_losses.std(1, ddof=1)
-        errors: Floats = deviations / np.sqrt(n)
-        return errors
+        return np.asarray(self.fold_losses.std(1, ddof=1) / np.sqrt(self.fold_losses.shape[1]))
 
     @cached_property
     def best_index(self) -> int:
@@ -90,10 +86,8 @@ class CrossValidation(Tabled):
         """Return a mapping per candidate: its parameters, then its losses."""
         names = [name for criterion in CRITERIA for name in (criterion, f"{criterion}_se")]
         numbers = np.stack([self.means, self.standard_errors], axis=2).reshape(-1, 6)
-        return [
-            params | dict(zip(names, row, strict=True))
-            for params, row in zip(self.params, numbers, strict=True)
-        ]
+        losses = (dict(zip(names, row, strict=True)) for row in numbers)
+        return [params | each for params, each in zip(self.params, losses, strict=True)]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the path of one parameter, or the map of two; return the Axes."""
@@ -165,9 +159,7 @@ def cross_validate(
     {'shrinkage': 0.0}
     """
     check_criterion(criterion)
-    points: Any = {} if grid is None else grid
-    params = tuple(ParameterGrid(points))
-    candidates = [clone(estimator).set_params(**p) for p in params]
+    params, candidates = candidates_of(estimator, grid)
     folds = Folds.of(X, y, cv, sample_weight, groups)
     if all(is_read_from_moments(c) for c in candidates):
         losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
@@ -176,6 +168,12 @@ def cross_validate(
     result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
     return replace(result, best_estimator=best)
+
+
+def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...], list[Any]]:
+    """Return the points of a grid, and the estimator with the settings of each."""
+    params = tuple(ParameterGrid({} if grid is None else grid))
+    return params, [clone(estimator).set_params(**point) for point in params]
 
 
 def is_read_from_moments(candidate: Any) -> bool:
@@ -196,7 +194,9 @@ def _from_moments(
         alike = [candidates[i] for i in members]
         seen = folds.with_rows(transformed(folds.table, alike[0].power).x)
         parts = seen.each(**collecting(c.recipe() for c in alike))
-        losses[members] = _fold_losses(alike, parts, fixed)
+        size = sum(fold.held_out.x.size for fold in parts)
+        found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)
+        losses[members] = np.stack(found, axis=1)
         absent = absences(fold.train for fold in parts)
     return losses, absent
 
@@ -209,18 +209,13 @@ def _by_transform(candidates: Sequence[Any]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _fold_losses(candidates: Sequence[Any], folds: Sequence[Fold], fixed: Floats | None) -> Floats:
-    """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
+def judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold], Floats]:
+    """Return what finds error, log-loss and Brier score of every candidate on a fold, (C, 3)."""
     recipes = [c.recipe() for c in candidates]
-    temperatures, at = np.unique(
-        [c.resolved_temperature() for c in candidates], return_inverse=True
-    )
-
-    def losses_of(fold: Fold) -> Floats:
-        return held_out_losses(recipes, fold, temperatures, fixed)[np.arange(len(recipes)), at]
-
-    size = sum(fold.held_out.x.size for fold in folds)
-    return np.stack(side_by_side(losses_of, folds, n_numbers=size), axis=1)
+    asked = [c.resolved_temperature() for c in candidates]
+    temperatures, at = np.unique(asked, return_inverse=True)
+    each = np.arange(len(recipes)), at
+    return lambda fold: held_out_losses(recipes, fold, temperatures, fixed)[each]
 
 
 def absences(trains: Iterable[Moments]) -> tuple[str, ...]:

@@ -121,13 +121,11 @@ class Folds:
         """
         need = storage, fourth
         if need not in self._moments:
-            started, table, options = time.perf_counter(), self.table, {"storage": storage}
+            started, table = time.perf_counter(), self.table
             at = 1 if _is_partition(self.splits, len(self.codes)) else 0
-            parts = [
-                Moments.of_table(table.take(split[at]), fourth=fourth, **options)
-                for split in self.splits
-            ]
-            trains = tuple(sums_without(parts)) if at else tuple(parts)
+            tables = (table.take(split[at]) for split in self.splits)
+            parts = [Moments.of_table(each, storage=storage, fourth=fourth) for each in tables]
+            trains = tuple(sums_without(parts) if at else parts)
             seconds = (time.perf_counter() - started) / len(trains)
             self._moments[need] = TrainingMoments(trains, seconds)
         return self._moments[need]
@@ -224,12 +222,11 @@ def _stratified(
     n_folds: int, labels: Labels, groups: Labels | None, seed: int | None
 ) -> tuple[Any, str]:
     _check_folds(n_folds, labels, groups)
-    how: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
-    if groups is None:
-        return StratifiedKFold(n_folds, **how), f"{n_folds} stratified folds, {order}"
-    words = f"{n_folds} stratified folds of whole groups, {order}"
-    return StratifiedGroupKFold(n_folds, **how), words
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    whole = "" if groups is None else " of whole groups"
+    splitter = kind(n_folds, shuffle=seed is not None, random_state=seed)
+    return splitter, f"{n_folds} stratified folds{whole}, {order}"
 
 
 def _check_folds(cv: int, labels: Labels, groups: Labels | None) -> None:

@@ -13,7 +13,7 @@ from suffice.estimation.structures import FullStructure
 from suffice.linalg import correlation, rank_tolerance, symmetric_eigen
 from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import LANES, SIDE
-from suffice.validation.predictions import RowLosses
+from suffice.validation.predictions import losses_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,12 +55,12 @@ def held_out_losses(
     losses = np.empty((len(recipes), len(temperatures), 3))
     for path in shared_paths(recipes):
         found = _path_losses(path, fold, temperatures, fixed_weights)
-        for at, i in enumerate(path.members):
-            losses[i] = (
-                _losses_of(held_out_scores(recipes[i], fold, fixed_weights), fold, temperatures)
-                if found is None
-                else found[at]
-            )
+        if found is not None:
+            losses[list(path.members)] = found
+            continue
+        for i in path.members:
+            scores = held_out_scores(recipes[i], fold, fixed_weights)
+            losses[i] = _losses_of(scores, fold, temperatures)
     return losses
 
 
@@ -111,8 +111,9 @@ def _path_losses(
 
 
 def _losses_of(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
-    rows = (RowLosses.of_scores(scores, fold.held_out.codes, t) for t in temperatures)
-    return np.stack([losses.means(fold.held_out.weight) for losses in rows])
+    held = fold.held_out
+    rows = (losses_of_rows(LogPosterior(t).read(scores), held.codes) for t in temperatures)
+    return np.stack([np.average(losses, axis=1, weights=held.weight) for losses in rows])
 
 
 def _stacked_losses(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
@@ -121,8 +122,7 @@ def _stacked_losses(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
     table = np.broadcast_to(scores, shape).reshape(-1, scores.shape[-1])
     t = np.repeat(temperatures, len(table) // len(temperatures))[:, None]
     truth = np.tile(fold.held_out.codes, len(table) // len(fold.held_out.codes))
-    losses = RowLosses.of(LogPosterior(t).read(table), truth)  # type: ignore[arg-type]
-    of_rows = np.stack([losses.errors, losses.log_losses, losses.briers])
+    of_rows = losses_of_rows(LogPosterior(t).read(table), truth)  # type: ignore[arg-type]
     means = np.average(of_rows.reshape(3, *shape[:-1]), axis=-1, weights=fold.held_out.weight)
     return np.moveaxis(means, (0, 1), (2, 1))
 
@@ -201,8 +201,7 @@ def _linear(z: Floats, m: Floats, inverse: Floats) -> Floats:
     weights = (inverse[:, :, None] * m.T[:, None, :]).reshape(len(inverse), -1)
     bias = -0.5 * np.square(m) @ inverse  # (K, Γ)
     linear = (z @ weights).reshape(len(z), n_gammas, n_classes)
-    scores: Floats = linear.transpose(1, 0, 2) + bias.T[:, None, :]
-    return scores
+    return np.asarray(linear.transpose(1, 0, 2) + bias.T[:, None, :])
 
 
 _CHUNKS = 16  # of LANES rows in a tile
@@ -231,8 +230,7 @@ def _compiled_losses(
         used = tile[: -(-len(block) // LANES)]
         kernels.load_rows(block, 0, origin, used)
         add(used, held.codes[rows], weight[rows], *parameters, 1 / temperatures, losses)
-    means: Floats = losses / weight.sum()
-    return means
+    return np.asarray(losses / weight.sum())
 
 
 def _quadratic(
@@ -246,21 +244,13 @@ def _quadratic(
     rotations = [packed(np.ascontiguousarray((s.vectors / s.scale[:, None]).T)) for s in spectra]
     inverses = [packed(np.ascontiguousarray(inverse.T)) for inverse, _ in shrunk]
     constants = np.array([log_priors[k] - 0.5 * shrunk[g][1] for k, g in enumerate(group_of)])
-    pick = np.stack
-    return quadratic_losses, (
-        _padded(offsets),
-        pick([rotations[g] for g in group_of]),
-        pick([inverses[g] for g in group_of]),
-        constants,
-    )
+    of_classes = (np.stack([packs[g] for g in group_of]) for packs in (rotations, inverses))
+    means = np.pad(offsets, ((0, 0), (0, -offsets.shape[1] % SIDE)))
+    return quadratic_losses, (means, *of_classes, constants)
 
 
 def _linear_path(
-    spectra: list[Spectrum],
-    group_of: Codes,  # noqa: ARG001
-    offsets: Floats,
-    log_priors: Floats,
-    gammas: Floats,
+    spectra: list[Spectrum], _group_of: Codes, offsets: Floats, log_priors: Floats, gammas: Floats
 ) -> tuple[Any, tuple[Floats, ...]]:
     from suffice.model.kernels import packed
     from suffice.validation.kernels import linear_losses
@@ -273,8 +263,3 @@ def _linear_path(
     weights = [packed(np.ascontiguousarray((m * e) @ back)) for e in inverse.T]
     intercepts = log_priors - 0.5 * (np.square(m) @ inverse).T
     return linear_losses, (np.stack(weights), np.ascontiguousarray(intercepts))
-
-
-def _padded(means: Floats) -> Floats:
-    width = -(-means.shape[1] // SIDE) * SIDE
-    return np.pad(means, ((0, 0), (0, width - means.shape[1])))

@@ -91,8 +91,7 @@ def _refitted(
     model = recipe.estimate(rest, quiet=True)
     if not refit:
         model = model.with_priors(_fixed(recipe, moments, rest))
-    scores: Floats = model.scores(row[None])[0]
-    return scores
+    return np.asarray(model.scores(row[None])[0])
 
 
 def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:

@@ -9,7 +9,6 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.linalg import EPS
-from suffice.model.posterior import LogPosterior
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
 
@@ -20,37 +19,18 @@ if TYPE_CHECKING:
 
 #: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
 ABSENT_LOSS = float(-np.log(EPS))
+_OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowLosses:
-    """Error, log-loss and Brier score of each row."""
-
-    errors: Floats  # 1 where the most probable class is not the true one  (n,)
-    log_losses: Floats  # −log p(true class)  (n,)
-    briers: Floats  # Σ_k (p_k − [k is true])²  (n,)
-
-    @classmethod
-    def of(cls, log_posterior: Floats, truth: Codes) -> RowLosses:
-        """Return the losses of log-posteriors (n, K) for true codes (n,)."""
-        rows = np.arange(len(truth))
-        log_true = log_posterior[rows, truth]
-        p = np.exp(log_posterior)
-        # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
-        briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
-        errors = (log_posterior.argmax(1) != truth).astype(np.float64)
-        log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
-        return cls(errors, log_losses, briers)
-
-    @classmethod
-    def of_scores(cls, scores: Floats, truth: Codes, temperature: float = 1.0) -> RowLosses:
-        """Return the losses of scores a_k(x) (n, K), softmax(a / T) their posterior."""
-        return cls.of(LogPosterior(temperature).read(scores), truth)
-
-    def means(self, weight: Floats | None = None) -> Floats:
-        """Return mean error, log-loss and Brier score, shape (3,)."""
-        stacked = np.stack([self.errors, self.log_losses, self.briers])
-        return np.asarray(np.average(stacked, axis=1, weights=weight))
+def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
+    """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
+    rows = np.arange(len(truth))
+    log_true = log_posterior[rows, truth]
+    p = np.exp(log_posterior)
+    # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+    briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
+    log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
+    return np.stack([log_posterior.argmax(1) != truth, log_losses, briers])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -115,14 +95,9 @@ class Predictions:
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """Return the rows of all parts, one after another; of the same classes."""
-        first = parts[0]
-        logs = None if first.logs is None else np.concatenate([p.log_posteriors for p in parts])
-        weight = None if first.weight is None else np.concatenate([p.weights for p in parts])
-        truth, predicted, rows = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("truth", "predicted", "rows")
-        )
-        return cls(first.classes, truth, predicted, logs, rows, weight)
+        arrays = {name: [getattr(part, name) for part in parts] for name in _OF_ROWS}
+        known = {name: np.concatenate(a) for name, a in arrays.items() if a[0] is not None}
+        return replace(parts[0], **known)
 
     @property
     def log_posteriors(self) -> Floats:
@@ -145,8 +120,7 @@ class Predictions:
     @property
     def most_probable(self) -> Codes:
         """Class of greatest posterior of each row, shape (n,)."""
-        best: Codes = self.log_posteriors.argmax(axis=1)
-        return best
+        return np.asarray(self.log_posteriors.argmax(axis=1))
 
     @property
     def right(self) -> Any:
@@ -164,8 +138,8 @@ class Predictions:
         error = np.average(self.wrong, weights=self.weight)
         if self.logs is None:
             return np.array([error, np.nan, np.nan])
-        means = RowLosses.of(self.logs, self.truth).means(self.weight)
-        return np.array([error, *means[1:]])
+        of_rows = losses_of_rows(self.logs, self.truth)[1:]
+        return np.array([error, *np.average(of_rows, axis=1, weights=self.weight)])
 
     @property
     def error(self) -> float:
@@ -185,8 +159,7 @@ class Predictions:
     @property
     def labels(self) -> Labels:
         """True label of each row, shape (n,)."""
-        labels: Labels = self.classes[self.truth]
-        return labels
+        return np.asarray(self.classes[self.truth])
 
     @property
     def predicted_labels(self) -> Labels:
@@ -199,25 +172,16 @@ class Predictions:
     def in_order(self) -> Predictions:
         """Return the predictions in the order of the data."""
         at = np.argsort(self.rows, kind="stable")
-        return Predictions(
-            self.classes,
-            self.truth[at],
-            self.predicted[at],
-            None if self.logs is None else self.logs[at],
-            self.rows[at],
-            None if self.weight is None else self.weight[at],
-        )
+        arrays = {name: getattr(self, name) for name in _OF_ROWS}
+        return replace(self, **{name: a[at] for name, a in arrays.items() if a is not None})
 
     def without_posteriors(self) -> Predictions:
         """Return the predicted classes alone: n numbers instead of n × K."""
         return replace(self, logs=None)
 
     def __repr__(self) -> str:
-        error, log_loss, brier = self.losses
-        n = len(self.truth)
-        return (
-            f"Predictions({n} rows: error {error:.4f}, log-loss {log_loss:.4f}, Brier {brier:.4f})"
-        )
+        said = "error {:.4f}, log-loss {:.4f}, Brier {:.4f}".format(*self.losses)
+        return f"Predictions({len(self.truth)} rows: {said})"
 
 
 def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Floats | None:

@@ -28,11 +28,8 @@ def corrected_t_test(differences: Floats, test_ratio: float) -> float:
     """Return the two-sided p-value of a mean difference over folds.
 
     Training sets of folds overlap, so that differences vary less from fold to fold than from
-    data set to data set; the corrected variance makes up for it.
-
-    References
-    ----------
-    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
+    data set to data set; the corrected variance makes up for it (Nadeau & Bengio 2003, *Machine
+    Learning* 52, 239–281).
     """
     d = differences[np.isfinite(differences)]
     if len(d) < 2:

@@ -95,10 +95,10 @@ def split(
     labels = checked_labels(X, y)
     shares = _shares(validation, test)
     rng = np.random.default_rng(random_state)
-    if groups is None:
-        place = _by_class(labels, shares, rng)
-    else:
-        place = _by_group(labels, checked_groups(groups, len(labels)), shares, rng)
+    known = None if groups is None else checked_groups(groups, len(labels))
+    place = (
+        _by_class(labels, shares, rng) if known is None else _by_group(labels, known, shares, rng)
+    )
     rows = [np.flatnonzero(place == part) for part in range(len(NAMES))]
     return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
@@ -119,15 +119,17 @@ def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes
     n_validation = np.clip(spread(counts, shares[1]), least[1], counts - n_test - least[0])
     rank = ranks_within(codes, rng)
     first, second = n_test[codes], (n_test + n_validation)[codes]
-    place: Codes = np.where(rank < first, 2, np.where(rank < second, 1, 0))
-    return place
+    return np.where(rank < first, 2, np.where(rank < second, 1, 0))
 
 
 def _by_group(labels: Labels, groups: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
     """Return the part of each row, (n,), each group in one part."""
     classes, codes = encode(labels)
     names, group_of = np.unique(groups, return_inverse=True)
-    _check_groups(len(names), int((shares > 0).sum()))
+    parts = int((shares > 0).sum())
+    if len(names) < parts:
+        msg = f"there are {len(names)} groups for {parts} parts, and a group stays in one part"
+        raise InvalidInputError(msg)
     table = np.zeros((len(names), len(classes)))  # rows of each group and class
     np.add.at(table, (group_of, codes), 1)
     counts = table.sum(0)
@@ -161,12 +163,6 @@ def _check_counts(classes: Labels, counts: Codes, parts: int) -> None:
             f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
             f"{parts} parts: drop it, join it with another, or set validation=0"
         )
-        raise InvalidInputError(msg)
-
-
-def _check_groups(found: int, parts: int) -> None:
-    if found < parts:
-        msg = f"there are {found} groups for {parts} parts, and a group stays in one part"
         raise InvalidInputError(msg)
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.recipe import collecting
@@ -22,11 +21,12 @@ from suffice.threads import one_blas_thread
 from suffice.validation.cross_validation import (
     CrossValidation,
     absences,
+    candidates_of,
     check_criterion,
     is_read_from_moments,
+    judge_of,
 )
 from suffice.validation.folds import Fold, sums_without
-from suffice.validation.held_out import held_out_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,9 +82,7 @@ def cross_validate_stream(
     {'shrinkage': 0.0}
     """
     check_criterion(criterion)
-    points: Any = {} if grid is None else grid
-    params = tuple(ParameterGrid(points))
-    candidates = [clone(estimator).set_params(**p) for p in params]
+    params, candidates = candidates_of(estimator, grid)
     _check_candidates(candidates)
     rows = _Rows.of(source, ColumnOptions(target, features, weight, ignore), fold, cv, progress)
     parts = rows.sums(candidates)
@@ -92,9 +90,8 @@ def cross_validate_stream(
     trains = dict(zip(parts, _over_all_classes(list(parts.values()), total), strict=True))
     fixed = None if refit_priors else total.weights
     losses = rows.losses(candidates, trains, fixed)
-    result = CrossValidation(
-        params, losses, criterion, refit_priors, absences(trains.values()), None
-    )
+    absent = absences(trains.values())
+    result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = clone(candidates[result.best_index]).fit_moments(total)
     return replace(result, best_estimator=best)
 
@@ -156,11 +153,7 @@ class _Rows:
         self, candidates: Sequence[Any], trains: Mapping[Any, Moments], fixed: Floats | None
     ) -> Floats:
         """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
-        recipes = [c.recipe() for c in candidates]
-        temperatures, at = np.unique(
-            [c.resolved_temperature() for c in candidates], return_inverse=True
-        )
-        power = candidates[0].power
+        judge, power = judge_of(candidates, fixed), candidates[0].power
         total = np.zeros((len(trains), len(candidates), 3))
         weight = np.zeros(len(trains))
         places = {key: f for f, key in enumerate(trains)}
@@ -169,19 +162,16 @@ class _Rows:
                 for key, rows in by_key(chunk.table, self._keys(chunk)):
                     held = _held_out(chunk.table.take(rows), trains[key], power)
                     mass = float(held.held_out.weights.sum())
-                    found = held_out_losses(recipes, held, temperatures, fixed)
-                    total[places[key]] += mass * found[np.arange(len(recipes)), at]
+                    total[places[key]] += mass * judge(held)
                     weight[places[key]] += mass
-        means: Floats = np.moveaxis(total / weight[:, None, None], 0, 1)
-        return means
+        return np.moveaxis(total / weight[:, None, None], 0, 1)
 
     def _chunks(self, *, tell: bool) -> Iterator[Chunk]:
         return chunks_of(self.source, self.roles, self.progress, tell=tell)
 
     def _keys(self, chunk: Chunk) -> Any:
-        return (
-            hashed(chunk.table.x, self.n_folds) if self.fold is None else keys_in(chunk, self.fold)
-        )
+        x, fold = chunk.table.x, self.fold
+        return hashed(x, self.n_folds) if fold is None else keys_in(chunk, fold)
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
@@ -191,8 +181,7 @@ def hashed(x: Floats, n_folds: int) -> Codes:
     for column in bits.T:
         mixed = (mixed ^ column) * _GOLDEN
         mixed ^= mixed >> np.uint64(29)
-    folds: Codes = (mixed % np.uint64(n_folds)).astype(np.intp)
-    return folds
+    return np.asarray(mixed % np.uint64(n_folds), np.intp)
 
 
 def _held_out(table: Table, train: Moments, power: Any) -> Fold:
