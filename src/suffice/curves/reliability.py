@@ -75,7 +75,9 @@ def reliability(
     _check(p, event, bins)
     w = as_weights(sample_weight, len(p))
     w = np.ones(len(p)) if w is None else w
-    edges = _edges(p, w, bins, equal_counts=equal_counts)
+    edges = np.linspace(0, 1, bins + 1)
+    if equal_counts:
+        edges[1:-1] = np.quantile(p, edges[1:-1], weights=w, method="inverted_cdf")
     bin_of = np.searchsorted(edges[1:-1], p)  # an edge belongs to the bin below it
     total: Floats = np.bincount(bin_of, w, bins).astype(np.float64)
     kept = total > 0
@@ -88,15 +90,6 @@ def reliability(
     return Reliability(
         edges[:-1][kept], edges[1:][kept], stated, observed, low, high, counts, total[kept]
     )
-
-
-def _edges(p: Floats, w: Floats, bins: int, *, equal_counts: bool) -> Floats:
-    """Return the ends of the bins, (bins + 1,), from 0 to 1."""
-    edges = np.linspace(0, 1, bins + 1)
-    if equal_counts:
-        inner = edges[1:-1]
-        edges[1:-1] = np.quantile(p, inner, weights=w, method="inverted_cdf")
-    return edges
 
 
 def _check(p: Floats, event: Any, bins: int) -> None:

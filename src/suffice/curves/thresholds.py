@@ -78,7 +78,13 @@ def cost_curve(
     rows: Predictions, positive: Any, *, false_alarm_cost: float = 1.0, miss_cost: float = 1.0
 ) -> CostCurve:
     """Return both errors for every threshold on the posterior of the class ``positive``."""
-    _check_costs(false_alarm_cost, miss_cost)
+    costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
+    if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
+        msg = (
+            f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}: "
+            "expected two numbers not under zero, one of them over it"
+        )
+        raise InvalidParameterError(msg)
     k = code_of(positive, rows.classes)
     p, event = np.exp(rows.log_posteriors[:, k]), rows.truth == k
     order = np.argsort(p, kind="stable")
@@ -89,20 +95,5 @@ def cost_curve(
     missed = np.append(0.0, np.cumsum(w * event))[below]
     passed = np.append(0.0, np.cumsum(w * ~event))
     thresholds = np.concatenate([[0.0], p[first][1:], [np.nextafter(p[-1], 2.0)]])
-    return CostCurve(
-        thresholds,
-        (passed[-1] - passed[below]) / total,
-        missed / total,
-        float(false_alarm_cost),
-        float(miss_cost),
-    )
-
-
-def _check_costs(false_alarm_cost: float, miss_cost: float) -> None:
-    costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
-    if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
-        msg = (
-            f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}: "
-            "expected two numbers not under zero, one of them over it"
-        )
-        raise InvalidParameterError(msg)
+    false_alarms = (passed[-1] - passed[below]) / total
+    return CostCurve(thresholds, false_alarms, missed / total, *costs.tolist())

@@ -216,18 +216,14 @@ def calibration(
         raise InvalidParameterError(msg)
     rng = np.random.default_rng(random_state)
     options: dict[str, Any] = {"bins": bins, "simulations": simulations, "rng": rng}
+    top = event_calibration("top label", known.right, p.max(1), **options)
     k_classes = len(known.classes)
-    told = range(k_classes) if k_classes > 2 else range(1, k_classes)
-    return Calibration(
-        known.classes,
-        SpiegelhalterTest.of(p, known.truth),
-        event_calibration("top label", known.right, p.max(1), **options),
-        tuple(
-            event_calibration(plain(known.classes[k]), known.truth == k, p[:, k], **options)
-            for k in told
-        ),
-        len(p),
+    by_class = tuple(
+        event_calibration(plain(known.classes[k]), known.truth == k, p[:, k], **options)
+        for k in range(0 if k_classes > 2 else 1, k_classes)
     )
+    test = SpiegelhalterTest.of(p, known.truth)
+    return Calibration(known.classes, test, top, by_class, len(p))
 
 
 def _probabilities(posteriors: Floats) -> Floats:

@@ -90,13 +90,12 @@ def varying_columns(moments: Moments) -> Codes:
     """
     variances = moments.scatter.pooled_diagonal() / moments.total_weight
     variances = resolved(variances, moments.grand_mean, total_variances(moments))
-    constant = np.flatnonzero(variances == 0)
     varying = np.flatnonzero(variances)
     few = moments.counts.sum() - (moments.counts > 0).sum() < len(varying)
     if few or moments.storage == "diagonal":
         return varying
     lost = _lost(moments.pooled_scatter / moments.total_weight, variances)
-    return np.setdiff1d(np.arange(moments.n_features), np.union1d(lost, constant))
+    return np.setdiff1d(varying, lost)
 
 
 def columns_remark(left_out: tuple[str, ...], *, weighted: bool = False) -> str:

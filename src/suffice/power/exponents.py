@@ -107,11 +107,10 @@ def _mean(values: Floats, w: Floats) -> float:
 
 def _curve(e: float, logs: Floats) -> tuple[Floats, Floats]:
     """Return P = ((1 + u)^e − 1) / e and ∂P/∂e, from log(1 + u)."""
+    p = np.expm1(e * logs) / e if e else logs
     if abs(e) > SMALL:
-        p: Floats = np.expm1(e * logs) / e
         # ∂P/∂e = ℓ P + (ℓ − P) / e,  ℓ = log(1 + u)
         return p, logs * p + (logs - p) / e
-    p = np.expm1(e * logs) / e if e else logs
     # ∂P/∂e = Σ_k e^k ℓ^{k+2} / (k! (k + 2))
     t = e * logs
     return p, np.square(logs) * (1 / 2 + t * (1 / 3 + t * (1 / 8 + t / 30)))

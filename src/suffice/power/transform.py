@@ -13,6 +13,8 @@ from suffice.power.exponents import fitted_columns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
     from suffice.typing import Codes, Floats
 
 
@@ -40,20 +42,14 @@ class Branch:
             np.exp((exponent - 1) * logs),
         )
 
-    def either(
-        self, other: Branch, here: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-    ) -> Branch:
+    def either(self, other: Branch, here: npt.NDArray[np.bool_]) -> Branch:
         """Return these curves where ``here`` is true, the others elsewhere."""
         exponent = np.where(here, self.exponent, other.exponent)
         if np.isinf(self.knee).all() and np.isinf(other.knee).all():
             return Branch(exponent, self.knee, self.log_knee, self.top, self.slope)
-        return Branch(
-            exponent,
-            np.where(here, self.knee, other.knee),
-            np.where(here, self.log_knee, other.log_knee),
-            np.where(here, self.top, other.top),
-            np.where(here, self.slope, other.slope),
-        )
+        mine = self.knee, self.log_knee, self.top, self.slope
+        others = other.knee, other.log_knee, other.top, other.slope
+        return Branch(exponent, *(np.where(here, *pair) for pair in zip(mine, others, strict=True)))
 
     def apply(self, u: Floats) -> Floats:
         """Return P(u)."""
