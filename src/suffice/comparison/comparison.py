@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 SAMPLE_ROWS = 20_000  # of so many rows
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
+_AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,8 +116,8 @@ class Comparison(Tabled):
 
 
 def _row(outcome: Outcome, p_value: float, adjusted: float) -> dict[str, Any]:
-    error, log_loss, brier = (float(mean) for mean in outcome.means)
-    error_se, log_loss_se, brier_se = (float(se) for se in outcome.standard_errors)
+    error, log_loss, brier = outcome.means.tolist()
+    error_se, log_loss_se, brier_se = outcome.standard_errors.tolist()
     low, high = outcome.interval
     return {
         "model": outcome.name,
@@ -128,11 +129,7 @@ def _row(outcome: Outcome, p_value: float, adjusted: float) -> dict[str, Any]:
         "log_loss_se": log_loss_se,
         "brier": brier,
         "brier_se": brier_se,
-        "calibration_error": outcome.calibration_error,
-        "auc": outcome.auc,
-        "n_parameters": outcome.n_parameters,
-        "fit_seconds": outcome.fit_seconds,
-        "predict_seconds": outcome.predict_seconds,
+        **{name: getattr(outcome, name) for name in _AS_THEY_ARE},
         "p_value": p_value,
         "p_adjusted": adjusted,
         "n_rows": outcome.n_rows,
@@ -229,9 +226,8 @@ def folds_for(
     kept = folds.within(whole if folds.weight is None else whole & (folds.weight > 0))
     if not all(len(train) and len(test) for train, test in kept.splits):
         msg = (
-            "a fold has no rows to learn from or to judge by, once rows of weight zero and rows "
-            "with missing values are left out: use fewer folds, fill in the values, or set "
-            "missing='keep'"
+            "a fold has no rows left to learn from or to judge by, without rows of weight zero or "
+            "with missing values: use fewer folds, fill in the values, or set missing='keep'"
         )
         raise InvalidInputError(msg)
     n = int((~whole).sum())
@@ -254,10 +250,8 @@ def compared(
     with Progress(progress, len(models) * n_folds, "compare") as steps, single_threaded(folds):
         for at, model in enumerate(models):
             steps.begin(model.name)
-            on: Folds = folds
-            notes: tuple[str, ...] = ()
-            if small is not None and model.is_slow:
-                on, notes = small, (_sample_note(small, n_rows),)
+            on = small if small is not None and model.is_slow else folds
+            notes = () if on is folds else (_sample_note(on, n_rows),)
             results.append(judged(model, on, steps.step, notes, keep=keep))
             steps.reach((at + 1) * n_folds)
     return _comparison(results, folds)
@@ -270,15 +264,8 @@ def _comparison(results: list[Outcome | Failure], folds: Folds) -> Comparison:
         reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
         msg = f"none of the models could be judged. {reasons}"
         raise InvalidInputError(msg)
-    return Comparison(
-        tuple(outcomes),
-        tuple(failures),
-        folds.classes,
-        len(folds.judged_rows),
-        len(folds.splits),
-        folds.test_ratio,
-        folds.protocol,
-    )
+    how = (len(folds.judged_rows), len(folds.splits), folds.test_ratio, folds.protocol)
+    return Comparison(tuple(outcomes), tuple(failures), folds.classes, *how)
 
 
 def _sample_note(small: Folds, n_rows: int) -> str:

@@ -128,13 +128,9 @@ def judged(
                 step()
     except Exception as error:
         return Failure(model.name, _message(error, len(results)))
-    return outcome_of(
-        model.name,
-        results,
-        from_moments=isinstance(learner, FromMoments),
-        notes=(*notes, *_unweighted(model.estimator, folds), *in_short(caught)),
-        keep=keep,
-    )
+    said = (*notes, *_unweighted(model.estimator, folds), *in_short(caught))
+    from_moments = isinstance(learner, FromMoments)
+    return outcome_of(model.name, results, from_moments=from_moments, notes=said, keep=keep)
 
 
 def judged_fold(
@@ -146,13 +142,10 @@ def judged_fold(
     started = time.perf_counter()
     labels = learnt.predict(shown)
     predict_seconds = time.perf_counter() - started
-    predictions = folds.predictions(fold, learnt, shown, labels)
-    scores = predictions.logs
-    if scores is None:
-        scores = _decision_scores(learnt, shown, folds)
-    area = np.nan if scores is None else mean_area(predictions.truth, scores, predictions.weight)
-    size = n_parameters(learnt)
-    return learnt, FoldResult(predictions, area, size, fit_seconds, predict_seconds)
+    held = folds.predictions(fold, learnt, shown, labels)
+    scores = _decision_scores(learnt, shown, folds) if held.logs is None else held.logs
+    area = np.nan if scores is None else mean_area(held.truth, scores, held.weight)
+    return learnt, FoldResult(held, area, n_parameters(learnt), fit_seconds, predict_seconds)
 
 
 def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
@@ -171,8 +164,7 @@ def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
 
 def _message(error: Exception, fold: int) -> str:
     text = " ".join(str(error).split()) or "no reason given"
-    where = "" if fold == 0 else f" (fold {fold + 1})"
-    return f"{type(error).__name__}: {text}{where}"
+    return f"{type(error).__name__}: {text}" + (f" (fold {fold + 1})" if fold else "")
 
 
 def _unweighted(estimator: Any, folds: Folds) -> tuple[str, ...]:

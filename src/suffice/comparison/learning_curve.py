@@ -50,9 +50,8 @@ def words_of(errors: Mapping[str, Floats], sizes: Codes) -> str:
 
 def _overtaken(challenger: Floats, leader: Floats) -> int:
     """Return the first size from which a challenger is clearly better to the end."""
-    better = [_is_lower(a, b) for a, b in zip(challenger, leader, strict=True)]
-    worse_until = max((at for at, is_better in enumerate(better) if not is_better), default=-1)
-    return worse_until + 1
+    pairs = enumerate(zip(challenger, leader, strict=True))
+    return 1 + max((at for at, (a, b) in pairs if not _is_lower(a, b)), default=-1)
 
 
 def _is_lower(a: Floats, b: Floats) -> bool:
@@ -106,8 +105,7 @@ class LearningCurve(Tabled):
     @property
     def verdict(self) -> str:
         """Who has the least error with few rows, and with many."""
-        errors = {curve.name: curve.losses[:, :, 0] for curve in self.curves}
-        return words_of(errors, self.sizes)
+        return words_of({curve.name: curve.losses[:, :, 0] for curve in self.curves}, self.sizes)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per model and size."""
@@ -186,7 +184,8 @@ def learning_curve(
     compared = parse_models(models, random_state)
     X, y = _complete(X, y)
     everything = Folds.of(X, y, [([0], [0])])
-    orders = _orders(everything.codes, test, n_repeats, random_state)
+    rng = np.random.default_rng(random_state)
+    orders = [_order(everything.codes, test, rng) for _ in range(n_repeats)]
     known = _sizes(sizes, everything, len(orders[0][0]))
     of_sizes = [replace(everything, splits=_prefixes(orders, size)) for size in known]
     total = len(compared) * len(of_sizes) * n_repeats
@@ -214,14 +213,9 @@ def _curve(model: ComparedModel, folds: list[Folds], steps: Progress, n_repeats:
     return Curve(model.name, generative, np.stack(losses), failures)
 
 
-def _orders(codes: Codes, test: float, n_repeats: int, seed: int) -> list[tuple[Codes, Codes]]:
-    """Return, for each repeat, training rows in an order whose every start is stratified."""
-    rng = np.random.default_rng(seed)
-    return [_order(codes, test, rng) for _ in range(n_repeats)]
-
-
 def _order(codes: Codes, test: float, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    # a row's rank in its class, as a share of the class: starts of this order are stratified
+    """Return training rows in an order whose every start is stratified, and test rows."""
+    # a row's rank in its class, as a share of the class
     share = (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes]
     order = np.argsort(share, kind="stable")
     n_train = len(codes) - round(test * len(codes))

@@ -98,10 +98,7 @@ def known_model(name: str) -> KnownModel:
         near = get_close_matches(_bare(name), known, 1)
         hint = f"did you mean {known[near[0]].name!r}? " if near else ""
         names = ", ".join(repr(model.name) for model in KNOWN_MODELS)
-        msg = (
-            f"no classifier is called {name!r}: {hint}there are {names}; any other can be passed "
-            "as an estimator"
-        )
+        msg = f"no classifier is called {name!r}: {hint}there are {names}; or pass an estimator"
         raise InvalidParameterError(msg)
     return found
 
@@ -111,19 +108,9 @@ def _bare(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-SLOW = {
-    "DecisionTreeClassifier",
-    "ExtraTreesClassifier",
-    "GaussianProcessClassifier",
-    "GradientBoostingClassifier",
-    "KNeighborsClassifier",
-    "MLPClassifier",
-    "NuSVC",
-    "Perceptron",
-    "RadiusNeighborsClassifier",
-    "RandomForestClassifier",
-    "SVC",
-}
+SLOW = {"DecisionTreeClassifier", "ExtraTreesClassifier", "GaussianProcessClassifier",
+    "GradientBoostingClassifier", "KNeighborsClassifier", "MLPClassifier", "NuSVC", "Perceptron",
+    "RadiusNeighborsClassifier", "RandomForestClassifier", "SVC"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,10 +208,6 @@ def n_parameters(fitted: Any) -> float:
     return np.nan
 
 
-def _of_model(model: Any) -> float:
-    return float(getattr(model.model_, "n_parameters", np.nan))
-
-
 def _of_average(model: Any) -> float:
     """Return those of every model averaged, and their shares."""
     sizes = [getattr(member.model, "n_parameters", np.nan) for member in model.members_]
@@ -232,17 +215,8 @@ def _of_average(model: Any) -> float:
 
 
 def _of_tree(model: Any) -> float:
-    tree = model.tree_
-    splits, leaves = int(tree.node_count - tree.n_leaves), int(tree.n_leaves)
-    return float(2 * splits + leaves * (len(model.classes_) - 1))
-
-
-def _of_ensemble(model: Any) -> float:
-    return float(np.sum([n_parameters(tree) for tree in np.ravel(model.estimators_)]))
-
-
-def _of_network(model: Any) -> float:
-    return float(sum(np.size(layer) for layer in (*model.coefs_, *model.intercepts_)))
+    leaves = model.tree_.n_leaves
+    return float(2 * (model.tree_.node_count - leaves) + leaves * (len(model.classes_) - 1))
 
 
 def _of_scores(model: Any) -> float:
@@ -251,11 +225,11 @@ def _of_scores(model: Any) -> float:
 
 
 # fitted attribute → what it says of the number of parameters, the first that is there
-_COUNTS = {
-    "model_": _of_model,
+_COUNTS: dict[str, Callable[[Any], Any]] = {
+    "model_": lambda model: getattr(model.model_, "n_parameters", np.nan),
     "members_": _of_average,
     "tree_": _of_tree,
-    "coefs_": _of_network,
+    "coefs_": lambda model: sum(map(np.size, (*model.coefs_, *model.intercepts_))),
     "coef_": _of_scores,
-    "estimators_": _of_ensemble,
+    "estimators_": lambda model: sum(map(n_parameters, np.ravel(model.estimators_))),
 }

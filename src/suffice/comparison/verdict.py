@@ -24,10 +24,7 @@ FEW = 5  # names that are listed in full
 def verdict_of(
     best: str, error: float, p_values: Mapping[str, float], failed: Sequence[str]
 ) -> str:
-    """Return who is best, who is not significantly different from it, who is worse, and who failed.
-
-    ``p_values`` are those of all others against the best; NaN where there was no test.
-    """
+    """Return the outcome in words; p-values of all others against the best, NaN without a test."""
     alike = {name: p for name, p in p_values.items() if p > LEVEL}
     worse = {name: p for name, p in p_values.items() if p <= LEVEL}
     untold = [name for name in p_values if name not in alike and name not in worse]
@@ -37,11 +34,8 @@ def verdict_of(
         *([f"one fold is no test of {listed([best, *untold], FEW)}"] if untold else []),
         *([f"{listed(failed, FEW)} failed"] if failed else []),
     ]
-    return " ".join([f"Lowest error: {best}, {100 * error:.1f} %.", *_sentence(parts)])
-
-
-def _sentence(parts: Sequence[str]) -> list[str]:
-    return [f"{'; '.join(parts)}."] if parts else []
+    lowest = f"Lowest error: {best}, {100 * error:.1f} %."
+    return f"{lowest} {'; '.join(parts)}." if parts else lowest
 
 
 def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
@@ -54,11 +48,11 @@ def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
 
 def _worse(worse: Mapping[str, float]) -> str:
     """Return who is worse: each with its p-value, or many with the greatest."""
-    if len(worse) == 1:
-        return "".join(f"{name} is worse ({p_statement(p)})" for name, p in worse.items())
     if len(worse) > FEW:
         most = p_statement(max(worse.values()), "≤")
         return f"{listed(list(worse), FEW)} are worse ({most})"
+    if len(worse) == 1:
+        return "".join(f"{name} is worse ({p_statement(p)})" for name, p in worse.items())
     return f"{listed([f'{name} ({p_statement(p)})' for name, p in worse.items()])} are worse"
 
 

@@ -28,8 +28,7 @@ def steepest(gradient: Floats, n_classes: int) -> Floats:
     if n_classes == 2:
         return gradient
     # M⁻¹ = I + 1 1ᵀ
-    descent: Floats = gradient + gradient.sum(0)
-    return descent
+    return np.asarray(gradient + gradient.sum(0))
 
 
 def all_scores(scores: Floats) -> Floats:
@@ -42,8 +41,7 @@ def symmetric(phi: Floats) -> Floats:
     if len(phi) == 1:
         return phi
     rows = all_scores(phi)
-    centred: Floats = rows - rows.mean(0)
-    return centred
+    return np.asarray(rows - rows.mean(0))
 
 
 def against_first(rows: Floats) -> Floats:

@@ -29,8 +29,7 @@ def standard_deviations(moments: Moments) -> Floats:
     to one or less have a standard deviation too.
     """
     weight = moments.total_weight
-    deviations: Floats = np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
-    return deviations
+    return np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,8 +131,7 @@ class SmallDesign:
         residual, codes = p.copy(), self.table.codes
         own = np.flatnonzero(codes)
         residual[codes[own] - 1, own] -= 1.0
-        gradient: Floats = (residual * self.table.weights) @ self.table.x
-        return gradient
+        return np.asarray((residual * self.table.weights) @ self.table.x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

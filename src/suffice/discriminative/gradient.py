@@ -86,11 +86,8 @@ class AveragedIterate:
 class StochasticDescent:
     """Passes over the rows in random order, a few at a time; the answer is an average.
 
-    A batch holds ``batch_size`` rows, or a tenth of all if that is less.
-
-    References
-    ----------
-    Shamir & Zhang (2013), *ICML*, polynomial-decay averaging.
+    A batch holds ``batch_size`` rows, or a tenth of all if that is less. The average is that of
+    polynomial decay (Shamir & Zhang 2013, *ICML*).
     """
 
     rate: float | None = None

@@ -66,17 +66,13 @@ class LinearGaussian:
 
 def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
     """Return the moments of the features with the target as last column, in one class."""
-    parts = (
-        Moments.of(
-            np.column_stack([x[lo:hi], y[lo:hi]]),
-            np.zeros(hi - lo, np.intp),
-            None if weight is None else weight[lo:hi],
-            storage="pooled",
-            fourth=False,
-        )
-        for lo, hi in chunk_edges(len(x))
-    )
-    return functools.reduce(operator.add, parts)
+
+    def part(lo: int, hi: int) -> Moments:
+        joint, one = np.column_stack([x[lo:hi], y[lo:hi]]), np.zeros(hi - lo, np.intp)
+        w = None if weight is None else weight[lo:hi]
+        return Moments.of(joint, one, w, storage="pooled", fourth=False)
+
+    return functools.reduce(operator.add, (part(lo, hi) for lo, hi in chunk_edges(len(x))))
 
 
 def regress_column(moments: Moments, target: int) -> LinearGaussian:
@@ -95,9 +91,6 @@ def regress_column(moments: Moments, target: int) -> LinearGaussian:
     slopes = solve_semidefinite(products, cross)
     # s_yy − 2 wᵀs_xy + wᵀS_xx w: an error of w enters squared only
     residual = scatter[target, target] - 2 * slopes @ cross + slopes @ products @ slopes
-    mean = float(moments.grand_mean[target])
-    beta = scaling.to_original(np.concatenate([[mean], slopes]))
-    rank = 1 + len(others) - len(aliased_columns(features))
-    return LinearGaussian(
-        float(beta[0]), beta[1:], max(float(residual), 0.0), moments.total_weight, rank
-    )
+    beta = scaling.to_original(np.concatenate([[moments.grand_mean[target]], slopes]))
+    rank, residual = 1 + len(others) - len(aliased_columns(features)), max(float(residual), 0.0)
+    return LinearGaussian(float(beta[0]), beta[1:], residual, moments.total_weight, rank)

@@ -56,9 +56,8 @@ class LogisticFit:
     def inference(self) -> Inference | None:
         """Uncertainty of ``beta``, if the solver knew the Hessian."""
         point = self.solution.point
-        if not isinstance(point, CurvedEvaluation):
-            return None
-        return Inference.of(self.problem, point, self.l2)
+        curved = isinstance(point, CurvedEvaluation)
+        return Inference.of(self.problem, point, self.l2) if curved else None
 
     def path(self, names: tuple[str, ...]) -> DescentPath:
         """Return the recorded descent; of many rows, the loss around it is that of a sample."""
@@ -67,12 +66,9 @@ class LogisticFit:
             sample = objective.sample(_DRAWN_ROWS)
             factor = objective.design.total_weight / sample.design.total_weight
             objective = sample
-        return DescentPath.along(
-            self.solution.trace,
-            lambda phi: symmetric(scaling.to_original(phi)),
-            names,
-            partial(_loss_at, objective, scaling, factor),
-        )
+        loss = partial(_loss_at, objective, scaling, factor)
+        trace = self.solution.trace
+        return DescentPath.along(trace, lambda p: symmetric(scaling.to_original(p)), names, loss)
 
 
 def fit_logistic(

@@ -24,11 +24,8 @@ class Newton:
 
     Once the rule is met, the step already computed there is taken as well: it doubles the
     number of correct digits. Few rows are then summed once more, so that the Hessian has as
-    many; many are not, since it is off by no more than the last step.
-
-    References
-    ----------
-    Boyd & Vandenberghe (2004), *Convex Optimization*, section 9.5.
+    many; many are not, since it is off by no more than the last step (Boyd & Vandenberghe 2004,
+    *Convex Optimization*, section 9.5).
     """
 
     default: ClassVar[Stopping] = Stopping(tol=1e-8, max_iter=100)

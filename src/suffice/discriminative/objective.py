@@ -68,9 +68,8 @@ class Objective:
         misfit, gradient, hessian = self.design.curved_sums(phi)
         pull = self.pull(phi)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
-        curved = hessian.reshape(phi.size, phi.size) + np.kron(
-            gram(len(phi) + 1), np.diag(self.penalty)
-        )
+        penalty = np.kron(gram(len(phi) + 1), np.diag(self.penalty))
+        curved = hessian.reshape(phi.size, phi.size) + penalty
         return CurvedEvaluation(phi, loss, misfit, gradient + pull, curved)
 
     def gradient_norm(self, point: Evaluation) -> float:
@@ -86,5 +85,4 @@ class Objective:
 
     def pull(self, phi: Floats) -> Floats:
         """Return the gradient of the penalty, M φ diag(λ), shape (C, D)."""
-        gradient: Floats = gram(len(phi) + 1) @ phi * self.penalty
-        return gradient
+        return np.asarray(gram(len(phi) + 1) @ phi * self.penalty)

@@ -36,8 +36,6 @@ def one_against_rest(scores: Floats, codes: Codes) -> Floats:
 def direct(scores: Floats, codes: Codes) -> Floats:
     """Return +1 for the right class and −1 for its best rival where that scores no less.
 
-    References
-    ----------
     Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction).
     """
     row = np.arange(len(codes))
@@ -157,8 +155,6 @@ def last(_design: Design, _best: BestWeights, state: State) -> BestWeights:
 def averaged(_design: Design, _best: BestWeights, state: State) -> BestWeights:
     """Return the mean of the weights over all rows shown.
 
-    References
-    ----------
     Freund & Schapire (1999), *Machine Learning* 37, 277–296.
     """
     return BestWeights(state.average)
@@ -167,8 +163,6 @@ def averaged(_design: Design, _best: BestWeights, state: State) -> BestWeights:
 def pocket(design: Design, best: BestWeights, state: State) -> BestWeights:
     """Return the weights, after any pass so far, that make the fewest errors.
 
-    References
-    ----------
     Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
     """
     errors = n_errors(design, state.weights)
@@ -216,12 +210,9 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
 def trace_of(fit: PerceptronFit, design: Design, rule: Rule, rate: float) -> Trace:
     """Return the criterion and its gradient after each pass."""
     found = [criterion(design, rule, weights) for weights in fit.history]
-    return Trace(
-        np.array(fit.history),
-        np.array([loss for loss, _ in found]),
-        np.array([np.abs(g).max() / design.table.n_rows for _, g in found]),
-        np.array([0.0] + [rate] * fit.n_passes),
-    )
+    losses = np.array([loss for loss, _ in found])
+    norms = np.array([np.abs(g).max() / design.table.n_rows for _, g in found])
+    return Trace(np.array(fit.history), losses, norms, np.array([0.0] + [rate] * fit.n_passes))
 
 
 def n_errors(design: Design, weights: Floats) -> int:

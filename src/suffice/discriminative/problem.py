@@ -67,12 +67,9 @@ class Problem:
     def bound(self) -> Floats:
         """A with M ⊗ A no smaller than any Hessian of the objective, (D, D) or (D,).
 
-        A = β Σ w z zᵀ + diag λ, β = ½, or ¼ for two classes.
-
-        References
-        ----------
         Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200.
         """
+        # A = β Σ w z zᵀ + diag λ,  β = ½, or ¼ for two classes
         beta = 0.25 if self.moments.n_classes == 2 else 0.5
         products, penalty = self.products, self.objective.penalty
         return beta * products + (penalty if products.ndim == 1 else np.diag(penalty))
@@ -109,12 +106,9 @@ def given_start(problem: Problem, beta: Floats) -> Floats:
 def lda_start(problem: Problem) -> Floats:
     """Return the log odds of Gaussian classes of one covariance, shape (C, D).
 
-    Linear discriminant analysis is a closed form of the same linear log odds. Zeros where
-    moments hold no full covariance (very many features).
-
-    References
-    ----------
-    Efron (1975), *Journal of the American Statistical Association* 70, 892–898.
+    Linear discriminant analysis is a closed form of the same linear log odds (Efron 1975, *Journal
+    of the American Statistical Association* 70, 892–898). Zeros where moments hold no full
+    covariance (very many features).
     """
     m, v = problem.moments, problem.scaling.inverse
     if m.storage == "diagonal":
@@ -127,8 +121,7 @@ def lda_start(problem: Problem) -> Floats:
     intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
     about = (m.grand_mean - problem.scaling.centre) * v
     rows = np.column_stack([intercepts - slopes @ about, slopes])
-    phi: Floats = rows[1:] - rows[0]
-    return phi
+    return np.asarray(rows[1:] - rows[0])
 
 
 def _tempered(means: Floats, slopes: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -28,67 +29,48 @@ _MEMORY = 20
 WIDEST_HESSIAN = 1500  # parameters; above this the first Hessian is a bound
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FactoredHessian:
-    """B = L Lᵀ, a Hessian of all C·D parameters."""
-
-    factor: Floats  # L  (C·D, C·D), lower triangular
-
-    def solve(self, gradient: Floats) -> Floats:
-        """Return B⁻¹ g, shape (C, D)."""
-        return solve_factored(self.factor, gradient.ravel()).reshape(gradient.shape)
+InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, shapes (C, D)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HessianBound:
-    """B = M ⊗ A, Böhning's bound: D × D numbers, however many classes there are."""
-
-    inverse: Floats  # A⁻¹  (D, D), or (D,) if diagonal
-    n_classes: int
-
-    @classmethod
-    def of(cls, problem: Problem) -> HessianBound:
-        """Return the bound on every Hessian of a problem, read from its moments."""
-        bound, k = problem.bound, problem.moments.n_classes
-        if bound.ndim > 1:
-            return cls(generalised_inverse(bound), k)
-        return cls(np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0), k)
-
-    def solve(self, gradient: Floats) -> Floats:
-        """Return B⁻¹ g, shape (C, D)."""
-        # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
-        g = steepest(gradient, self.n_classes)
-        return g * self.inverse if self.inverse.ndim == 1 else g @ self.inverse
+def factored(hessian: Floats) -> InverseHessian:
+    """Return the inverse of a Hessian of all parameters, (C·D, C·D)."""
+    factor = positive_factor(hessian)
+    return lambda g: solve_factored(factor, g.ravel()).reshape(g.shape)
 
 
-InitialHessian: TypeAlias = FactoredHessian | HessianBound
+def bounded(problem: Problem) -> InverseHessian:
+    """Return the inverse of Böhning's bound B = M ⊗ A: D × D numbers, whatever the classes."""
+    bound, k = problem.bound, problem.moments.n_classes
+    # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
+    if bound.ndim > 1:
+        inverse = generalised_inverse(bound)
+        return lambda g: steepest(g, k) @ inverse
+    reciprocal = np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0)
+    return lambda g: steepest(g, k) * reciprocal
 
 
-def sampled_start(objective: Objective, start: Floats) -> tuple[Floats, FactoredHessian]:
-    """Return where a few Newton steps on a sample of rows lead, and the Hessian there.
+def sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:
+    """Return where a few Newton steps on a sample of rows lead, and the inverse Hessian there.
 
     Few rows are not sampled: what is returned is the Hessian of all of them at the start.
     """
     n_rows = objective.design.table.n_rows
     n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
     if n >= n_rows:
-        return start, FactoredHessian(positive_factor(objective.curve(start).hessian))
+        return start, factored(objective.curve(start).hessian)
     sample = objective.sample(n)
     *_, last = islice(newton_steps(sample, start), 1 + _SAMPLE_STEPS)
     share = sample.design.total_weight / objective.design.total_weight
-    return last.point.phi, FactoredHessian(positive_factor(last.point.hessian / share))
+    return last.point.phi, factored(last.point.hessian / share)
 
 
 @dataclass(frozen=True, slots=True)
 class QuasiNewton:
     """L-BFGS that begins with the Hessian of a sample of rows, after a few Newton steps there.
 
-    Each step costs one pass for loss and gradient. Where there are too many parameters for a
-    Hessian, it begins with Böhning's bound, read from the moments.
-
-    References
-    ----------
-    Nocedal & Wright (2006), *Numerical Optimization*, algorithm 7.4.
+    Each step costs one pass for loss and gradient (Nocedal & Wright 2006, *Numerical Optimization*,
+    algorithm 7.4). Where there are too many parameters for a Hessian, it begins with Böhning's
+    bound, read from the moments.
     """
 
     default: ClassVar[Stopping] = Stopping(tol=1e-8, max_iter=1000)
@@ -98,12 +80,11 @@ class QuasiNewton:
     ) -> Solution[Evaluation]:
         """Return the minimum of the problem's objective."""
         objective = problem.objective
-        hessian: InitialHessian
         if start.size <= WIDEST_HESSIAN:
-            start, hessian = sampled_start(objective, start)
+            start, inverse = sampled_start(objective, start)
         else:
-            hessian = HessianBound.of(problem)
-        steps = quasi_newton_steps(objective, start, hessian)
+            inverse = bounded(problem)
+        steps = quasi_newton_steps(objective, start, inverse)
         return follow(steps, objective, stopping, record=record)
 
 
@@ -111,11 +92,8 @@ class QuasiNewton:
 class SampledNewton:
     """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough.
 
-    The last step is Newton's, with the Hessian of all rows.
-
-    References
-    ----------
-    Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995.
+    The last step is Newton's, with the Hessian of all rows (Byrd, Chin, Neveitt & Nocedal 2011,
+    *SIAM Journal on Optimization* 21, 977–995).
     """
 
     default: ClassVar[Stopping] = Newton.default
@@ -144,13 +122,13 @@ class Pair:
 
 
 def quasi_newton_steps(
-    objective: Objective, start: Floats, hessian: InitialHessian
+    objective: Objective, start: Floats, inverse: InverseHessian
 ) -> Iterator[Step[Evaluation]]:
     """Yield the points of L-BFGS steps, until the loss cannot be lowered."""
     here, size = objective.evaluate(start), 0.0
     pairs: deque[Pair] = deque(maxlen=_MEMORY)
     while True:
-        step = -_two_loops(here.gradient, pairs, hessian)
+        step = -_two_loops(here.gradient, pairs, inverse)
         decrement = -float(np.vdot(here.gradient, step))
         yield Step(here, size, decrement)
         found = backtracked(objective.evaluate, here, step, decrement)
@@ -163,7 +141,7 @@ def quasi_newton_steps(
         here = there
 
 
-def _two_loops(gradient: Floats, pairs: deque[Pair], hessian: InitialHessian) -> Floats:
+def _two_loops(gradient: Floats, pairs: deque[Pair], inverse: InverseHessian) -> Floats:
     """Return H g, H the inverse Hessian after one BFGS update per pair."""
     q, shares = gradient, []
     for pair in reversed(pairs):
@@ -171,7 +149,7 @@ def _two_loops(gradient: Floats, pairs: deque[Pair], hessian: InitialHessian) ->
         share = float(np.vdot(pair.step, q)) / pair.curvature
         shares.append(share)
         q = q - share * pair.change
-    r = hessian.solve(q)
+    r = inverse(q)
     for pair, share in zip(pairs, reversed(shares), strict=True):
         # r ← r + (α − yᵀr / sᵀy) s
         r = r + (share - float(np.vdot(pair.change, r)) / pair.curvature) * pair.step

@@ -105,8 +105,7 @@ def _gain(problem: Problem) -> Floats:
     means = (m.centred_means + m.grand_mean - scaling.centre) * scaling.inverse
     sums = m.weights[:, None] * np.column_stack([np.ones(len(means)), means])
     gain = (m.n_classes * sums - sums.sum(0))[1:].ravel()
-    scaled: Floats = gain / np.abs(gain).max()
-    return scaled
+    return np.asarray(gain / np.abs(gain).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,13 +183,11 @@ def _steepest_program(a: Floats, gain: Floats) -> Floats | None:
 
 def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, int]) -> Floats | None:
     """Return δ of least Σ|δ_j| with Aδ ≥ 0 and cᵀδ = 1; intercepts are free of charge."""
-    cost = np.ones(shape)
-    cost[:, 0] = 0.0
+    cost = np.ones((2, *shape))
+    cost[:, :, 0] = 0.0
     # δ = u − v,  u, v ≥ 0
     total = {"A_eq": np.concatenate([gain, -gain])[None], "b_eq": [1.0]}
-    parts = _solved(
-        np.tile(cost.ravel(), 2), A_ub=np.hstack([-a, a]), b_ub=np.zeros(len(a)), **total
-    )
+    parts = _solved(cost.ravel(), A_ub=np.hstack([-a, a]), b_ub=np.zeros(len(a)), **total)
     return None if parts is None else parts[: gain.size] - parts[gain.size :]
 
 

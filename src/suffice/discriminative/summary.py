@@ -186,7 +186,7 @@ def _totals(s: LogisticSummary) -> Iterator[str]:
             f"penalised (l2={s.l2:g}): coefficients are drawn towards zero and errors describe "
             "the penalised fit; l2=0 is maximum likelihood"
         )
-    if not s.standard_errors.all() or (s.standard_errors != s.standard_errors).any():
+    if not s.standard_errors.all() or np.isnan(s.standard_errors).any():
         yield "nan: a constant column, or a combination of the others; its coefficient is zero"
 
 
@@ -197,5 +197,4 @@ def _in_original_units(problem: Problem, inverse: Floats) -> Floats:
     covariance = np.einsum("ij,ajbk,lk->aibl", jacobian, inverse, jacobian, optimize=True)
     covariance[:, 1 + problem.aliased] = np.nan
     covariance[:, :, :, 1 + problem.aliased] = np.nan
-    matrix: Floats = covariance.reshape(c * d, c * d)
-    return matrix
+    return np.asarray(covariance.reshape(c * d, c * d))

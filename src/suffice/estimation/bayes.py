@@ -161,8 +161,6 @@ def _scale(
 def _require_mode(posterior: NormalInverseWishart) -> None:
     total = posterior.degrees + len(posterior.mean) + 1 + posterior.n_means
     if not total > 0:
-        msg = (
-            f"prior leaves {posterior.degrees:g} degrees of freedom, too few for a most probable "
-            "covariance: use a prior of more degrees, or more rows"
-        )
+        found = f"prior leaves {posterior.degrees:g} degrees of freedom"
+        msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
         raise InvalidParameterError(msg)

@@ -169,10 +169,8 @@ def _write(
     scores: Floats,
     removal: _Removal,
 ) -> None:
-    """Write the scores of a group's classes, whose scatter A becomes A' = A − c v vᵀ.
-
-    v is the row about its own class, u about each class of the group, without itself.
-    """
+    """Write the scores of a group's classes, whose scatter A becomes A' = A − c v vᵀ."""
+    # v is the row about its own class, u about each class of the group, without itself
     metric, members = loser.metric, loser.members
     lost = sums.lost(loser.g, removal.truth)
     c, t = lost * removal.loss, removal.stretch

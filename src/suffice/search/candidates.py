@@ -67,8 +67,7 @@ class Candidate:
     @property
     def pooling(self) -> float:
         """λ: 0 gives every class its own covariance, 1 the pooled one."""
-        tied = self.recipe.tied is True
-        return 1.0 if tied else self.recipe.regularisation.pooling
+        return 1.0 if self.recipe.tied is True else self.recipe.regularisation.pooling
 
     @property
     def shrinkage(self) -> float:
@@ -109,8 +108,7 @@ class Judged:
         true_log = self.true_log[list(chosen)]
         top = true_log.max(0)
         shares = mixing_weights(true_log, self.weight)
-        log_p: Floats = top + np.log(shares @ np.exp(true_log - top))
-        return log_p
+        return np.asarray(top + np.log(shares @ np.exp(true_log - top)))
 
 
 def search(
@@ -203,8 +201,7 @@ def _true_log_posteriors(candidate: Candidate, folds: list[Fold], n_rows: int) -
     for fold in folds:
         log_p = LogPosterior(candidate.temperature).read(held_out_scores(candidate.recipe, fold))
         found[fold.rows] = log_p[np.arange(len(fold.rows)), fold.held_out.codes]
-    bounded: Floats = np.maximum(found, -ABSENT_LOSS)
-    return bounded
+    return np.asarray(np.maximum(found, -ABSENT_LOSS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,10 +228,9 @@ class FittedCandidate:
 def fitted_candidates(candidates: Sequence[Candidate], table: Table) -> tuple[FittedCandidate, ...]:
     """Return the candidates that count, fitted; one pass over the rows for each view."""
     counted = [c for c in candidates if c.weight > 0]
-    views = {id(c.view): c.view for c in counted}
     moments = {
         key: _moments(view, [c.recipe for c in counted if c.view is view], table)
-        for key, view in views.items()
+        for key, view in {id(c.view): c.view for c in counted}.items()
     }
     return tuple(FittedCandidate.of(c, moments[id(c.view)]) for c in counted)
 

@@ -95,10 +95,10 @@ def split(
     labels = checked_labels(X, y)
     shares = _shares(validation, test)
     rng = np.random.default_rng(random_state)
-    known = None if groups is None else checked_groups(groups, len(labels))
-    place = (
-        _by_class(labels, shares, rng) if known is None else _by_group(labels, known, shares, rng)
-    )
+    if groups is None:
+        place = _by_class(labels, shares, rng)
+    else:
+        place = _by_group(labels, checked_groups(groups, len(labels)), shares, rng)
     rows = [np.flatnonzero(place == part) for part in range(len(NAMES))]
     return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
