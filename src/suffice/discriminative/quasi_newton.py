@@ -32,13 +32,13 @@ WIDEST_HESSIAN = 1500  # parameters; above this the first Hessian is a bound
 InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, shapes (C, D)
 
 
-def factored(hessian: Floats) -> InverseHessian:
+def inverse_of(hessian: Floats) -> InverseHessian:
     """Return the inverse of a Hessian of all parameters, (C·D, C·D)."""
     factor = positive_factor(hessian)
     return lambda g: solve_factored(factor, g.ravel()).reshape(g.shape)
 
 
-def bounded(problem: Problem) -> InverseHessian:
+def inverse_bound(problem: Problem) -> InverseHessian:
     """Return the inverse of Böhning's bound B = M ⊗ A: D × D numbers, whatever the classes."""
     bound, k = problem.bound, problem.moments.n_classes
     # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
@@ -57,11 +57,11 @@ def sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseH
     n_rows = objective.design.table.n_rows
     n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
     if n >= n_rows:
-        return start, factored(objective.curve(start).hessian)
+        return start, inverse_of(objective.curve(start).hessian)
     sample = objective.sample(n)
     *_, last = islice(newton_steps(sample, start), 1 + _SAMPLE_STEPS)
     share = sample.design.total_weight / objective.design.total_weight
-    return last.point.phi, factored(last.point.hessian / share)
+    return last.point.phi, inverse_of(last.point.hessian / share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class QuasiNewton:
         if start.size <= WIDEST_HESSIAN:
             start, inverse = sampled_start(objective, start)
         else:
-            inverse = bounded(problem)
+            inverse = inverse_bound(problem)
         steps = quasi_newton_steps(objective, start, inverse)
         return follow(steps, objective, stopping, record=record)
 

@@ -101,7 +101,7 @@ def oas_from_scatter(weight: float, scatter: Floats, scale: Floats | None = None
 def ledoit_wolf_intensity(
     weight: float, scatter: Floats, fourth_moments: Floats, scale: Floats | None = None
 ) -> float:
-    """Return the shrinkage of Ledoit & Wolf (2004), J. Multivariate Analysis 88, of R."""
+    """Return the shrinkage of Ledoit & Wolf (2004), J. Multivariate Analysis 88, of scaled rows."""
     n, d, r = weight, len(scatter), _scaled(weight, scatter, scale)
     if d == 1 or not n > 0:
         return 0.0
