@@ -226,7 +226,7 @@ def folds_for(
     kept = folds.within(whole if folds.weight is None else whole & (folds.weight > 0))
     if not all(len(train) and len(test) for train, test in kept.splits):
         msg = (
-            "a fold has no rows left to learn from or to judge by, without rows of weight zero or "
+            "a fold has no rows to learn from or to judge by, without rows of weight zero or "
             "with missing values: use fewer folds, fill in the values, or set missing='keep'"
         )
         raise InvalidInputError(msg)
