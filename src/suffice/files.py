@@ -10,8 +10,8 @@ from suffice import archive
 from suffice.errors import FileFormatError
 from suffice.moments import Moments
 from suffice.moments.file import KIND as MOMENTS
-from suffice.saved.settings import KIND as MODEL
-from suffice.saved.settings import settings_of, unpacking, upgraded
+from suffice.saved.fields import KIND as MODEL
+from suffice.saved.fields import settings_of, unpacking, upgraded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +50,13 @@ def load_classifier(path: str | Path) -> Classifier:
         raise FileFormatError(msg)
     name = header["estimator"]
     with unpacking():
-        if name in GAUSSIAN:
-            from suffice.saved.gaussian import classifier_from
-        elif name in LINEAR:
-            from suffice.saved.linear import classifier_from
-        else:
-            from suffice.saved.averaged import classifier_from
-        return classifier_from(header, arrays)
+        if name in LINEAR:
+            from suffice.saved.coefficients import linear_from
+
+            return linear_from(header, arrays)
+        from suffice.saved.densities import averaged_from, gaussian_from
+
+        return (gaussian_from if name in GAUSSIAN else averaged_from)(header, arrays)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:

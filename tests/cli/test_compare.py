@@ -49,7 +49,6 @@ def test_rows_with_gaps_and_words_are_left_out_and_named(run):
         (("--add", "sklearn.svm.Nothing"), "give the import path of a class"),
         (("--add", "sklearn.cluster.KMeans", "-m", "lda"), "no classifier"),
         (("--plot", "x.txt"), "a figure is written to"),
-        (("--plot", "nowhere/x.png"), "make it first"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(args, words, refused):

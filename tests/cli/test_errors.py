@@ -140,6 +140,7 @@ def test_outputs_of_unknown_kind_or_place_are_refused(refused, iris):
     assert "names no format to write" in refused("predict", iris, "iris", "-o", "out.xls")
     assert "no folder 'no'" in refused("predict", iris, "iris", "-o", "no/out.csv", code=2)
     assert "no folder 'no'" in refused("fit", "iris", "-o", "no/m.suffice", code=2)
+    assert "make it first" in refused("compare", "iris", "--plot", "no/x.png", code=2)
 
 
 def test_json_and_answers_do_not_share_standard_output(refused, iris):

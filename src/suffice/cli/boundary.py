@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 
 if TYPE_CHECKING:
@@ -15,20 +15,16 @@ if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
 
 
-@click.command(
+@subcommand(
     "boundary",
-    cls=Command,
-    examples=[
-        "suffice boundary iris.suffice versicolor virginica",
-        "suffice boundary iris.suffice setosa virginica --latex",
-    ],
+    "suffice boundary iris.suffice versicolor virginica",
+    "suffice boundary iris.suffice setosa virginica --latex",
 )
 @file_argument("model")
 @click.argument("class_a", metavar="A")
 @click.argument("class_b", metavar="B")
 @click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True)
 @click.option("--latex", is_flag=True, help="Write the equation in LaTeX.")
-@click.pass_obj
 def command(
     terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int, *, latex: bool
 ) -> None:

@@ -15,7 +15,7 @@ from suffice.cli.terminal import INTERRUPTED, Terminal
 from suffice.errors import SufficeError, SufficeWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _SHARED = (
     (["-q", "--quiet"], "No notes and no progress, errors only."),
@@ -58,6 +58,15 @@ class Command(click.Command):
                 traceback.print_exc(file=sys.stderr)
             ctx.obj.error(told(error))
             ctx.exit(1)
+
+
+def subcommand(name: str, *examples: str) -> Callable[[Callable[..., Any]], Command]:
+    """Return what makes a subcommand of a function whose first argument is the ``Terminal``."""
+
+    def made(function: Callable[..., Any]) -> Command:
+        return click.command(name, cls=Command, examples=examples)(click.pass_obj(function))
+
+    return made
 
 
 def told(error: Exception) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
+from suffice.cli.terminal import known, write_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from suffice.cli.data import Data
     from suffice.cli.terminal import Terminal
     from suffice.comparison import Comparison
@@ -21,15 +23,12 @@ if TYPE_CHECKING:
 FIGURES = (".pdf", ".png", ".svg")
 
 
-@click.command(
+@subcommand(
     "compare",
-    cls=Command,
-    examples=[
-        "suffice compare iris",
-        "suffice compare wine --cv 5 --plot wine.png",
-        "suffice compare wine -m lda -m qda -m 'random forest'",
-        "suffice compare wine --add sklearn.svm.SVC",
-    ],
+    "suffice compare iris",
+    "suffice compare wine --cv 5 --plot wine.png",
+    "suffice compare wine -m lda -m qda -m 'random forest'",
+    "suffice compare wine --add sklearn.svm.SVC",
 )
 @learning_data
 @click.option("--cv", type=click.IntRange(min=2), default=10, show_default=True, help="Folds.")
@@ -44,14 +43,8 @@ FIGURES = (".pdf", ".png", ".svg")
     help="Add a classifier by its import path, such as sklearn.svm.SVC; repeatable.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the folds.")
-@click.option(
-    "--plot",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also draw it: .png, .svg or .pdf.",
-)
+@output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")
-@click.pass_obj
 def command(
     terminal: Terminal,
     /,
@@ -64,7 +57,9 @@ def command(
     output: Path | None,
 ) -> None:
     """Compare classifiers by cross-validation."""
-    _check_figure(plot)
+    if plot is not None and plot.suffix not in FIGURES:
+        msg = f"--plot {plot}: a figure is written to {', '.join(FIGURES)}"
+        raise InvalidParameterError(msg)
     rows = data.rows()
     from suffice.comparison import compare
 
@@ -78,7 +73,9 @@ def command(
         progress=False if terminal.quiet else None,
     )
     if output is not None:
-        _write_table(result, output)
+        import polars as pl
+
+        write_table(pl.DataFrame(result.rows()).lazy(), output)
     if plot is not None:
         _write_figure(result, plot)
     _tell(result, terminal)
@@ -106,25 +103,6 @@ def _imported(path: str) -> Any:
         raise InvalidParameterError(msg) from error
 
 
-def _write_table(result: Comparison, output: Path) -> None:
-    import polars as pl
-
-    from suffice.cli import terminal as tables
-
-    tables.write(pl.DataFrame(result.rows()).lazy(), output)
-
-
-def _check_figure(plot: Path | None) -> None:
-    if plot is None:
-        return
-    if plot.suffix not in FIGURES:
-        msg = f"--plot {plot}: a figure is written to {', '.join(FIGURES)}"
-        raise InvalidParameterError(msg)
-    if not plot.parent.is_dir():
-        msg = f"--plot {plot}: there is no folder '{plot.parent}': make it first"
-        raise InvalidParameterError(msg)
-
-
 def _write_figure(result: Comparison, plot: Path) -> None:
     import matplotlib as mpl
 
@@ -139,17 +117,11 @@ def _write_figure(result: Comparison, plot: Path) -> None:
 
 def _tell(result: Comparison, terminal: Terminal) -> None:
     if terminal.json:
-        models = [{name: _known(value) for name, value in row.items()} for row in result.rows()]
         said = {"best": result.best, "verdict": result.verdict, "notes": list(result.notes)}
-        terminal.result({"models": models, **said})
+        terminal.result({"models": [known(row) for row in result.rows()], **said})
     elif sys.stdout.isatty():
         from rich.console import Console
 
         Console(file=sys.stdout, highlight=False).print(result)
     else:
         click.echo(str(result))
-
-
-def _known(value: Any) -> Any:
-    """Return a number, or None where it is not one."""
-    return None if isinstance(value, float) and value != value else value

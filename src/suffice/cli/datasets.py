@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import DataName, output
+from suffice.cli.terminal import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
 
 
-@click.command(
-    "datasets",
-    cls=Command,
-    examples=["suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins"],
+@subcommand(
+    "datasets", "suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins"
 )
 @click.argument("name", required=False, type=DataName())
 @output("The file to write; without it CSV goes to standard output.")
-@click.pass_obj
 def command(terminal: Terminal, /, name: str | None, output: Path | None) -> None:
     """List the built-in data sets, or write one."""
     from suffice.datasets import DATASETS, load
@@ -37,11 +35,7 @@ def command(terminal: Terminal, /, name: str | None, output: Path | None) -> Non
         rows = [(c.name, c.n_rows, c.n_features, c.n_classes, c.target, c.about) for c in cards]
         terminal.table(columns, rows)
         return
-    from suffice.cli import terminal as tables
-
     frame = load(name).frame()
-    tables.write(frame.lazy(), output)
+    write_table(frame.lazy(), output)
     if output is not None:
-        terminal.done(
-            {"output": str(output), "rows": frame.height}, f"{output}: {frame.height} rows"
-        )
+        terminal.written(output, f"{frame.height} rows", rows=frame.height)

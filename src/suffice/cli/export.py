@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, output
+from suffice.cli.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +34,7 @@ def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:
         value = getattr(fitted, name, None)  # a model has those that make sense for it
         if value is not None:
             document[name.removesuffix("_")] = value
-    return json.dumps(document, indent=1, ensure_ascii=False, default=_plain).encode() + b"\n"
+    return json.dumps(document, indent=1, ensure_ascii=False, default=plain).encode() + b"\n"
 
 
 def _as_sql(fitted: Any, said: Mapping[str, Any]) -> bytes:
@@ -62,14 +63,11 @@ _EXPORTERS: Mapping[str, Callable[[Any, Mapping[str, Any]], bytes]] = {
 }
 
 
-@click.command(
+@subcommand(
     "export",
-    cls=Command,
-    examples=[
-        "suffice export iris.suffice --to json -o iris.json",
-        "suffice export iris.suffice --to sql --table flowers --keep id",
-        "suffice export iris.suffice --to onnx -o iris.onnx",
-    ],
+    "suffice export iris.suffice --to json -o iris.json",
+    "suffice export iris.suffice --to sql --table flowers --keep id",
+    "suffice export iris.suffice --to onnx -o iris.onnx",
 )
 @file_argument("model")
 @click.option(
@@ -95,7 +93,6 @@ _EXPORTERS: Mapping[str, Callable[[Any, Mapping[str, Any]], bytes]] = {
 @click.option("--boolean", multiple=True, metavar="COLUMN", help="Of SQL: holds truth values.")
 @click.option("--prefix", default="", metavar="TEXT", help="Of SQL: before each answer's name.")
 @output("The file to write; without it standard output.")
-@click.pass_obj
 def command(
     terminal: Terminal, /, model: Path, kind: str, output: Path | None, **said: Any
 ) -> None:
@@ -116,10 +113,4 @@ def command(
         return
     with replacing(output) as file:
         file.write(data)
-    terminal.done(
-        {"output": str(output), "bytes": len(data)}, f"{output}: {kind}, {len(data):,} bytes"
-    )
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    terminal.written(output, f"{kind}, {len(data):,} bytes", bytes=len(data))

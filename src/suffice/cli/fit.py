@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli import models
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
 
 if TYPE_CHECKING:
@@ -19,16 +19,13 @@ if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
 
 
-@click.command(
+@subcommand(
     "fit",
-    cls=Command,
-    examples=[
-        "suffice fit iris -o iris.suffice",
-        "suffice fit iris --model qda --shrinkage 0.1 --prior uniform -o iris.suffice",
-        "suffice fit all.moments --model nb -o nb.suffice",
-        "suffice fit penguins --model auto -o penguins.suffice",
-        "suffice fit wine -m gaussian --shrinkage 0.2 --set target=sphere -o wine.suffice",
-    ],
+    "suffice fit iris -o iris.suffice",
+    "suffice fit iris --model qda --shrinkage 0.1 --prior uniform -o iris.suffice",
+    "suffice fit all.moments --model nb -o nb.suffice",
+    "suffice fit penguins --model auto -o penguins.suffice",
+    "suffice fit wine -m gaussian --shrinkage 0.2 --set target=sphere -o wine.suffice",
 )
 @learning_data
 @output("The model file to write.", required=True)
@@ -55,7 +52,6 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any setting, as JSON."
 )
-@click.pass_obj
 def command(
     terminal: Terminal,
     /,
@@ -101,20 +97,13 @@ def _prepared(
 
 
 def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
-    document: dict[str, Any] = {
-        "output": str(output),
-        "model": type(fitted).__name__,
-        "classes": fitted.classes_,
-        "n_features": int(fitted.n_features_in_),
-    }
+    d = int(fitted.n_features_in_)
+    facts = {"model": type(fitted).__name__, "classes": fitted.classes_, "n_features": d}
     rows = ""
     if hasattr(fitted, "moments_"):
-        document["rows"] = int(fitted.moments_.counts.sum())
-        rows = f" to {document['rows']:,} rows"
+        facts["rows"] = int(fitted.moments_.counts.sum())
+        rows = f" to {facts['rows']:,} rows"
     if hasattr(fitted, "log_likelihood"):
-        document["log_likelihood"] = fitted.log_likelihood()
-    terminal.done(
-        document,
-        f"{output}: {fitted} fitted{rows}, {len(fitted.classes_)} classes, "
-        f"{fitted.n_features_in_} features",
-    )
+        facts["log_likelihood"] = fitted.log_likelihood()
+    text = f"{fitted} fitted{rows}, {len(fitted.classes_)} classes, {d} features"
+    terminal.written(output, text, **facts)

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import functools
 import operator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
-from suffice.cli.options import file_argument, in_a_folder, learning_data, output
+from suffice.cli.command import subcommand
+from suffice.cli.options import file_argument, learning_data, output
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from suffice.cli.data import Data
     from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
 
 
-@click.command(
+@subcommand(
     "summarize",
-    cls=Command,
-    examples=[
-        "suffice summarize iris -o iris.moments",
-        "suffice summarize 'site-a/*.parquet' --target label -o site-a.moments",
-        "suffice summarize 'data/*.parquet' --target y --checkpoint scan.moments -o y.moments",
-        "suffice summarize 'data/*.parquet' --target y --cluster tcp://HOST:8786 -o y.moments",
-        "cat rows.csv | suffice summarize - --target label -o rows.moments",
-    ],
+    "suffice summarize iris -o iris.moments",
+    "suffice summarize 'site-a/*.parquet' --target label -o site-a.moments",
+    "suffice summarize 'data/*.parquet' --target y --checkpoint scan.moments -o y.moments",
+    "suffice summarize 'data/*.parquet' --target y --cluster tcp://HOST:8786 -o y.moments",
+    "cat rows.csv | suffice summarize - --target label -o rows.moments",
 )
 @learning_data
 @output("The moments file to write.", required=True)
@@ -37,16 +35,9 @@ if TYPE_CHECKING:
     default="auto",
     help="What scatter to keep; auto keeps one matrix per class where that is affordable.",
 )
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=in_a_folder,
-    help="Remember in FILE what is counted, and resume from there.",
-)
+@output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
 @click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
 @click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs.")
-@click.pass_obj
 def summarize(
     terminal: Terminal, /, data: Data, output: Path, cluster: str, **options: Any
 ) -> None:
@@ -56,28 +47,17 @@ def summarize(
     """
     moments = data.moments(terminal, client=cluster, **options)
     moments.save(output)
-    terminal.done(
-        {
-            "output": str(output),
-            "rows": int(moments.counts.sum()),
-            "classes": moments.classes,
-            "features": moments.feature_names,
-        },
-        f"{output}: {moments!r}",
-    )
+    facts = {"classes": moments.classes, "features": moments.feature_names}
+    terminal.written(output, repr(moments), rows=int(moments.counts.sum()), **facts)
 
 
-@click.command(
+@subcommand(
     "merge",
-    cls=Command,
-    examples=[
-        "suffice merge site-a.moments site-b.moments -o all.moments",
-        "suffice merge site-*.moments -o all.moments",
-    ],
+    "suffice merge site-a.moments site-b.moments -o all.moments",
+    "suffice merge site-*.moments -o all.moments",
 )
 @file_argument("files", nargs=-1, required=True)
 @output("The moments file to write.", required=True)
-@click.pass_obj
 def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
     """Add up the sums of several files.
 
@@ -87,25 +67,18 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
 
     total = functools.reduce(operator.add, map(load_moments, files))
     total.save(output)
-    terminal.done(
-        {"output": str(output), "files": len(files), "rows": int(total.counts.sum())},
-        f"{output}: {total!r}",
-    )
+    terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))
 
 
-@click.command(
+@subcommand(
     "forget",
-    cls=Command,
-    examples=[
-        "suffice forget all.moments site-a.moments -o rest.moments",
-        "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
-    ],
+    "suffice forget all.moments site-a.moments -o rest.moments",
+    "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
 )
 @file_argument("total")
 @click.argument("parts", nargs=-1, required=True)
 @click.option("-t", "--target", metavar="COLUMN", help="The label column of rows to forget.")
 @output("The file to write, of the same kind as TOTAL.", required=True)
-@click.pass_obj
 def forget(
     terminal: Terminal, /, total: Path, parts: tuple[str, ...], target: str | None, output: Path
 ) -> None:
@@ -120,15 +93,13 @@ def forget(
     whole = load(total)
     known = isinstance(whole, Moments)
     sums = whole if known else able(whole, "moments_", total, "fit it again").moments_
-    gone = [_sums(part, sums, target, terminal) for part in parts]
-    rest = functools.reduce(operator.sub, gone, sums)
+    taken = [_sums(part, sums, target, terminal) for part in parts]
+    rest = functools.reduce(operator.sub, taken, sums)
     left: Any = rest if known else whole.fit_moments(rest)
     left.save(output)
-    rows = [int(m.counts.sum()) for m in (sums, rest)]
-    terminal.done(
-        {"output": str(output), "forgotten": rows[0] - rows[1], "rows": rows[1]},
-        f"{output}: {rows[0] - rows[1]:,} rows forgotten, {rows[1]:,} left",
-    )
+    rows = int(rest.counts.sum())
+    gone = int(sums.counts.sum()) - rows
+    terminal.written(output, f"{gone:,} rows forgotten, {rows:,} left", forgotten=gone, rows=rows)
 
 
 def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:

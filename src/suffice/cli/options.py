@@ -75,13 +75,12 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return functools.reduce(lambda f, option: option(f), reversed(_READING), function)
 
 
-def output(text: str, *, required: bool = False, metavar: str = "FILE") -> Decorator:
-    """Return the option ``-o``."""
+def output(text: str, *, option: str = "-o", required: bool = False) -> Decorator:
+    """Return the option ``-o``, or another that names a file to write."""
     return click.option(
-        "-o",
-        "--output",
+        *(("-o", "--output") if option == "-o" else (option,)),
         required=required,
-        metavar=metavar,
+        metavar="FILE",
         type=click.Path(path_type=Path, dir_okay=False),
         callback=in_a_folder,
         help=text,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import DataName, file_argument, output, reading_options
+from suffice.cli.terminal import write_to_standard_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
 
 
-@click.command(
+@subcommand(
     "predict",
-    cls=Command,
-    examples=[
-        "suffice predict iris.suffice iris -o answers.csv",
-        "suffice predict iris.suffice 'new/*.parquet' --keep customer -o answers.parquet",
-        "cat new.csv | suffice predict iris.suffice - > answers.csv",
-    ],
+    "suffice predict iris.suffice iris -o answers.csv",
+    "suffice predict iris.suffice 'new/*.parquet' --keep customer -o answers.parquet",
+    "cat new.csv | suffice predict iris.suffice - > answers.csv",
 )
 @file_argument("model")
 @click.argument("data", type=DataName())
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     help="Share of the model's own rows that would count as outliers.",
 )
 @reading_options
-@click.pass_obj
 def command(
     terminal: Terminal,
     /,
@@ -78,7 +75,7 @@ def command(
     source = open_source(data, Reading(delimiter, missing or MISSING))
     fitted = load_classifier(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
-    sink: Any = output or _to_standard_output
+    sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
         done = predict_stream(
             fitted,
@@ -90,19 +87,11 @@ def command(
             outlier_rate=outlier_rate,
             progress=progress,
         )
-    terminal.done(
-        {"output": None if output is None else str(output), **asdict(done)},
-        f"{output or 'standard output'}: {done.rows:,} rows, {done.outliers:,} outliers",
-    )
+    said = f"{done.rows:,} rows, {done.outliers:,} outliers"
+    terminal.written(output, said, **asdict(done))
 
 
 def _use_one_blas_thread() -> None:
     """Leave the cores to the threads that read, score and write; BLAS would only spin on them."""
     if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def _to_standard_output(frame: Any) -> None:
-    from suffice.cli.terminal import write_to_standard_output
-
-    write_to_standard_output(frame)

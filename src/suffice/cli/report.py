@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
+from suffice.cli.terminal import known
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
@@ -24,14 +25,11 @@ if TYPE_CHECKING:
 ROW = "row"
 
 
-@click.command(
+@subcommand(
     "report",
-    cls=Command,
-    examples=[
-        "suffice report iris",
-        "suffice report wine --format md -o wine.md",
-        "suffice report sales.parquet --target churned -o churn.html",
-    ],
+    "suffice report iris",
+    "suffice report wine --format md -o wine.md",
+    "suffice report sales.parquet --target churned -o churn.html",
 )
 @learning_data
 @output("The page to write; by default report-DATA.html. The model is saved beside it.")
@@ -43,7 +41,6 @@ ROW = "row"
 )
 @click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of folds and samples.")
-@click.pass_obj
 def command(
     terminal: Terminal,
     /,
@@ -127,11 +124,8 @@ def _numbered(data: Data) -> tuple[Chunk, str]:
 
 def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:
     verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
-    document = {"output": str(path), "model": str(model), "verdict": verdict}
-    if terminal.json:
-        models = [{k: None if v != v else v for k, v in r.items()} for r in made.comparison.rows()]
-        terminal.result({**document, "models": models})
-        return
-    if not terminal.quiet:
+    if not (terminal.quiet or terminal.json):
         click.echo(verdict)
-    terminal.done(document, f"{path}: report; {model}: the model")
+    facts = {"model": str(model), "verdict": verdict}
+    models = [known(row) for row in made.comparison.rows()]
+    terminal.written(path, f"report; {model}: the model", **facts, models=models)

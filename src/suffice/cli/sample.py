@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, output
+from suffice.cli.terminal import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,20 +22,16 @@ if TYPE_CHECKING:
 _AT_ONCE = 100_000
 
 
-@click.command(
+@subcommand(
     "sample",
-    cls=Command,
-    examples=[
-        "suffice sample iris.suffice -n 5 --seed 1",
-        "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
-    ],
+    "suffice sample iris.suffice -n 5 --seed 1",
+    "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
 )
 @file_argument("model")
 @click.option("-n", "--number", type=click.IntRange(min=0), default=1000, show_default=True)
 @click.option("--seed", type=int, help="For the same rows again.")
 @click.option("--label", default="label", show_default=True, help="Name of the label column.")
 @output("The file to write; without it CSV goes to standard output.")
-@click.pass_obj
 def command(
     terminal: Terminal, /, model: Path, number: int, seed: int | None, label: str, output: Path
 ) -> None:
@@ -42,7 +39,6 @@ def command(
 
     A class is drawn from the priors, then a row from the density of the class.
     """
-    from suffice.cli import terminal as tables
     from suffice.errors import InvalidInputError
     from suffice.files import load_classifier
 
@@ -50,9 +46,9 @@ def command(
     if not fitted.has_density:
         msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
         raise InvalidInputError(msg)
-    tables.write(_drawn(fitted, number, seed, label), output)
+    write_table(_drawn(fitted, number, seed, label), output)
     if output is not None:
-        terminal.done({"output": str(output), "rows": number}, f"{output}: {number:,} rows")
+        terminal.written(output, f"{number:,} rows", rows=number)
 
 
 def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:

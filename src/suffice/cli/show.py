@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import Command
+from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 from suffice.errors import FileFormatError
 
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
 
 
-@click.command(
-    "show", cls=Command, examples=["suffice show iris.suffice", "suffice show all.moments --json"]
-)
+@subcommand("show", "suffice show iris.suffice", "suffice show all.moments --json")
 @file_argument("file")
-@click.pass_obj
 def command(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
     from suffice import archive

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -41,16 +41,16 @@ class Terminal:
     def result(self, document: dict[str, Any], text: str | None = None) -> None:
         """Print a result: as JSON if asked for, else as text."""
         if self.json:
-            click.echo(json.dumps(document, ensure_ascii=False, default=_plain))
+            click.echo(json.dumps(document, ensure_ascii=False, default=plain))
         elif text is not None:
             click.echo(text)
 
-    def done(self, document: dict[str, Any], text: str) -> None:
+    def written(self, output: Path | None, text: str, **facts: Any) -> None:
         """Say what was written: a JSON result, or a note that is no part of any output."""
         if self.json:
-            self.result(document)
+            self.result({"output": None if output is None else str(output), **facts})
         elif not self.quiet:
-            click.echo(text, err=True)
+            click.echo(f"{output or 'standard output'}: {text}", err=True)
 
     @contextmanager
     def progress(self, unit: str) -> Iterator[Progress]:
@@ -71,19 +71,24 @@ class Terminal:
         Console(file=sys.stdout, highlight=False, markup=False).print(rich_table(columns, rows))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return arrays and their numbers as JSON can hold them."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def write(frame: pl.LazyFrame, output: Path | None) -> None:
+def known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a table with None in the place of NaN, which JSON lacks."""
+    return {name: None if value != value else value for name, value in row.items()}
+
+
+def write_table(frame: pl.LazyFrame, output: Path | None) -> None:
     """Write a table by the extension of a file, or as CSV to standard output."""
-    from suffice.sources.formats import write_table
+    from suffice.sources import formats
 
     if output is None:
         write_to_standard_output(frame)
     else:
-        write_table(frame, output)
+        formats.write_table(frame, output)
 
 
 def write_to_standard_output(frame: pl.LazyFrame) -> None:

@@ -18,7 +18,7 @@ from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import FourierFeatures, PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import checked_classes
-from suffice.saved import averaged
+from suffice.saved import densities as saved
 from suffice.search.candidates import Candidate, FittedCandidate, fitted_candidates
 from suffice.search.plan import chosen
 from suffice.table import Table
@@ -60,7 +60,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     best_model_ : ClassModel
         Its model.
     members_ : tuple of FittedCandidate
-        What is averaged.
+        What is saved.
     varying_ : array
         Features that are not constant, which the members see.
 
@@ -114,21 +114,21 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         return self.best_estimator_.model_
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return averaged.state_of(self)
+        return saved.averaged_state(self)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         set_features(self, int(header["n_features"]), header["feature_names"])
         self.classes_, self.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
         self.doubt_, self.varying_ = float(header["doubt"]), arrays["varying"]
-        views = averaged.views_in(header, arrays)
-        sums = averaged.moments_in(header, arrays)
+        views = saved.views_in(header, arrays)
+        sums = saved.moments_in(header, arrays)
         numbers = {id(view): i for i, view in enumerate(views)}
         self.choices_ = [Candidate.kept(c, views) for c in header["choices"]]
         self.members_ = tuple(
             FittedCandidate.of(c, sums[numbers[id(c.view)]]) for c in self.choices_ if c.weight > 0
         )
-        self.best_estimator_ = self._explained().fit_moments(averaged.best_moments(header, arrays))
-        averaged.refuse_misfits(self.classifier_)
+        self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
+        saved.refuse_misfits(self.classifier_)
         return self
 
     def _explained(self) -> GaussianClassifier:

@@ -29,7 +29,14 @@ from suffice.model.geometry import boundary_between
 from suffice.moments import Moments
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
-from suffice.saved.gaussian import CHOSEN, chosen_in, conformity_in, state_of
+from suffice.saved.densities import (
+    CHOSEN,
+    COSTS,
+    OF_RECIPE,
+    chosen_in,
+    conformity_in,
+    gaussian_state,
+)
 from suffice.search.open_settings import settled
 from suffice.table import Table
 from suffice.table.labels import code_of
@@ -227,22 +234,11 @@ class GaussianClassifier(
 
     def recipe(self) -> Recipe:
         """Return how moments become a model: every setting, checked."""
-        return Recipe.parse(
-            covariance=self.covariance,
-            tied=self.tied,
-            divisor=self.divisor,
-            pooling=self._chosen("pooling"),
-            shrinkage=self._chosen("shrinkage"),
-            target=self.target,
-            estimate=self.estimate,
-            prior=self.prior,
-            dirichlet=self.dirichlet,
-            priors=self.priors,
-        )
+        return Recipe.parse(**{name: self._chosen(name) for name in OF_RECIPE})
 
     def _chosen(self, name: str) -> Any:
         """Return a setting, or the number that was chosen for it where it says "auto"."""
-        value = vars(self)[name]
+        value = getattr(self, name)
         return vars(self).get(f"{name}_", value) if is_open(value) else value
 
     def resolved_temperature(self) -> Any:
@@ -290,28 +286,20 @@ class GaussianClassifier(
         temperature = softmax_temperature(self.resolved_temperature())
         known = recipe.settled(self.moments_)
         self.family_ = known.family
-        return Classifier.of(
-            self.classes_,
-            self.moments_.feature_names,
-            known.model(self.moments_).with_temperature(temperature),
-            costs=self.costs,
-            reject_cost=self.reject_cost,
-            reject_label=self.reject_label,
-        )
+        model = known.model(self.moments_).with_temperature(temperature)
+        costs = {name: getattr(self, name) for name in COSTS}
+        return Classifier.of(self.classes_, self.moments_.feature_names, model, **costs)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}  # those a preset fixes too
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        chosen = {f"{n}_": vars(self)[f"{n}_"] for n in CHOSEN if f"{n}_" in vars(self)}
-        return state_of(self.moments_, chosen, vars(self).get("_conformity"))
+        return gaussian_state(vars(self))
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         self.__dict__.update(chosen_in(header))
         self.fit_moments(Moments.of_archive(header, arrays))
-        conformity = conformity_in(arrays)
-        if conformity is not None:
-            self._conformity = conformity
+        self.__dict__.update(conformity_in(arrays))
         return self
 
     # --- answers ---
@@ -534,9 +522,7 @@ def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        settings = list(bound.arguments.items())[1:]
-        for name, value in settings:
-            setattr(self, name, value)
+        vars(self).update(list(bound.arguments.items())[1:])
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     return __init__

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError, TooFewClassesError
-from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names
+from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.model.geometry import Hyperplane
 from suffice.model.linear import LinearModel
-from suffice.saved.linear import coefficients_of, set_coefficients
+from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.labels import code_of
 from suffice.table.table import Table
 
@@ -75,7 +75,8 @@ class LinearDecisions(ScoreMixin):
         return coefficients_of(self)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        set_coefficients(self, header, arrays)
+        self.__dict__.update(coefficients_in(header, arrays), path_=None)
+        set_features(self, header["n_features"], header["feature_names"])
         return self
 
     def boundary(self, label_a: Any, label_b: Any) -> Hyperplane:

@@ -41,7 +41,7 @@ from suffice.estimators.linear import (
     require_two,
 )
 from suffice.estimators.predictor import PosteriorMixin, feature_names
-from suffice.saved.linear import logistic_from, logistic_state
+from suffice.saved.coefficients import logistic_from, logistic_state
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
 from suffice.text.lists import listed

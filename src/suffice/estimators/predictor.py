@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 from suffice import drawing
 from suffice.decision import Classifier
 from suffice.export import onnx, sql
-from suffice.saved.settings import save
+from suffice.saved.fields import save
 from suffice.text import tables as notebook
 from suffice.threads import at_most
 

@@ -1,4 +1,4 @@
-"""Averages of Gaussian models in files: views of the rows, settings judged, moments."""
+"""Gaussian classifiers in files, and averages of them: moments, and what was chosen."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.decision import Classifier
+from suffice.decision.classifier import Classifier, softmax_temperature
 from suffice.errors import FileFormatError
 from suffice.estimation.recipe import Recipe, recipe_of
+from suffice.estimation.settings import OPEN, is_open
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import FourierFeatures, Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
-from suffice.saved.settings import check_names, under
+from suffice.saved.fields import check_names, check_shapes, over, plain, revived, settings_of, under
+from suffice.validation.conformal import Conformity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +24,59 @@ if TYPE_CHECKING:
     from suffice.model import ClassModel
     from suffice.model.views import View
 
+CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where they say "auto"
+_CONFORMITY = ("strangeness", "weights")
+COSTS = ("costs", "reject_cost", "reject_label")
+OF_RECIPE = (
+    *("covariance", "tied", "divisor", "pooling", "shrinkage", "target"),
+    *("estimate", "prior", "dirichlet", "priors"),
+)
+
+
+def gaussian_state(learnt: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of the header and the arrays of a classifier with these attributes."""
+    moments, chosen = learnt["moments_"], {f"{name}_": learnt.get(f"{name}_") for name in CHOSEN}
+    arrays, conformity = arrays_of(moments), learnt.get("_conformity")
+    if conformity is not None:
+        arrays |= {f"conformity_{name}": getattr(conformity, name) for name in _CONFORMITY}
+    known = {name: value for name, value in chosen.items() if name in learnt}
+    return {"chosen": plain("chosen", known), **header_of(moments)}, arrays
+
+
+def chosen_in(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what cross-validation chose, by attribute: ``pooling_`` and so on."""
+    chosen = revived(header["chosen"])
+    return {f"{name}_": chosen[f"{name}_"] for name in CHOSEN if f"{name}_" in chosen}
+
+
+def conformity_in(arrays: Mapping[str, Any]) -> dict[str, Conformity]:
+    """Return what prediction sets are calibrated by, by attribute, where it was kept."""
+    known = under(arrays, "conformity_")
+    if not known:
+        return {}
+    check_shapes(known, dict.fromkeys(_CONFORMITY, (len(known["weights"]),)))
+    return {"_conformity": Conformity(**known)}
+
+
+def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+    """Return the classifier of a saved Gaussian estimator."""
+    settings, chosen = settings_of(header), chosen_in(header)
+    for name in CHOSEN:
+        if is_open(settings[name]):
+            settings[name] = chosen.get(f"{name}_", OPEN)
+    moments = Moments.of_archive(header, arrays)
+    recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
+    temperature = softmax_temperature(settings["temperature"], settings.get("base"))
+    model = recipe.model(moments).with_temperature(temperature)
+    costs = {name: settings[name] for name in COSTS}
+    return Classifier.of(moments.classes, moments.feature_names, model, **costs)
+
+
 _FOURIER = ("centre", "scale", "frequencies")
 _OF_CHOICE = ("pooling", "shrinkage", "temperature", "error", "log_loss", "log_loss_se", "weight")
 
 
-def state_of(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
@@ -48,11 +98,10 @@ def state_of(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_, "varying": auto.varying_}
     for i, view in enumerate(views.values()):
-        arrays |= {f"view{i}.{name}": array for name, array in _view_arrays(view).items()}
+        arrays |= over(f"view{i}.", _view_arrays(view))
     for i, moments in sums.items():
-        arrays |= {f"sums{i}.{name}": array for name, array in arrays_of(moments).items()}
-    arrays |= {f"best.{name}": array for name, array in arrays_of(best.moments_).items()}
-    return header, arrays
+        arrays |= over(f"sums{i}.", arrays_of(moments))
+    return header, arrays | over("best.", arrays_of(best.moments_))
 
 
 def views_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[View]:
@@ -71,7 +120,7 @@ def best_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
     return Moments.of_archive(header["best"]["sums"], under(arrays, "best."))
 
 
-def classifier_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+def averaged_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
     """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
     views, sums = views_in(header, arrays), moments_in(header, arrays)
     shares = [
@@ -121,7 +170,7 @@ def _view_header(view: View) -> dict[str, Any]:
 
 def _view_arrays(view: View) -> dict[str, Any]:
     if isinstance(view, FourierFeatures):
-        below = {f"below.{name}": array for name, array in _view_arrays(view.below).items()}
+        below = over("below.", _view_arrays(view.below))
         return {name: getattr(view, name) for name in _FOURIER} | below
     return view.transform.arrays() if isinstance(view, PowerTransformed) else {}
 

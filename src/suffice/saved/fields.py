@@ -1,4 +1,4 @@
-"""Settings as JSON holds them, and those of older formats in the words of this one."""
+"""Settings as JSON holds them, checks of fields, and older formats in the words of this one."""
 
 from __future__ import annotations
 
@@ -90,6 +90,11 @@ def unpacking() -> Iterator[None]:
         raise FileFormatError(msg) from error
 
 
+def over(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays with a prefix before their names."""
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
 def under(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the arrays whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
@@ -111,9 +116,8 @@ def check_shapes(
 
 def check_names(names: Any, n_features: int) -> None:
     """Raise unless there is a name for each feature, or none at all."""
-    if names is None:
-        return
-    if len(names) != n_features or not all(isinstance(name, str) for name in names):
+    is_fit = names is None or len(names) == n_features
+    if not is_fit or not all(isinstance(name, str) for name in names or ()):
         msg = f"field 'feature_names' must hold {n_features} names"
         raise FileFormatError(msg)
 
@@ -135,10 +139,9 @@ def upgraded(
     for name in ("parameters", "chosen", "best"):
         if isinstance(new.get(name), dict):
             new[name] = _renamed(new[name])
-    if isinstance(new.get("choices"), list):
-        new["choices"] = [_renamed(c) if isinstance(c, dict) else c for c in new["choices"]]
-    if isinstance(new.get("views"), list):
-        new["views"] = [_renamed(v) if isinstance(v, dict) else v for v in new["views"]]
+    for name in ("choices", "views"):
+        if isinstance(new.get(name), list):
+            new[name] = [_renamed(c) if isinstance(c, dict) else c for c in new[name]]
     return new, {name.replace(".waves", ".frequencies"): a for name, a in arrays.items()}
 
 

@@ -16,7 +16,7 @@ from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
-from suffice.saved.settings import check_names, check_shapes, plain, under
+from suffice.saved.fields import check_names, check_shapes, over, plain, under
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,17 +28,16 @@ _FACTS = (
 _NUMBERS = tuple(f.name for f in fields(Inference) if f.name not in ("beta", "covariance"))
 
 
-def classifier_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+def linear_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
     """Return the classifier of a saved linear estimator."""
     if "storage" in header:
         moments = Moments.of_archive(header, arrays)
         names, classes, beta = moments.feature_names, moments.classes, regress_indicators(moments)
         model = LinearModel.of(beta[:, 1:], beta[:, 0], has_posterior=False)
     else:
-        classes, weights, intercepts = _coefficients(header, arrays)
-        names = header["feature_names"]
-        has_posterior = header["estimator"] == "LogisticRegression"
-        model = LinearModel.of(weights, intercepts, has_posterior=has_posterior)
+        known, names = coefficients_in(header, arrays), header["feature_names"]
+        classes, has_posterior = known["classes_"], header["estimator"] == "LogisticRegression"
+        model = LinearModel.of(known["coef_"], known["intercept_"], has_posterior=has_posterior)
     return Classifier.of(classes, names, model)
 
 
@@ -56,23 +55,15 @@ def coefficients_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, {**arrays, "intercept": estimator.intercept_}
 
 
-def set_coefficients(estimator: Any, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Give an estimator what ``coefficients_of`` kept."""
-    estimator.classes_, estimator.coef_, estimator.intercept_ = _coefficients(header, arrays)
-    estimator.n_features_in_ = header["n_features"]
-    if header["feature_names"] is not None:
-        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
-    vars(estimator).update(facts)
-    estimator.path_ = None
-
-
-def _coefficients(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+def coefficients_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``coefficients_of`` kept, by attribute."""
     k, d = header["n_classes"], header["n_features"]
     scores = 1 if k == 2 else k
     check_shapes(arrays, {"classes": (k,), "coef": (scores, d), "intercept": (scores,)})
     check_names(header["feature_names"], d)
-    return checked_classes(arrays["classes"]), arrays["coef"], arrays["intercept"]
+    known = {"classes_": checked_classes(arrays["classes"]), "coef_": arrays["coef"]}
+    facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
+    return {**known, "intercept_": arrays["intercept"], **facts}
 
 
 def logistic_state(
@@ -85,7 +76,7 @@ def logistic_state(
         "inference": None,
         "separation": None,
     }
-    arrays = {f"stream_{name}": array for name, array in sums.items()}
+    arrays = over("stream_", sums)
     if inference is not None:
         header["inference"] = {name: float(getattr(inference, name)) for name in _NUMBERS}
         arrays["inference_beta"] = inference.beta
@@ -105,12 +96,11 @@ def logistic_from(
     check_shapes(arrays, {"stream_beta": shape, "stream_average": shape})
     beta, average = arrays["stream_beta"], arrays["stream_average"]
     stream = Stream(moments, beta, average, int(header["stream"]["n_steps"]))
-    split = header["separation"]
-    separation = None
-    if split is not None:
-        columns = np.array(split["features"], np.intp).reshape(-1)
-        separation = Separation(bool(split["complete"]), columns)
-    return stream, _inference(header["inference"], arrays, shape), separation
+    inference, separation = _inference(header["inference"], arrays, shape), header["separation"]
+    if separation is None:
+        return stream, inference, None
+    columns = np.array(separation["features"], np.intp).reshape(-1)
+    return stream, inference, Separation(bool(separation["complete"]), columns)
 
 
 def _of_stream(
