@@ -6,7 +6,7 @@ import pytest
 from suffice.discriminative import design
 from suffice.discriminative.descent import Stopping
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, safe_rate
-from suffice.discriminative.logistic import suitable_solver
+from suffice.discriminative.logistic_fit import suitable_solver
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.problem import lda_start, random_start, zero_start
 from suffice.discriminative.quasi_newton import QuasiNewton, SampledNewton

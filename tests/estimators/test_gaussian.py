@@ -162,7 +162,7 @@ def test_costs_and_reject_choose_the_action_of_least_expected_cost(iris):
     ("settings", "error", "message"),
     [
         ({"covariance": "fulll"}, InvalidParameterError, "covariance must be one of"),
-        ({"divisor": "n"}, InvalidParameterError, "'mle' or 'unbiased'"),
+        ({"divisor": "n"}, InvalidParameterError, "'mle', 'unbiased'"),
         ({"tied": [["setosa", "rose"]]}, UnknownLabelError, "'rose'"),
         ({"tied": [["setosa"], ["setosa"]]}, InvalidParameterError, "two groups"),
         ({"tied": "yes"}, InvalidParameterError, "tied must be"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import RankDeficiency
-from suffice.estimation.groups import total_variances
+from suffice.estimation.divisors import total_variances
 from suffice.linalg import resolved, scaled_cholesky
 from suffice.text.lists import quoted
 

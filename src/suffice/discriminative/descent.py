@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from suffice.discriminative.objective import Evaluation
+from suffice.discriminative.logistic_loss import Evaluation
 from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from suffice.discriminative.objective import Objective
+    from suffice.discriminative.logistic_loss import Objective
     from suffice.typing import Floats
 
 _HALVINGS = 40

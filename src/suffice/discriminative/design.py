@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.contrasts import all_scores
-from suffice.estimation.groups import total_variances
+from suffice.discriminative.logistic_loss import gradient_sum, hessian_sum, misfit_and_probabilities
+from suffice.estimation.divisors import total_variances
 from suffice.table.sampling import strided_sample
 from suffice.threads import chunk_edges, over_chunks
 
@@ -87,21 +87,13 @@ class SmallDesign:
 
     def sums(self, phi: Floats) -> tuple[float, Floats]:
         """Return −log-likelihood at φ (C, 1 + d) and its gradient (C, 1 + d)."""
-        loss, p = self._probabilities(phi)
-        return loss, self._gradient(p)
+        loss, p = misfit_and_probabilities(phi, self.table)
+        return loss, gradient_sum(p, self.table)
 
     def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
         """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
-        loss, p = self._probabilities(phi)
-        z, w = self.table.x, self.table.weights
-        c, d = phi.shape
-        hessian = np.empty((c, d, c, d))
-        for k in range(c):
-            for j in range(k + 1):
-                # ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ
-                v = w * p[k] * ((k == j) - p[j])
-                hessian[k, :, j] = hessian[j, :, k] = (v[:, None] * z).T @ z
-        return loss, self._gradient(p), hessian
+        loss, p = misfit_and_probabilities(phi, self.table)
+        return loss, gradient_sum(p, self.table), hessian_sum(p, self.table)
 
     def sample(self, n: int) -> SmallDesign:
         """Return about n rows, evenly from every class, weighted to stand for all."""
@@ -114,24 +106,6 @@ class SmallDesign:
     def blocks(self) -> Iterator[Table]:
         """Yield all rows at once, standardised."""
         yield self.table
-
-    def _probabilities(self, phi: Floats) -> tuple[float, Floats]:
-        """Return Σ −w log p(y | x) and the probabilities of all classes but the first, (C, n)."""
-        codes = self.table.codes
-        a = all_scores(phi @ self.table.x.T)
-        own = a[codes, np.arange(len(codes))]
-        # p_k = exp(a_k − top) / Σ_j exp(a_j − top);  −log p_y = log Σ_j exp(a_j − top) + top − a_y
-        top = a.max(0)
-        e = np.exp(a - top)
-        total = e.sum(0)
-        return float(self.table.weights @ (np.log(total) + (top - own))), e[1:] / total
-
-    def _gradient(self, p: Floats) -> Floats:
-        """Return Σ w (p_k − t_k) z for each class k after the first."""
-        residual, codes = p.copy(), self.table.codes
-        own = np.flatnonzero(codes)
-        residual[codes[own] - 1, own] -= 1.0
-        return np.asarray((residual * self.table.weights) @ self.table.x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

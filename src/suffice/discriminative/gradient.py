@@ -17,7 +17,7 @@ from suffice.moments.scatter import DiagonalScatter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.objective import Evaluation, Objective
+    from suffice.discriminative.logistic_loss import Evaluation, Objective
     from suffice.table.table import Table
     from suffice.typing import Codes, Floats
 

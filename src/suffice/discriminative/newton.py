@@ -13,7 +13,7 @@ from suffice.discriminative.design import SmallDesign
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.objective import CurvedEvaluation, Objective
+    from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
     from suffice.discriminative.problem import Problem
     from suffice.typing import Floats
 

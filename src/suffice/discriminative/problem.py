@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.discriminative.design import Scaling, design_of, standard_deviations
-from suffice.discriminative.objective import Objective
-from suffice.estimation.groups import total_variances
+from suffice.discriminative.logistic_loss import Objective
+from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns, solve_semidefinite
 from suffice.moments import Moments
 

@@ -18,7 +18,7 @@ from suffice.linalg import generalised_inverse, positive_factor, solve_factored
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from suffice.discriminative.objective import CurvedEvaluation, Evaluation, Objective
+    from suffice.discriminative.logistic_loss import CurvedEvaluation, Evaluation, Objective
     from suffice.discriminative.problem import Problem
     from suffice.typing import Floats
 

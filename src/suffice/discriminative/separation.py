@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
-from suffice.discriminative.objective import CurvedEvaluation
+from suffice.discriminative.logistic_loss import CurvedEvaluation
 from suffice.linalg import scaled_cholesky
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from suffice.discriminative.descent import Solution
     from suffice.discriminative.design import Design
-    from suffice.discriminative.objective import Evaluation
+    from suffice.discriminative.logistic_loss import Evaluation
     from suffice.discriminative.problem import Problem
     from suffice.table.table import Table
     from suffice.typing import Codes, Floats

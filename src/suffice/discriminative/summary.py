@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from suffice.discriminative.objective import CurvedEvaluation
+    from suffice.discriminative.logistic_loss import CurvedEvaluation
     from suffice.table.table import Table
     from suffice.typing import Floats
 

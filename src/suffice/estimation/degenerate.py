@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning
-from suffice.estimation.groups import total_variances
+from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
 from suffice.text.lists import noun, quoted
 

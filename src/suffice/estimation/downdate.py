@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups, resolved_variances
+from suffice.estimation.divisors import (
+    GroupScatter,
+    diagonal_groups,
+    full_groups,
+    resolved_variances,
+)
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky

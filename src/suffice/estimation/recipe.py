@@ -9,8 +9,9 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.estimation import settings
+from suffice.estimation.divisors import total_variances
 from suffice.estimation.edda import FAMILIES
-from suffice.estimation.groups import group_codes, total_variances
+from suffice.estimation.groups import group_codes
 from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in, require_two_classes
 from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.groups import (
+from suffice.estimation.divisors import (
     diagonal_groups,
     fourth_groups,
     full_groups,
@@ -21,7 +21,7 @@ from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 
 if TYPE_CHECKING:
-    from suffice.estimation.groups import GroupScatter
+    from suffice.estimation.divisors import GroupScatter
     from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.errors import TooFewClassesError
-from suffice.estimation.groups import total_variances
+from suffice.estimation.divisors import total_variances
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.predictor import DensityMixin, checked_table, feature_names, set_features
 from suffice.model.averaged import AveragedModel, Share

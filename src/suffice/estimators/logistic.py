@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
-from suffice.discriminative.logistic import fit_logistic
+from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.problem import (
     coded_moments,
@@ -49,7 +49,7 @@ from suffice.text.lists import listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from suffice.discriminative.logistic import LogisticFit, Solver
+    from suffice.discriminative.logistic_fit import LogisticFit, Solver
     from suffice.discriminative.problem import Start
     from suffice.discriminative.summary import LogisticSummary
     from suffice.table.table import Table

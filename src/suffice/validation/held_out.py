@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.groups import full_groups, resolved_variances
+from suffice.estimation.divisors import full_groups, resolved_variances
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.linalg import correlation, rank_tolerance, symmetric_eigen

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 #: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
 ABSENT_LOSS = float(-np.log(EPS))
-_OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
 
 
 def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
@@ -31,6 +30,9 @@ def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
     briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
     log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
     return np.stack([log_posterior.argmax(1) != truth, log_losses, briers])
+
+
+_OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -95,9 +97,14 @@ class Predictions:
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """Return the rows of all parts, one after another; of the same classes."""
-        arrays = {name: [getattr(part, name) for part in parts] for name in _OF_ROWS}
-        known = {name: np.concatenate(a) for name, a in arrays.items() if a[0] is not None}
-        return replace(parts[0], **known)
+        weighted = any(part.weight is not None for part in parts)
+        columns = [(part.truth, part.predicted, part.logs, part.rows) for part in parts]
+        truth, predicted, logs, rows = (
+            None if any(c is None for c in column) else np.concatenate(column)
+            for column in zip(*columns, strict=True)
+        )
+        weight = np.concatenate([part.weights for part in parts]) if weighted else None
+        return cls(parts[0].classes, truth, predicted, logs, rows, weight)
 
     @property
     def log_posteriors(self) -> Floats:

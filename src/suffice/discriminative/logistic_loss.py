@@ -7,12 +7,43 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.discriminative.contrasts import gram
+from suffice.discriminative.contrasts import all_scores, gram
 from suffice.linalg import positive_factor, solve_factored
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
+    from suffice.table import Table
     from suffice.typing import Floats
+
+
+def misfit_and_probabilities(phi: Floats, table: Table) -> tuple[float, Floats]:
+    """Return Σ −w log p(y | z) of rows (1, z), and p_k of all classes but the first, (C, n)."""
+    codes = table.codes
+    a = all_scores(phi @ table.x.T)
+    own = a[codes, np.arange(len(codes))]
+    # p_k = exp(a_k − top) / Σ_j exp(a_j − top);  −log p_y = log Σ_j exp(a_j − top) + top − a_y
+    top = a.max(0)
+    e = np.exp(a - top)
+    total = e.sum(0)
+    return float(table.weights @ (np.log(total) + (top - own))), e[1:] / total
+
+
+def gradient_sum(p: Floats, table: Table) -> Floats:
+    """Return ∂/∂φ_k = Σ w (p_k − t_k) z for each class k after the first, (C, 1 + d)."""
+    residual, own = p.copy(), np.flatnonzero(table.codes)
+    residual[table.codes[own] - 1, own] -= 1.0
+    return np.asarray((residual * table.weights) @ table.x)
+
+
+def hessian_sum(p: Floats, table: Table) -> Floats:
+    """Return ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ, (C, 1 + d, C, 1 + d)."""
+    z, w, c = table.x, table.weights, len(p)
+    hessian = np.empty((c, z.shape[1], c, z.shape[1]))
+    for k in range(c):
+        for j in range(k + 1):
+            v = w * p[k] * ((k == j) - p[j])
+            hessian[k, :, j] = hessian[j, :, k] = (v[:, None] * z).T @ z
+    return hessian
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.design import SMALL, SmallDesign
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent
+from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.objective import CurvedEvaluation, Objective
 from suffice.discriminative.path import DescentPath
 from suffice.discriminative.problem import Problem, lda_start
 from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
