@@ -13,6 +13,8 @@ from suffice.moments.power_sums import check_same_power
 from suffice.table.labels import union
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.moments.moments import Moments
     from suffice.moments.scatter import FourthMoments
     from suffice.typing import Codes, Floats, Labels
@@ -74,6 +76,7 @@ def _blank_like(other: Moments) -> Moments:
 
 
 def _placed(m: Moments, classes: Labels) -> Moments:
+    """Return the moments over more classes, those that are new without rows."""
     codes = np.searchsorted(classes, m.classes)
 
     def spread(values: Any) -> Any:
@@ -81,16 +84,25 @@ def _placed(m: Moments, classes: Labels) -> Moments:
         out[codes] = values
         return out
 
+    return _by_class(m, classes, spread)
+
+
+def _taken(m: Moments, codes: Codes) -> Moments:
+    """Return the moments of some classes only."""
+    return _by_class(m, m.classes[codes], lambda values: values[codes])
+
+
+def _by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Moments:
     return replace(
         m,
         classes=classes,
-        counts=spread(m.counts),
-        weights=spread(m.weights),
-        means=spread(m.means),
-        means_low=spread(m.means_low),
-        scatter=m.scatter.placed(codes, len(classes)),
-        fourth=None if m.fourth is None else m.fourth.placed(codes, len(classes)),
-        power_sums=None if m.power_sums is None else m.power_sums.placed(codes, len(classes)),
+        counts=change(m.counts),
+        weights=change(m.weights),
+        means=change(m.means),
+        means_low=change(m.means_low),
+        scatter=m.scatter.by_class(change),
+        fourth=m.fourth and m.fourth.by_class(change),
+        power_sums=m.power_sums and m.power_sums.by_class(change),
     )
 
 
@@ -102,12 +114,9 @@ def _check_features(a: Moments, b: Moments) -> None:
         return
     pairs = zip(a.feature_names, b.feature_names, strict=True)
     at, (left, right) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
-    cure = (
-        "select the columns in the same order on both sides"
-        if set(a.feature_names) == set(b.feature_names)
-        else "collect the same columns on both sides"
-    )
-    msg = f"feature {at} is {left!r} on one side and {right!r} on the other: {cure}"
+    same = set(a.feature_names) == set(b.feature_names)
+    cure = "select the columns in the same order" if same else "collect the same columns"
+    msg = f"feature {at} is {left!r} on one side and {right!r} on the other: {cure} on both sides"
     raise FeatureMismatchError(msg)
 
 
@@ -131,22 +140,5 @@ def check_contained(total: Moments, part: Moments) -> None:
 
 def without_gone(m: Moments) -> Moments:
     """Return the moments with classes that have no row left set to exact zeros."""
-    gone = m.counts == 0
-    if not gone.any():
-        return m
-    return _placed(_taken(m, np.flatnonzero(~gone)), m.classes)
-
-
-def _taken(m: Moments, codes: Codes) -> Moments:
-    """Return the moments of some classes only."""
-    return replace(
-        m,
-        classes=m.classes[codes],
-        counts=m.counts[codes],
-        weights=m.weights[codes],
-        means=m.means[codes],
-        means_low=m.means_low[codes],
-        scatter=m.scatter.taken(codes),
-        fourth=None if m.fourth is None else m.fourth.taken(codes),
-        power_sums=None if m.power_sums is None else m.power_sums.taken(codes),
-    )
+    here = np.flatnonzero(m.counts)
+    return m if len(here) == m.n_classes else _placed(_taken(m, here), m.classes)

@@ -31,8 +31,7 @@ AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
 
 def affordable_storage(n_classes: int, n_features: int) -> Storage:
     """Return ``"per-class"`` unless K d² numbers would be too many."""
-    few = n_classes * n_features**2 <= AFFORDABLE
-    return "per-class" if few else "pooled"
+    return "per-class" if n_classes * n_features**2 <= AFFORDABLE else "pooled"
 
 
 def plan(
@@ -155,12 +154,8 @@ def _in_threads(
 ) -> Iterator[ChunkSums]:
     per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
-    edges = np.linspace(0, n, n_chunks + 1).astype(np.intp)
-
-    def one(i: int) -> ChunkSums:
-        return chunk(int(edges[i]), int(edges[i + 1]))
-
-    yield from in_order(one, range(n_chunks))
+    edges = np.linspace(0, n, n_chunks + 1).astype(np.intp).tolist()
+    yield from in_order(lambda i: chunk(edges[i], edges[i + 1]), range(n_chunks))
 
 
 def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:
@@ -170,11 +165,8 @@ def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     padded = -(-d // 4) * 4
     w = np.zeros(0) if rows.weight is None else rows.weight
     by_column = not rows.x.flags.c_contiguous and abs(rows.x.strides[0]) < abs(rows.x.strides[1])
-    weights, shifts, sums = (
-        np.zeros(n_classes),
-        np.zeros((n_classes, d)),
-        np.zeros((n_classes, d)),
-    )
+    weights = np.zeros(n_classes)
+    shifts, sums = np.zeros((n_classes, d)), np.zeros((n_classes, d))
     if storage == "pooled":
         gram = np.zeros((padded, padded))
         kernels.pooled_chunk(rows.x, rows.codes, w, lo, hi, by_column, weights, shifts, sums, gram)
@@ -199,17 +191,11 @@ def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: boo
         return np.zeros((n_classes if wanted else 0, padded, padded))
 
     full = storage == "per-class"
-    weights, shifts, sums = (
-        np.zeros(n_classes),
-        np.zeros((n_classes, d)),
-        np.zeros((n_classes, d)),
-    )
+    weights = np.zeros(n_classes)
+    shifts, sums = np.zeros((n_classes, d)), np.zeros((n_classes, d))
     squares = np.zeros((0 if full else n_classes, d))
-    grams, thirds, fourths = (
-        matrices(wanted=full),
-        matrices(wanted=fourth),
-        matrices(wanted=fourth),
-    )
+    grams = matrices(wanted=full)
+    thirds, fourths = matrices(wanted=fourth), matrices(wanted=fourth)
     kernels.class_chunk(
         rows.x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight,
         lo, hi, max(4096, 128 * n_classes), by_column,

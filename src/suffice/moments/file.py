@@ -37,18 +37,13 @@ def header_of(m: Moments) -> dict[str, Any]:
 
 def arrays_of(m: Moments) -> dict[str, Any]:
     """Return the arrays that, with the header, are the moments."""
-    storages = {
-        "per-class": lambda: m.scatter.per_class(),
-        "pooled": lambda: m.scatter.pooled(),
-        "diagonal": lambda: m.scatter.diagonals(),
-    }
     arrays = {
         "classes": m.classes,
         "counts": m.counts,
         "weights": m.weights,
         "means": m.means,
         "means_low": m.means_low,
-        "scatter": storages[m.storage](),
+        "scatter": m.scatter.values,
     }
     if m.fourth is not None:
         arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
@@ -103,15 +98,11 @@ def _power_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerSu
 
 def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     k, d = header["n_classes"], header["n_features"]
-    shapes = {
-        "classes": (k,),
-        "counts": (k,),
-        "weights": (k,),
-        "means": (k, d),
-        "means_low": (k, d),
-        "scatter": {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[
-            header["storage"]
-        ],
+    scatters = {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}
+    shapes: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys(("classes", "counts", "weights"), (k,)),
+        **dict.fromkeys(("means", "means_low"), (k, d)),
+        "scatter": scatters[header["storage"]],
     }
     if header["fourth"]:
         shapes |= {"thirds": (k, d, d), "fourths": (k, d, d)}

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from suffice.moments.power_sums import PowerSums
     from suffice.moments.scatter import FourthMoments, Scatter
     from suffice.power import PowerTransform
-    from suffice.table.matrix import Matrix
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -121,9 +120,12 @@ class Moments:
         blank = np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):  # told below, by row and column
             total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
+        for sums in (total.means, total.scatter.pooled_diagonal()):
+            if not np.isfinite(sums).all():
+                refuse_unusable(table.x, names)
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
-        return _checked(replace(total, counts=seen.astype(np.intp)), table.x)
+        return replace(total, counts=seen.astype(np.intp))
 
     @classmethod
     def empty(
@@ -218,12 +220,12 @@ class Moments:
         names = self.feature_names
         return replace(
             self,
-            feature_names=None if names is None else tuple(names[i] for i in index),
+            feature_names=names and tuple(names[i] for i in index),
             means=self.means[:, index],
             means_low=self.means_low[:, index],
             scatter=self.scatter.select(index),
-            fourth=None if self.fourth is None else self.fourth.select(index),
-            power_sums=None if self.power_sums is None else self.power_sums.select(index),
+            fourth=self.fourth and self.fourth.select(index),
+            power_sums=self.power_sums and self.power_sums.select(index),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -260,11 +262,3 @@ class Moments:
             f"{int(self.counts.sum())} rows, weight {self.total_weight:g}, "
             f"{self.storage} scatter)"
         )
-
-
-def _checked(moments: Moments, x: Matrix) -> Moments:
-    """Return the moments unless a NaN, an infinity or an overflow has reached them."""
-    sums = (moments.means, moments.scatter.pooled_diagonal())
-    if not all(np.isfinite(part).all() for part in sums):
-        refuse_unusable(x, moments.feature_names)
-    return moments

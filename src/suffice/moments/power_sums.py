@@ -11,6 +11,8 @@ from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.table import Table
     from suffice.typing import Codes, Floats
 
@@ -35,15 +37,9 @@ class PowerSums:
         """Return the sums of both, or of one without the other."""
         return PowerSums(self.power, self.log_slopes + sign * other.log_slopes)
 
-    def placed(self, codes: Codes, n_classes: int) -> PowerSums:
-        """Return the same sums with class i moved to ``codes[i]`` of ``n_classes``."""
-        sums = np.zeros((n_classes, self.log_slopes.shape[1]))
-        sums[codes] = self.log_slopes
-        return PowerSums(self.power, sums)
-
-    def taken(self, codes: Codes) -> PowerSums:
-        """Return the sums of some classes only."""
-        return PowerSums(self.power, self.log_slopes[codes])
+    def by_class(self, change: Callable[[Floats], Floats]) -> PowerSums:
+        """Return the sums of other classes, by a change of the first axis."""
+        return PowerSums(self.power, change(self.log_slopes))
 
     def select(self, columns: Codes) -> PowerSums:
         """Return the sums of some features only."""

@@ -8,108 +8,61 @@ estimation asks: per-class matrices, the pooled matrix, per-class diagonals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
 from suffice.errors import MissingStatisticsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.typing import Codes, Floats
-
-
-class Scatter(Protocol):
-    """S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages."""
-
-    @property
-    def storage(self) -> str:
-        """Name of this storage, as users write it."""
-        ...
-
-    def per_class(self) -> Floats:
-        """Return S_k, shape (K, d, d)."""
-        ...
-
-    def pooled(self) -> Floats:
-        """Return Σ_k S_k, shape (d, d)."""
-        ...
-
-    def diagonals(self) -> Floats:
-        """Return diag S_k, shape (K, d)."""
-        ...
-
-    def pooled_diagonal(self) -> Floats:
-        """Return the diagonal of Σ_k S_k, shape (d,)."""
-        ...
-
-    def placed(self, codes: Codes, n_classes: int) -> Scatter:
-        """Return the same sums with class i moved to ``codes[i]`` of ``n_classes``."""
-        ...
-
-    def taken(self, codes: Codes) -> Scatter:
-        """Return the sums of some classes only."""
-        ...
-
-    def select(self, columns: Codes) -> Scatter:
-        """Return the sums of some features only."""
-        ...
-
-    def shifted(self, weights: Floats, deltas: Floats) -> Scatter:
-        """Return S_k + weight_k δ_k δ_kᵀ."""
-        ...
-
-    def plus(self, other: Scatter, sign: float) -> Scatter:
-        """Return S_k ± S'_k of the same storage, or of the coarser of the two."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerClassScatter:
     """One matrix per class: every model can be read from it."""
 
-    matrices: Floats  # S  (K, d, d)
+    values: Floats  # S  (K, d, d)
     storage = "per-class"
 
     def per_class(self) -> Floats:
         """Return S_k, shape (K, d, d)."""
-        return self.matrices
+        return self.values
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
-        total: Floats = self.matrices.sum(0)
+        total: Floats = self.values.sum(0)
         return total
 
     def diagonals(self) -> Floats:
         """Return diag S_k, shape (K, d)."""
-        return np.diagonal(self.matrices, axis1=1, axis2=2)
+        return np.diagonal(self.values, axis1=1, axis2=2)
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
         total: Floats = self.diagonals().sum(0)
         return total
 
-    def placed(self, codes: Codes, n_classes: int) -> PerClassScatter:
-        """Return the same sums with class i moved to ``codes[i]``."""
-        return PerClassScatter(_placed(self.matrices, codes, n_classes))
-
-    def taken(self, codes: Codes) -> PerClassScatter:
-        """Return the sums of some classes only."""
-        return PerClassScatter(self.matrices[codes])
+    def by_class(self, change: Callable[[Floats], Floats]) -> PerClassScatter:
+        """Return the sums of other classes, by a change of the first axis."""
+        return PerClassScatter(change(self.values))
 
     def select(self, columns: Codes) -> PerClassScatter:
         """Return the sums of some features only."""
-        return PerClassScatter(self.matrices[:, columns[:, None], columns])
+        return PerClassScatter(self.values[:, columns[:, None], columns])
 
     def shifted(self, weights: Floats, deltas: Floats) -> PerClassScatter:
         """Return S_k + weight_k δ_k δ_kᵀ."""
         outer = (weights[:, None] * deltas)[:, :, None] * deltas[:, None, :]
-        outer += self.matrices
+        outer += self.values
         return PerClassScatter(outer)
 
     def plus(self, other: Scatter, sign: float) -> Scatter:
         """Return the sum, in the coarser storage of the two."""
         if isinstance(other, PerClassScatter):
-            return PerClassScatter(_signed(self.matrices, other.matrices, sign))
+            return PerClassScatter(_signed(self.values, other.values, sign))
         if isinstance(other, PooledScatter):
             return PooledScatter(self.pooled()).plus(other, sign)
         return DiagonalScatter(self.diagonals()).plus(other, sign)
@@ -119,7 +72,7 @@ class PerClassScatter:
 class PooledScatter:
     """One matrix for all classes, d² numbers however many classes there are."""
 
-    matrix: Floats  # Σ_k S_k  (d, d)
+    values: Floats  # Σ_k S_k  (d, d)
     storage = "pooled"
 
     def per_class(self) -> NoReturn:
@@ -128,7 +81,7 @@ class PooledScatter:
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
-        return self.matrix
+        return self.values
 
     def diagonals(self) -> NoReturn:
         """Refuse: the classes were pooled."""
@@ -136,34 +89,30 @@ class PooledScatter:
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
-        return np.diagonal(self.matrix)
+        return np.diagonal(self.values)
 
-    def placed(self, codes: Codes, n_classes: int) -> PooledScatter:  # noqa: ARG002
-        """Return itself: no class is told apart."""
-        return self
-
-    def taken(self, codes: Codes) -> PooledScatter:  # noqa: ARG002
-        """Return itself: no class is told apart."""
+    def by_class(self, change: Callable[[Floats], Floats]) -> PooledScatter:  # noqa: ARG002
+        """Return itself: the classes were pooled."""
         return self
 
     def select(self, columns: Codes) -> PooledScatter:
         """Return the sums of some features only."""
-        return PooledScatter(self.matrix[np.ix_(columns, columns)])
+        return PooledScatter(self.values[np.ix_(columns, columns)])
 
     def shifted(self, weights: Floats, deltas: Floats) -> PooledScatter:
         """Return Σ_k (S_k + weight_k δ_k δ_kᵀ)."""
-        return PooledScatter(self.matrix + (weights[:, None] * deltas).T @ deltas)
+        return PooledScatter(self.values + (weights[:, None] * deltas).T @ deltas)
 
     def plus(self, other: Scatter, sign: float) -> PooledScatter:
         """Return the pooled sum."""
-        return PooledScatter(_signed(self.matrix, other.pooled(), sign))
+        return PooledScatter(_signed(self.values, other.pooled(), sign))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiagonalScatter:
     """Sums of squares only: enough for naive Bayes."""
 
-    squares: Floats  # diag S  (K, d)
+    values: Floats  # diag S  (K, d)
     storage = "diagonal"
 
     def per_class(self) -> NoReturn:
@@ -176,32 +125,32 @@ class DiagonalScatter:
 
     def diagonals(self) -> Floats:
         """Return diag S_k, shape (K, d)."""
-        return self.squares
+        return self.values
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
-        total: Floats = self.squares.sum(0)
+        total: Floats = self.values.sum(0)
         return total
 
-    def placed(self, codes: Codes, n_classes: int) -> DiagonalScatter:
-        """Return the same sums with class i moved to ``codes[i]``."""
-        return DiagonalScatter(_placed(self.squares, codes, n_classes))
-
-    def taken(self, codes: Codes) -> DiagonalScatter:
-        """Return the sums of some classes only."""
-        return DiagonalScatter(self.squares[codes])
+    def by_class(self, change: Callable[[Floats], Floats]) -> DiagonalScatter:
+        """Return the sums of other classes, by a change of the first axis."""
+        return DiagonalScatter(change(self.values))
 
     def select(self, columns: Codes) -> DiagonalScatter:
         """Return the sums of some features only."""
-        return DiagonalScatter(self.squares[:, columns])
+        return DiagonalScatter(self.values[:, columns])
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
         """Return diag S_k + weight_k δ_k²."""
-        return DiagonalScatter(self.squares + weights[:, None] * deltas**2)
+        return DiagonalScatter(self.values + weights[:, None] * deltas**2)
 
     def plus(self, other: Scatter, sign: float) -> DiagonalScatter:
         """Return the sum of the diagonals."""
-        return DiagonalScatter(_signed(self.squares, other.diagonals(), sign))
+        return DiagonalScatter(_signed(self.values, other.diagonals(), sign))
+
+
+# S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages
+Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,16 +189,9 @@ class FourthMoments:
         """Return the sums of both, or of one without the other."""
         return FourthMoments(self.thirds + sign * other.thirds, self.fourths + sign * other.fourths)
 
-    def placed(self, codes: Codes, n_classes: int) -> FourthMoments:
-        """Return the same sums with class i moved to ``codes[i]`` of ``n_classes``."""
-        shape = (n_classes, *self.thirds.shape[1:])
-        thirds, fourths = np.zeros(shape), np.zeros(shape)
-        thirds[codes], fourths[codes] = self.thirds, self.fourths
-        return FourthMoments(thirds, fourths)
-
-    def taken(self, codes: Codes) -> FourthMoments:
-        """Return the sums of some classes only."""
-        return FourthMoments(self.thirds[codes], self.fourths[codes])
+    def by_class(self, change: Callable[[Floats], Floats]) -> FourthMoments:
+        """Return the sums of other classes, by a change of the first axis."""
+        return FourthMoments(change(self.thirds), change(self.fourths))
 
     def select(self, columns: Codes) -> FourthMoments:
         """Return the sums of some features only."""
@@ -259,12 +201,6 @@ class FourthMoments:
 
 def _signed(a: Floats, b: Floats, sign: float) -> Floats:
     return a + b if sign > 0 else a - b
-
-
-def _placed(values: Floats, codes: Codes, n_classes: int) -> Floats:
-    out = np.zeros((n_classes, *values.shape[1:]))
-    out[codes] = values
-    return out
 
 
 def _refuse(storage: str, wanted: str, cure: str) -> NoReturn:

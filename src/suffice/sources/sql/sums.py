@@ -108,7 +108,7 @@ def assembled(answer: Answer, queries: Queries, label: str) -> Moments:
         np.where(seen, means, 0.0)[order],
         np.where(seen, means_low, 0.0)[order],
         # S = Σ w z zᵀ − w δ δᵀ
-        answer.scatter.shifted(-answer.weights, delta).taken(order),
+        answer.scatter.shifted(-answer.weights, delta).by_class(lambda sums: sums[order]),
         None,
     )
 
