@@ -12,7 +12,7 @@ import polars as pl
 from suffice.errors import InvalidInputError
 from suffice.sources.columns import other_kinds
 from suffice.sources.delimited import head_of
-from suffice.sources.formats import FileTable, Format, format_of, is_url
+from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.reading import reading_of
 
 if TYPE_CHECKING:
@@ -26,13 +26,17 @@ class File:
     """One file, opened and looked at."""
 
     path: Path | str  # text: a URL
-    format: Format
     table: FileTable
 
     @property
     def address(self) -> str:
         """Where it is, for any process on any machine that sees the same files."""
         return self.path if isinstance(self.path, str) else str(self.path.absolute())
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, where the file itself tells."""
+        return self.table.n_rows(self.path) if isinstance(self.table, TypedTable) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,11 +53,10 @@ class FileSource:
     ) -> FileSource:
         """Return the source of these files, after checking that their columns agree."""
         first = _opened(paths[0], reading)
-        others = (_without_rows(_opened(path, reading, first=False)) for path in paths[1:])
-        files = (first, *others)
-        for other in files[1:]:
+        others = [_without_rows(_opened(path, reading, first=False)) for path in paths[1:]]
+        for other in others:
             _refuse_other_columns(first, other)
-        return cls(label, files, target)
+        return cls(label, (first, *others), target)
 
     @property
     def sample(self) -> pl.DataFrame:
@@ -97,15 +100,15 @@ def paths_of(text: str) -> Sequence[Path | str]:
 
 def _opened(path: Path | str, reading: Reading, *, first: bool = True) -> File:
     """Return a file after a look at its first rows; of later files the types may be enough."""
-    kind = format_of(path)
+    open_table = format_of(path)
     if isinstance(path, Path):
         _refuse_nothing(path)
     with reading_of(str(path)):
-        return File(path, kind, kind.open(path, reading, types_only=not first))
+        return File(path, open_table(path, reading, types_only=not first))
 
 
 def _expected_rows(file: File) -> int | None:
-    known = file.format.n_rows(file.path)
+    known = file.n_rows
     if known is not None or isinstance(file.path, str) or file.path.suffix == ".gz":
         return known
     head = head_of(file.path)

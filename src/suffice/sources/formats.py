@@ -6,6 +6,7 @@ import os
 import re
 from bisect import bisect
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,78 +16,40 @@ from suffice.archive import replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.delimited import TextTable, head_of
 from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast, exactly
+from suffice.sources.source import SAMPLE_ROWS, Scan, cast, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from suffice.sources.source import Reading
+
     Sink = Callable[[pl.LazyFrame, Any], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Delimited:
-    """Separated text; the separator is found unless the extension says it."""
-
-    separator: str | None = None
-
-    def open(
-        self,
-        path: Path | str,
-        reading: Reading,
-        *,
-        types_only: bool = False,  # noqa: ARG002
-    ) -> TextTable:
-        """Return the table of a file, after a look at its first lines."""
-        head = _first_lines(path) if isinstance(path, str) else head_of(path)
-        return TextTable.of(head, path, reading, str(path), self.separator)
-
-    def n_rows(self, path: Path | str) -> None:  # noqa: ARG002
-        """Return None: text says nothing of its length."""
-        return
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedTable:
-    """A file whose columns have types of their own."""
+    """A file whose columns have types of their own: Parquet, or Arrow IPC, such as Feather."""
 
     label: str
     sample: pl.DataFrame
     scanner: Callable[..., pl.LazyFrame]
 
+    @classmethod
+    def of(cls, scanner: Any, path: Path | str, _: Reading, *, types_only: bool) -> TypedTable:
+        """Return the table of a file."""
+        lazily = scanner(path, glob=is_url(path))
+        with reading_of(str(path), lambda: unreadable_part(path)):
+            sample = lazily.head(0 if types_only else SAMPLE_ROWS).collect()
+        return cls(str(path), sample, scanner)
+
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
-        lazily = self.scanner(path).select(cast(columns))
+        lazily = self.scanner(path, glob=is_url(path)).select(cast(columns))
         return Scan(self.label, lazily, where=lambda: unreadable_part(path))
 
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """A binary format with a schema: Parquet, or Arrow IPC, of which Feather is one."""
-
-    scanner: Callable[..., pl.LazyFrame]
-    counted: bool
-
-    def open(
-        self,
-        path: Path | str,
-        reading: Reading,  # noqa: ARG002
-        *,
-        types_only: bool = False,
-    ) -> TypedTable:
-        """Return the table of a file."""
-        n_rows = 0 if types_only else SAMPLE_ROWS
-        with reading_of(str(path), lambda: unreadable_part(path)):
-            sample = self._scan(path).head(n_rows).collect()
-        return TypedTable(str(path), sample, self._scan)
-
-    def n_rows(self, path: Path | str) -> int | None:
+    def n_rows(self, path: Path | str) -> int:
         """Return the number of rows, which the footer tells."""
-        if not self.counted:
-            return None
-        return int(self._scan(path).select(pl.len()).collect().item())
-
-    def _scan(self, path: Any) -> pl.LazyFrame:
-        return self.scanner(path, glob=is_url(path))
+        return int(self.scanner(path, glob=is_url(path)).select(pl.len()).collect().item())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,65 +59,43 @@ class JsonTable:
     label: str
     sample: pl.DataFrame
 
+    @classmethod
+    def of(cls, path: Any, _: Reading, label: str = "", **__: Any) -> JsonTable:
+        """Return the table of a file, typed by its first rows."""
+        label, n = label or str(path), SAMPLE_ROWS
+        with reading_of(label):
+            return cls(label, pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect())
+
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
-        types = {name: self._parsed(name, dtype) for name, dtype in columns.items()}
-        return Scan(self.label, pl.scan_ndjson(path, schema=types).select(cast(columns)))
+        lazily = pl.scan_ndjson(path, schema=self._types(columns))
+        return Scan(self.label, lazily.select(cast(columns)))
 
-    def parse(self, block: Any, columns: Mapping[str, Any]) -> pl.DataFrame:
+    def parse(self, block: bytes, columns: Mapping[str, Any], **_: Any) -> pl.DataFrame:
         """Return the rows of one block of bytes."""
-        types = {name: self._parsed(name, dtype) for name, dtype in columns.items()}
-        return pl.read_ndjson(block, schema=types).select(cast(columns))
+        return pl.read_ndjson(block, schema=self._types(columns)).select(cast(columns))
 
-    def _parsed(self, name: str, dtype: Any) -> Any:
-        """Return the type to parse as: numbers may widen, everything else stays as found."""
-        found = self.sample.schema[name]
-        return pl.Float64 if dtype == pl.Float64 and found.is_numeric() else found
+    def _types(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the types to parse as: numbers may widen, everything else stays as found."""
+        found = {name: self.sample.schema[name] for name in columns}
+        wide = {n for n, dtype in columns.items() if dtype == pl.Float64 and found[n].is_numeric()}
+        return found | dict.fromkeys(wide, pl.Float64)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLines:
-    """One JSON object a line."""
-
-    def open(
-        self,
-        path: Any,
-        reading: Reading,  # noqa: ARG002
-        label: str = "",
-        *,
-        types_only: bool = False,  # noqa: ARG002
-    ) -> JsonTable:
-        """Return the table of a file, typed by its first rows."""
-        label = label or str(path)
-        with reading_of(label):
-            sample = pl.scan_ndjson(
-                path, infer_schema_length=SAMPLE_ROWS, n_rows=SAMPLE_ROWS
-            ).collect()
-        return JsonTable(label, sample)
-
-    def n_rows(self, path: Path | str) -> None:  # noqa: ARG002
-        """Return None: text says nothing of its length."""
-        return
+def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: Any) -> TextTable:
+    head = _first_lines(path) if isinstance(path, str) else head_of(path)
+    return TextTable.of(head, path, reading, str(path), separator)
 
 
 FileTable: TypeAlias = TextTable | TypedTable | JsonTable  # one file, known by its first rows
-Format: TypeAlias = Delimited | Typed | JsonLines
 
-FORMATS: Mapping[str, Format] = {
-    ".csv": Delimited(),
-    ".txt": Delimited(),
-    ".data": Delimited(),
-    ".tsv": Delimited("\t"),
-    ".tab": Delimited("\t"),
-    ".csv.gz": Delimited(),
-    ".tsv.gz": Delimited("\t"),
-    ".parquet": Typed(pl.scan_parquet, counted=True),
-    ".pq": Typed(pl.scan_parquet, counted=True),
-    ".feather": Typed(pl.scan_ipc, counted=True),
-    ".arrow": Typed(pl.scan_ipc, counted=True),
-    ".ipc": Typed(pl.scan_ipc, counted=True),
-    ".jsonl": JsonLines(),
-    ".ndjson": JsonLines(),
+# extension → path, reading, whether types are enough → table
+FORMATS: Mapping[str, Callable[..., FileTable]] = {
+    **dict.fromkeys((".csv", ".txt", ".data", ".csv.gz"), _text_table),
+    **dict.fromkeys((".tsv", ".tab", ".tsv.gz"), partial(_text_table, separator="\t")),
+    **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, pl.scan_parquet)),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, pl.scan_ipc)),
+    **dict.fromkeys((".jsonl", ".ndjson"), JsonTable.of),
 }
 
 
@@ -165,8 +106,7 @@ def is_url(path: Any) -> bool:
 
 def _first_lines(url: str) -> bytes:
     """Return the first lines of text on another machine."""
-    lines = pl.scan_lines(url, n_rows=1000).collect().to_series()
-    return "\n".join(lines.to_list()).encode()
+    return "\n".join(pl.scan_lines(url, n_rows=1000).collect().to_series()).encode()
 
 
 def unreadable_part(path: Path | str) -> str:
@@ -195,8 +135,8 @@ def _is_readable(rows: pl.LazyFrame) -> bool:
     return True
 
 
-def format_of(where: Path | str) -> Format:
-    """Return the format that the extension of a file names."""
+def format_of(where: Path | str) -> Callable[..., FileTable]:
+    """Return what opens a file of the format that its extension names."""
     path = Path(str(where).split("?")[0])
     for ending in ("".join(path.suffixes[-2:]), path.suffix):
         if ending.lower() in FORMATS:
@@ -212,15 +152,11 @@ def format_of(where: Path | str) -> Format:
 
 
 SINKS: Mapping[str, Sink] = {
-    ".csv": lambda frame, file: frame.sink_csv(file),
-    ".tsv": lambda frame, file: frame.sink_csv(file, separator="\t"),
-    ".parquet": lambda frame, file: frame.sink_parquet(file),
-    ".pq": lambda frame, file: frame.sink_parquet(file),
-    ".feather": lambda frame, file: frame.sink_ipc(file),
-    ".arrow": lambda frame, file: frame.sink_ipc(file),
-    ".ipc": lambda frame, file: frame.sink_ipc(file),
-    ".jsonl": lambda frame, file: frame.sink_ndjson(file),
-    ".ndjson": lambda frame, file: frame.sink_ndjson(file),
+    ".csv": pl.LazyFrame.sink_csv,
+    ".tsv": partial(pl.LazyFrame.sink_csv, separator="\t"),
+    **dict.fromkeys((".parquet", ".pq"), pl.LazyFrame.sink_parquet),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), pl.LazyFrame.sink_ipc),
+    **dict.fromkeys((".jsonl", ".ndjson"), pl.LazyFrame.sink_ndjson),
 }
 
 
@@ -245,8 +181,6 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
 
 def _as_os_error(error: pl.exceptions.ComputeError, path: str | Path) -> Exception:
     """Return a failure to write as the operating system would tell it."""
-    found = re.search(r"os error (\d+)", str(error))
-    if found is None:
+    if not (found := re.search(r"os error (\d+)", str(error))):
         return error
-    number = int(found[1])
-    return OSError(number, os.strerror(number), str(path))
+    return OSError(int(found[1]), os.strerror(int(found[1])), str(path))

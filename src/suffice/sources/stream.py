@@ -10,7 +10,7 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
 from suffice.sources.delimited import TextTable
-from suffice.sources.formats import JsonLines, JsonTable
+from suffice.sources.formats import JsonTable
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading, Scan
 
@@ -45,13 +45,11 @@ class StreamSource:
                 raise InvalidInputError(msg)
         json = head.lstrip().startswith(b"{")
         lines = _rows(head, quotes=not json)[0] or head
-        table: Any
         with reading_of(label):
             if json:
-                table = JsonLines().open(io.BytesIO(lines), reading, label)
-            else:
-                table = TextTable.of(lines, io.BytesIO(lines), reading, label, None)
-        return cls(label, stream, head, table)
+                return cls(label, stream, head, JsonTable.of(io.BytesIO(lines), reading, label))
+            text = TextTable.of(lines, io.BytesIO(lines), reading, label, None)
+        return cls(label, stream, head, text)
 
     @property
     def sample(self) -> pl.DataFrame:
@@ -75,8 +73,6 @@ class StreamSource:
 
     def _parsed(self, block: bytes, columns: Mapping[str, Any], *, first: bool) -> pl.DataFrame:
         with reading_of(self.label):
-            if isinstance(self.table, JsonTable):
-                return self.table.parse(io.BytesIO(block), columns)
             return self.table.parse(block, columns, first=first)
 
     def _blocks(self) -> Iterator[bytes]:
