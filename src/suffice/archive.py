@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import stat
 import tempfile
 import zipfile
 from contextlib import contextmanager
@@ -95,11 +94,9 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
     header = json.loads(_member(archive, _HEADER))
-    if (
-        not isinstance(header, dict)
-        or not isinstance(header.get("suffice"), str)
-        or not isinstance(header.get("sha256"), dict)
-    ):
+    fields = header if isinstance(header, dict) else {}
+    known = isinstance(fields.get("suffice"), str) and isinstance(fields.get("sha256"), dict)
+    if not known:
         msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
         raise FileFormatError(msg)
     if header.get("format") not in _READABLE:
@@ -108,7 +105,7 @@ def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
             f"{_READABLE[0]} to {FORMAT_VERSION}: upgrade suffice"
         )
         raise FileFormatError(msg)
-    return header
+    return fields
 
 
 def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
@@ -155,11 +152,7 @@ def _array(data: bytes, digest: str) -> Any:
 
 def _is_device(path: Path) -> bool:
     """Return whether ``path`` is there but is no file: a pipe, a terminal, /dev/null."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _umask() -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from suffice.moments.moments import Moments
 
 KIND = "moments"
+_SUMS = ("counts", "weights", "means", "means_low")
 _SCATTERS: Mapping[str, Any] = {
     kind.storage: kind for kind in (PerClassScatter, PooledScatter, DiagonalScatter)
 }
@@ -37,14 +38,8 @@ def header_of(m: Moments) -> dict[str, Any]:
 
 def arrays_of(m: Moments) -> dict[str, Any]:
     """Return the arrays that, with the header, are the moments."""
-    arrays = {
-        "classes": m.classes,
-        "counts": m.counts,
-        "weights": m.weights,
-        "means": m.means,
-        "means_low": m.means_low,
-        "scatter": m.scatter.values,
-    }
+    arrays = {name: getattr(m, name) for name in ("classes", *_SUMS)}
+    arrays["scatter"] = m.scatter.values
     if m.fourth is not None:
         arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
     if m.power_sums is not None:
@@ -62,10 +57,7 @@ def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[A
         return (
             checked_classes(arrays["classes"]),
             None if names is None else tuple(names),
-            arrays["counts"],
-            arrays["weights"],
-            arrays["means"],
-            arrays["means_low"],
+            *(arrays[name] for name in _SUMS),
             _SCATTERS[header["storage"]](arrays["scatter"]),
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
             _power_sums(header, arrays),

@@ -43,27 +43,20 @@ class Counted:
 class Checkpoint:
     """The sums so far of a scan over files, and the file on disk that remembers them."""
 
-    def __init__(self, path: str | Path, source: Any, question: Mapping[str, Any]) -> None:
-        self.path, self._question = Path(path), dict(question)
-        self._files = _by_path(source)
-        self.summed, self.counted = Summed(), dict[str, Counted]()
-        self._saved, self._saved_at = self.counted.copy(), time.monotonic()
-        if self.path.exists():
-            self._resume()
-
-    @classmethod
-    def of(cls, path: str | Path, source: Any, roles: Roles, **options: Any) -> Checkpoint:
-        """Return the checkpoint at ``path``, which answers the same question, or a blank one."""
-        target = str(roles.columns(source.sample)[roles.target or ""])
-        question = {
+    def __init__(self, path: str | Path, source: Any, roles: Roles, **options: Any) -> None:
+        self.path, self._files = Path(path), _by_path(source)
+        self._question = {
             "features": list(roles.features),
             "target": roles.target,
-            "labels": target,
+            "labels": str(roles.columns(source.sample)[roles.target or ""]),
             "weight": roles.weight,
             "storage": options.get("storage", "auto"),
             "fourth": bool(options.get("fourth")),
         }
-        return cls(path, source, question)
+        self.summed, self.counted = Summed(), dict[str, Counted]()
+        self._saved, self._saved_at = self.counted.copy(), time.monotonic()
+        if self.path.exists():
+            self._resume()
 
     def remaining(self) -> list[tuple[str, File, int]]:
         """Return the files still to be read, each with the rows to skip; the one begun first."""

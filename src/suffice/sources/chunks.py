@@ -106,17 +106,12 @@ class Loader:
         # a column whose sum is finite has finite numbers only
         usable = None if np.isfinite(sums).all() else usable_rows(x)
         labelled = _filled(frame, [roles.target, roles.weight])
-        if usable is None and labelled is None:
+        masks = [mask for mask in (usable, labelled) if mask is not None]
+        if not masks:
             return self._chunk(frame, x), LeftOut(len(x))
-        rows = np.ones(len(x), bool)
-        for mask in (usable, labelled):
-            rows &= True if mask is None else mask
+        rows = np.logical_and.reduce(masks)
         left_out = LeftOut(len(x), int((~rows).sum()), _gaps(frame, x, roles))
         return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
-
-    def numbers(self, pieces: Sequence[pl.DataFrame]) -> Floats:
-        """Return the features of consecutive frames (n, d), missing ones NaN."""
-        return self._filled(pieces)[0]
 
     def _filled(self, pieces: Sequence[pl.DataFrame]) -> tuple[Floats, list[float]]:
         """Return the features of consecutive frames (n, d), and the sum of each column."""

@@ -14,7 +14,7 @@ from suffice.sources.source import values_of
 from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from suffice.sources.source import Source
@@ -31,12 +31,22 @@ def kind_of(dtype: Any) -> str:
     return EMPTY if dtype == pl.Null else OTHER
 
 
-def other_kinds(expected: pl.DataFrame, found: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
-    """Yield name, kind and expected kind of columns that hold something else than expected."""
+def refuse_other_columns(
+    expected: pl.DataFrame, found: pl.DataFrame, label: str, first: str = "the first part"
+) -> None:
+    """Raise unless a frame has the columns of another, of the same kinds, in any order."""
+    schema = found.schema
     for name, dtype in expected.schema.items():
-        kinds = kind_of(found.schema[name]), kind_of(dtype)
-        if kinds[0] != kinds[1] and EMPTY not in kinds:
-            yield name, *kinds
+        if name not in schema:
+            msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
+            raise InvalidInputError(msg)
+        kind, wanted = kind_of(schema[name]), kind_of(dtype)
+        if kind != wanted and EMPTY not in (kind, wanted):
+            msg = (
+                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
+                "alike, or leave one out"
+            )
+            raise InvalidInputError(msg)
 
 
 def typed(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
@@ -122,7 +132,8 @@ def check_target(column: pl.Series, label: str) -> None:
     if kind == NUMBER and _looks_continuous(values, distinct):
         msg = (
             f"{name} holds {distinct:,} distinct numbers, which looks like regression: "
-            f"cut it into a few classes first, for example with polars: {_cut(column.name)}"
+            "cut it into a few classes first, for example with polars: "
+            f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
         )
         raise InvalidInputError(msg)
     if kind == TEXT and distinct == len(values) > _FEW_CLASSES:
@@ -142,10 +153,6 @@ def _is_categorical(column: pl.Series) -> bool:
         return values.n_unique() < len(values)
     few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
     return bool(column.dtype.is_integer() and few)
-
-
-def _cut(name: str) -> str:
-    return f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high']))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,9 @@ def roles_for_predicting(
         features = _by_position(sample, n_features, keep, source.label)
     lacking = [name for name in features if name not in sample.columns]
     if lacking:
-        raise FeatureMismatchError(_lacks(source, lacking))
+        what, cure = noun(len(lacking), "column"), suggestion(lacking[0], sample.columns)
+        msg = f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"
+        raise FeatureMismatchError(msg)
     for name in features:
         check_numeric(sample, name, source.label)
     kept = keep.ids
@@ -287,15 +296,11 @@ def _numeric(
         raise InvalidInputError(msg)
     empty = [name for name in names if kinds[name] == EMPTY]
     other = [name for name in names if kinds[name] not in (NUMBER, EMPTY)]
-    _say_left_out({"not numeric": other, "empty": empty, "ids": ids})
-    return numeric
-
-
-def _say_left_out(columns: Mapping[str, Sequence[str]]) -> None:
-    """Warn of columns that are not used: reason → names."""
-    said = [f"{quoted(names, 5)} ({reason})" for reason, names in columns.items() if names]
+    unused = {"not numeric": other, "empty": empty, "ids": ids}
+    said = [f"{quoted(names, 5)} ({reason})" for reason, names in unused.items() if names]
     if said:
         warn(f"columns left out: {'; '.join(said)}")
+    return numeric
 
 
 def _by_position(
@@ -316,8 +321,3 @@ def _by_position(
         raise FeatureMismatchError(msg)
     warn(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")
     return names
-
-
-def _lacks(source: Source, lacking: Sequence[str]) -> str:
-    cure, what = suggestion(lacking[0], source.sample.columns), noun(len(lacking), "column")
-    return f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"

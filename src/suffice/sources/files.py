@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError
-from suffice.sources.columns import other_kinds
+from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import head_of
 from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.reading import reading_of
@@ -55,7 +55,9 @@ class FileSource:
         first = _opened(paths[0], reading)
         others = [_without_rows(_opened(path, reading, first=False)) for path in paths[1:]]
         for other in others:
-            _refuse_other_columns(first, other)
+            for one, two in ((first, other), (other, first)):
+                labels = str(two.path), str(one.path)
+                refuse_other_columns(one.table.sample, two.table.sample, *labels)
         return cls(label, (first, *others), target)
 
     @property
@@ -127,22 +129,4 @@ def _refuse_nothing(path: Path) -> None:
         raise InvalidInputError(msg)
     if not path.stat().st_size:
         msg = f"{path} is empty: it needs a line of column names and rows"
-        raise InvalidInputError(msg)
-
-
-def _refuse_other_columns(first: File, other: File) -> None:
-    """Raise unless both files have the same columns, of the same kinds, in any order."""
-    ours, theirs = (file.table.sample for file in (first, other))
-    for name in set(ours.columns) ^ set(theirs.columns):
-        has, lacks = (first, other) if name in ours.columns else (other, first)
-        msg = (
-            f"{lacks.path} lacks the column {name!r} that {has.path} has: "
-            "all files must have the same columns"
-        )
-        raise InvalidInputError(msg)
-    for name, kind, expected in other_kinds(ours, theirs):
-        msg = (
-            f"column {name!r} holds {kind} in {other.path} but {expected} in {first.path}: "
-            "make them alike, or leave that file out"
-        )
         raise InvalidInputError(msg)

@@ -13,7 +13,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.sources.columns import Roles, other_kinds
+from suffice.sources.columns import Roles, refuse_other_columns
 from suffice.sources.reading import batches_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
 from suffice.table import Table
@@ -119,8 +119,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
         msg = f"the frame has two columns called {twin!r}: rename one of them"
         raise InvalidInputError(msg)
     try:
-        columns = [_pandas_values(frame[name]).alias(name) for name in frame.columns]
-        return pl.DataFrame(columns)
+        return pl.DataFrame([_pandas_values(frame[name]).alias(name) for name in frame.columns])
     except Exception as error:
         msg = f"the frame cannot be read ({error}): give each column values of one type"
         raise InvalidInputError(msg) from error
@@ -166,20 +165,6 @@ def _alike(
         first = frame if first is None else first
         refuse_other_columns(first, frame, f"batch {at} of {label}")
         yield frame.select(pl.selectors.by_name(*first.columns))
-
-
-def refuse_other_columns(expected: pl.DataFrame, frame: pl.DataFrame, label: str) -> None:
-    """Raise unless a frame has the columns of another, of the same kinds, in any order."""
-    lacking = [name for name in expected.columns if name not in frame.columns]
-    if lacking:
-        msg = f"{label} lacks the column {lacking[0]!r} that the first rows have"
-        raise InvalidInputError(msg)
-    for name, kind, first in other_kinds(expected, frame):
-        msg = (
-            f"{label}: column {name!r} holds {kind} where the first rows hold {first}: "
-            "make them alike, or ignore the column"
-        )
-        raise InvalidInputError(msg)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,9 +237,8 @@ def _unused(name: str, taken: tuple[str, ...]) -> str:
 
 def is_chunks(source: Any) -> bool:
     """Return whether this is an iterable of chunks, rather than one table or a name."""
-    if isinstance(source, (str, Path, np.ndarray)) or is_frame(source):
-        return False
-    if hasattr(source, "sample"):
+    one = isinstance(source, (str, Path, np.ndarray)) or hasattr(source, "sample")
+    if one or is_frame(source):
         return False
     if isinstance(source, (list, tuple)):
         return len(source) > 0 and not isinstance(source[0], (str, Path))
@@ -283,8 +267,8 @@ def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
         yield (rows, part.labels) if part.weight is None else (rows, part.labels, part.weight)
 
 
-def opened_for_scoring(source: Any, names: Sequence[str] | None) -> BatchSource | None:
-    """Return an array, or chunks (X, y) without names, as a source of named columns."""
+def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Any:
+    """Return an array, or chunks (X, y) without names, as a source of named columns, or None."""
     chunks: Iterable[Any]
     if isinstance(source, np.ndarray):
         chunks = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS))
@@ -293,8 +277,7 @@ def opened_for_scoring(source: Any, names: Sequence[str] | None) -> BatchSource 
         first = next(rest, None)
         chunks = chain([first], rest)
         if not isinstance(first, tuple):
-            frames: BatchSource = opened_chunks(chunks)
-            return frames
+            return opened_chunks(chunks)
     else:
         return None
     matrices = (as_matrix(chunk[0]) for chunk in chunks)

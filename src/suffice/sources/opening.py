@@ -55,7 +55,7 @@ def on_cluster(source: Any, client: Any) -> Any:
     raise InvalidParameterError(msg)
 
 
-def _in_process(source: Any, reading: Reading) -> Source:
+def _in_process(source: Any, reading: Reading) -> Any:
     if isinstance(source, (str, Path)):
         return _named(str(source), reading)
     if is_table(source):
@@ -68,8 +68,7 @@ def _in_process(source: Any, reading: Reading) -> Source:
         paths = [path for name in source for path in paths_of(str(name))]
         return FileSource.of(paths, reading, f"{paths[0]}, …" if paths[1:] else str(paths[0]))
     if hasattr(source, "scans") and hasattr(source, "sample"):
-        known: Source = source
-        return known
+        return source
     msg = (
         f"cannot read rows from {type(source).__name__}: give a path, a glob, '-', a built-in "
         f"data set ({', '.join(DATASETS)}) or a frame"
@@ -89,8 +88,5 @@ def _named(name: str, reading: Reading) -> Source:
 
 
 def _are_paths(source: Any) -> bool:
-    return (
-        isinstance(source, (list, tuple))
-        and len(source) > 0
-        and all(isinstance(item, (str, Path)) for item in source)
-    )
+    names = source if isinstance(source, (list, tuple)) else ()
+    return bool(names) and all(isinstance(name, (str, Path)) for name in names)

@@ -232,18 +232,14 @@ class Batches:
         self, frames: Sequence[pl.LazyFrame], write: Callable[[pl.LazyFrame], object]
     ) -> Batches:
         """Write the answers for lazy tables, one after another; return itself."""
+        frame = pl.concat(frames)
+        types = frame.collect_schema()
+        schema: Any = {**{name: types[name] for name in self.roles.kept}, **self.answers.schema}
         try:
-            write(self.lazily(pl.concat(frames)))
+            write(frame.map_batches(self.score, streamable=True, schema=schema))
         finally:
             self._stopped.set()
         return self
-
-    def lazily(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the answers for a lazy table, to be found when it is read."""
-        types = frame.collect_schema()
-        kept = {name: types[name] for name in self.roles.kept}
-        schema: Any = {**kept, **self.answers.schema}
-        return frame.map_batches(self.score, streamable=True, schema=schema)
 
     def score(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the kept columns and the answers of some rows."""
@@ -260,9 +256,7 @@ class Batches:
 
     def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
         lacking = values_of(answers, answers.columns[-1]).is_null()
-        gaps = {}
-        if lacking.any():
-            gaps = {name: n for name, n in self._gaps(frame).items() if n}
+        gaps = self._gaps(frame) if lacking.any() else {}
         with self._lock:
             self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
             if self.answers.threshold is not None:
@@ -272,16 +266,12 @@ class Batches:
 
     def _gaps(self, frame: pl.DataFrame) -> dict[str, int]:
         columns = {name: values_of(frame, name) for name in self.roles.features}
-        return {
-            name: column.null_count() + int((~column.is_finite()).sum())
-            for name, column in columns.items()
-        }
+        gaps = {n: c.null_count() + int((~c.is_finite()).sum()) for n, c in columns.items()}
+        return {name: count for name, count in gaps.items() if count}
 
 
 def _refuse_clash(roles: Roles, answers: Answers) -> None:
     both = sorted(set(roles.kept) & set(answers.names))
     if both:
-        msg = (
-            f"column {both[0]!r} is kept and is also an answer's name: use a prefix for the answers"
-        )
+        msg = f"column {both[0]!r} is kept and is also an answer's name: use a prefix for answers"
         raise InvalidInputError(msg)

@@ -50,40 +50,29 @@ class Source(Protocol):
     @property
     def label(self) -> str:
         """What messages call it."""
-        ...
 
     @property
     def target(self) -> str | None:
         """The label column, where the source itself knows."""
-        ...
 
     @property
     def sample(self) -> pl.DataFrame:
         """The first rows, each column typed as it was found."""
-        ...
 
     @property
     def expected_rows(self) -> int | None:
         """Number of rows, known or guessed without reading them; None where it is neither."""
-        ...
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield each part as a lazy table of these columns; a type of None: as it is written."""
-        ...
 
 
 @runtime_checkable
 class Summing(Protocol):
     """Rows that are summed where they live, by a database or a cluster."""
 
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        ...
-
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, and what was left out."""
-        ...
 
 
 def exactly(name: str) -> Any:

@@ -102,12 +102,12 @@ def summarize(
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
-    options: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
+    sums: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
+    options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
     if is_table(source):
         source = TableSource.of(source, method)
-    options |= {"progress": progress, "checkpoint": checkpoint, "client": client}
     opened = open_rows(source, Reading(delimiter, tuple(missing)), client)
     if isinstance(opened, Pairs):
         _refuse_with_groups(groups, **{"rows without named columns": opened})
@@ -119,8 +119,7 @@ def summarize(
     roles = roles_for_learning(opened, ColumnOptions(target, features, weight, ignore, ids))
     if groups is not None:
         _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
-        kept = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
-        return sums_by_column(opened, roles, groups, progress, **kept)
+        return sums_by_column(opened, roles, groups, progress, **sums)
     return summarize_source(opened, roles, **options)
 
 
@@ -143,7 +142,7 @@ def summarize_source(
     """Return the sums of an opened source under known roles."""
     roles = replace(roles, kept=())
     if checkpoint is not None:
-        options["checkpoint"] = Checkpoint.of(checkpoint, source, roles, **options)
+        options["checkpoint"] = Checkpoint(checkpoint, source, roles, **options)
     source = on_cluster(source, client)
     if isinstance(source, Summing):
         total = source.summed(roles, progress, **options)

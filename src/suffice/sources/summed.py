@@ -105,12 +105,13 @@ def sums_by_column(
     source: Any, roles: Roles, column: str, progress: Progress | None, **options: Any
 ) -> dict[Any, Moments]:
     """Return the sums of the rows of each value of a column, by value."""
+    label = source.label
     if isinstance(source, Summing):
-        msg = f"{source.label} is summed where it lives: sum each group by a query of its own"
+        msg = f"{label} is summed where it lives: sum each group by a query of its own"
         raise InvalidParameterError(msg)
     chunks = chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)
     sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), **options)
-    require_rows(len(sums), source.label)
+    require_rows(len(sums), label)
     return sums
 
 

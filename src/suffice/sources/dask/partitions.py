@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources.columns import refuse_other_columns
 from suffice.sources.dask.cluster import (
     Watch,
     awaited,
@@ -16,14 +17,7 @@ from suffice.sources.dask.cluster import (
     require_distributed,
     results,
 )
-from suffice.sources.frames import (
-    Pairs,
-    as_frame,
-    is_frame,
-    opened_chunks,
-    refuse_other_columns,
-    scan_of,
-)
+from suffice.sources.frames import Pairs, as_frame, is_frame, opened_chunks, scan_of
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, sums_of
@@ -143,9 +137,7 @@ def _applied(client: Any, function: Any, parts: Sequence[Any], question: Any) ->
         lazily = delayed(function, pure=False)
         tasks = [lazily(part, at, question) for at, part in enumerate(parts)]
         return client.compute(tasks)
-    return [
-        client.submit(function, part, at, question, pure=False) for at, part in enumerate(parts)
-    ]
+    return [client.submit(function, p, at, question, pure=False) for at, p in enumerate(parts)]
 
 
 def _fetched(part: Any, _: int, at: int) -> pl.DataFrame:
@@ -214,16 +206,6 @@ class ClusterFiles:
         """What messages call it."""
         return self.files.label
 
-    @property
-    def target(self) -> str | None:
-        """The label column, where the source itself knows."""
-        return self.files.target
-
-    @property
-    def sample(self) -> pl.DataFrame:
-        """The first rows."""
-        return self.files.sample
-
     def summed(
         self,
         roles: Roles,
@@ -240,23 +222,16 @@ class ClusterFiles:
         size = len(pieces) if checkpoint is None else GROUP
         groups = [pieces[lo : lo + size] for lo in range(0, len(pieces), size)]
         n_rows = self.files.expected_rows if progress else None
-        question = roles, roles.columns(self.sample), options
+        question = roles, roles.columns(self.files.sample), options
         with connected(self.client) as client, failures_told(require_distributed()):
             watch = Watch(client, progress, n_rows, total.n_rows)
-            futures = watch.over(_submitted(client, groups, question))
-            for group, part in zip(groups, results(client, futures, watch.tell), strict=True):
+            futures = ([client.submit(p.summed, *question, pure=False) for p in g] for g in groups)
+            parts = results(client, watch.over(futures), watch.tell)
+            for group, part in zip(groups, parts, strict=True):
                 total += part
                 if checkpoint is not None:
                     _remember(checkpoint, total, group)
         return total
-
-
-def _submitted(
-    client: Any, groups: Sequence[Sequence[Piece]], question: tuple[Any, ...]
-) -> Iterator[list[Any]]:
-    """Yield the futures of each group of pieces."""
-    for group in groups:
-        yield [client.submit(piece.summed, *question, pure=False) for piece in group]
 
 
 def _pieces(path: str, file: File, skip: int, roles: Roles) -> Iterator[Piece]:

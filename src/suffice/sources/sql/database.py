@@ -123,28 +123,23 @@ class TableSource:
         method = self.method_for(len(roles.features), fourth=options["fourth"])
         _LOG.info("%s: %s", self.label, method)
         if method.name == "stream":
-            return self._streamed(roles, progress, **options)
+            expected = self.expected_rows if progress else None
+            return sums_of(frames_of(self, roles), roles, progress, expected, **options)
         with asking(self.label), engine_of(self.backend).session(self.backend):
-            queries = Queries(
-                self.table, roles, self.sample, pilots_of(self.sample, roles.features)
-            )
+            pilots = pilots_of(self.sample, roles.features)
+            queries = Queries(self.table, roles, self.sample, pilots)
             sums = TableSums(queries, engine_of(self.backend), self._ask, self.label)
             total = sums.summed(options["storage"])
         if progress:
             progress(total.n_rows, total.n_rows)
         return total
 
-    def _streamed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        expected = self.expected_rows if progress else None
-        return sums_of(frames_of(self, roles), roles, progress, expected, **options)
-
     def _ask(self, query: Any) -> pl.DataFrame:
         return rows_of(self.backend, query)
 
     def _typed(self, columns: Mapping[str, Any]) -> Any:
         """Return the query of these columns; a number that is not finite is left empty."""
-        table = self.table
-        return table.select(**{name: self._column(name, t) for name, t in columns.items()})
+        return self.table.select(**{name: self._column(name, t) for name, t in columns.items()})
 
     def _column(self, name: str, dtype: Any) -> Any:
         column = self.table[name]
