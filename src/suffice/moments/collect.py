@@ -29,11 +29,6 @@ STORAGES = ("auto", "per-class", "pooled", "diagonal")
 AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
 
 
-def affordable_storage(n_classes: int, n_features: int) -> Storage:
-    """Return ``"per-class"`` unless K d² numbers would be too many."""
-    return "per-class" if n_classes * n_features**2 <= AFFORDABLE else "pooled"
-
-
 def plan(
     storage: str, n_classes: int, n_features: int, *, fourth: bool | None
 ) -> tuple[Storage, bool]:
@@ -41,7 +36,7 @@ def plan(
     if storage not in STORAGES:
         msg = f"storage must be one of {', '.join(map(repr, STORAGES))}, got {storage!r}"
         raise InvalidParameterError(msg)
-    affordable = affordable_storage(n_classes, n_features)
+    affordable = "per-class" if n_classes * n_features**2 <= AFFORDABLE else "pooled"
     kept: Any = affordable if storage == "auto" else storage
     if fourth and kept != "per-class":
         msg = f"fourth=True needs storage='per-class', got {kept!r}"

@@ -60,7 +60,8 @@ class Checkpoint:
 
     def remaining(self) -> list[tuple[str, File, int]]:
         """Return the files still to be read, each with the rows to skip; the one begun first."""
-        rest = [(path, file) for path, file in self._files.items() if not self._done(path)]
+        done = {path for path, counted in self.counted.items() if counted.done}
+        rest = [(path, file) for path, file in self._files.items() if path not in done]
         begun = [(p, f, self.counted[p].rows) for p, f in rest if p in self.counted]
         return begun + [(p, f, 0) for p, f in rest if p not in self.counted]
 
@@ -95,9 +96,6 @@ class Checkpoint:
             )
             raise CheckpointError(msg) from error
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
-
-    def _done(self, path: str) -> bool:
-        return path in self.counted and self.counted[path].done
 
     def _resume(self) -> None:
         """Take up what the file on disk remembers, unless it does not fit."""

@@ -38,6 +38,11 @@ class File:
         """Number of rows, where the file itself tells."""
         return self.table.n_rows(self.path) if isinstance(self.table, TypedTable) else None
 
+    def without_rows(self) -> File:
+        """Return the file without its first rows, which many files together might not afford."""
+        table: Any = self.table
+        return replace(self, table=replace(table, sample=table.sample.clear()))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileSource:
@@ -53,7 +58,7 @@ class FileSource:
     ) -> FileSource:
         """Return the source of these files, after checking that their columns agree."""
         first = _opened(paths[0], reading)
-        others = [_without_rows(_opened(path, reading, first=False)) for path in paths[1:]]
+        others = [_opened(path, reading, first=False).without_rows() for path in paths[1:]]
         for other in others:
             for one, two in ((first, other), (other, first)):
                 labels = str(two.path), str(one.path)
@@ -115,12 +120,6 @@ def _expected_rows(file: File) -> int | None:
         return known
     head = head_of(file.path)
     return file.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
-
-
-def _without_rows(file: File) -> File:
-    """Return the file without its first rows, which many files together might not afford."""
-    table: Any = file.table
-    return replace(file, table=replace(table, sample=table.sample.clear()))
 
 
 def _refuse_nothing(path: Path) -> None:

@@ -116,8 +116,7 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
 
 
 def _as_series(classes: Labels) -> pl.Series:
-    values: Sequence[Any] = classes.tolist()
-    return pl.Series(values)
+    return pl.Series(classes.tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,10 @@ from suffice.sources.summed import Summed
 from suffice.table.labels import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from suffice.moments.collect import Storage
     from suffice.sources.sql.engines import Engine
-    from suffice.sources.sql.queries import Queries
     from suffice.typing import Codes, Floats, Labels
 
 _WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
@@ -149,16 +149,13 @@ def _numbers(frame: pl.DataFrame, names: list[str]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-Ask = Callable[[Any], pl.DataFrame]  # an expression to its rows
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSums:
     """A table to be summed inside its database."""
 
     queries: Queries
     engine: Engine
-    ask: Ask
+    ask: Callable[[Any], pl.DataFrame]  # an expression to its rows
     label: str
 
     def summed(self, storage: str) -> Summed:
