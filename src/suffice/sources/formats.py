@@ -37,9 +37,9 @@ class TypedTable:
     @classmethod
     def of(cls, scanner: Any, path: Path | str, _: Reading, *, types_only: bool) -> TypedTable:
         """Return the table of a file."""
-        lazily = scanner(path, glob=is_url(path))
+        n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path), lambda: unreadable_part(path)):
-            sample = lazily.head(0 if types_only else SAMPLE_ROWS).collect()
+            sample = scanner(path, glob=is_url(path)).head(n_rows).collect()
         return cls(str(path), sample, scanner)
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
