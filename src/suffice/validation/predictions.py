@@ -97,13 +97,13 @@ class Predictions:
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """Return the rows of all parts, one after another; of the same classes."""
-        weighted = any(part.weight is not None for part in parts)
-        columns = [(part.truth, part.predicted, part.logs, part.rows) for part in parts]
-        truth, predicted, logs, rows = (
-            None if any(c is None for c in column) else np.concatenate(column)
-            for column in zip(*columns, strict=True)
-        )
-        weight = np.concatenate([part.weights for part in parts]) if weighted else None
+
+        def column(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        logs = column("logs") if all(part.logs is not None for part in parts) else None
+        weight = column("weights") if any(part.weight is not None for part in parts) else None
+        truth, predicted, rows = map(column, ("truth", "predicted", "rows"))
         return cls(parts[0].classes, truth, predicted, logs, rows, weight)
 
     @property
