@@ -64,10 +64,8 @@ def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
         said = {name: options.pop(name) for name in _NAMES}
         return function(*args, data=Data(data, **said), **options)
 
-    decorated: Callable[..., Any] = packed
-    for option in reversed(_LEARNING):
-        decorated = option(decorated)
-    return click.argument("data", type=DataName())(decorated)
+    options = (click.argument("data", type=DataName()), *_LEARNING)
+    return functools.reduce(lambda f, option: option(f), reversed(options), packed)
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -81,13 +81,10 @@ def _again(data: Data, path: Path, **options: Any) -> str:
     said = {"target": data.target, "weight": data.weight, "delimiter": data.delimiter}
     many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids, "missing": data.missing}
     words = ["suffice", "report", data.name]
-    words += [w for name, value in (said | options).items() if value for w in _option(name, value)]
-    words += [w for name, values in many.items() for value in values for w in _option(name, value)]
+    pairs = [(name, value) for name, value in (said | options).items() if value]
+    pairs += [(name, value) for name, values in many.items() for value in values]
+    words += [word for name, value in pairs for word in (f"--{name}", str(value))]
     return shlex.join([*words, "-o", path.name])
-
-
-def _option(name: str, value: Any) -> tuple[str, str]:
-    return f"--{name}", str(value)
 
 
 def _documented(data: Data, name: str) -> DocumentedTable:

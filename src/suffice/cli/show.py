@@ -51,8 +51,7 @@ def _title(file: Path, header: dict[str, Any]) -> str:
         given = header["parameters"].items()
         said = (f"{name}={value!r}" for name, value in given if value is not None)
         lines.append(f"{header['estimator']}({', '.join(said)})")
-    lines += [", ".join(_facts(header))]
-    return "\n".join(lines)
+    return "\n".join([*lines, ", ".join(_facts(header))])
 
 
 def _facts(header: dict[str, Any]) -> list[str]:

@@ -197,7 +197,6 @@ def _matrix(costs: Costs, classes: Labels) -> Floats:
 
 
 def _entry(pair: Any, known: dict[Any, int]) -> tuple[int, int]:
-    """Return (row, column) of a pair of labels."""
     if not isinstance(pair, tuple) or len(pair) != 2:
         msg = f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
         raise InvalidParameterError(msg)

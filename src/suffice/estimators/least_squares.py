@@ -167,6 +167,3 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         self.coef_, self.intercept_ = model.slopes, model.intercept
         self.variance_ = model.variance(unbiased=unbiased)
         return self
-
-
-__all__ = ["LeastSquaresClassifier", "LinearGaussianRegressor"]

@@ -177,6 +177,3 @@ def _loss_at(design: Design, rule: Rule, scaling: Scaling, parameters: Floats) -
     """Return the criterion at weights in original units."""
     weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
     return criterion(design, rule, weights)[0]
-
-
-__all__ = ["Perceptron"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 
 def number(value: float) -> str:
@@ -99,7 +99,7 @@ class Dialect:
         """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
         return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
 
-    def refuse_long(self, names: Sequence[str]) -> None:
+    def refuse_long(self, names: Collection[str]) -> None:
         """Raise if the engine would cut a name of the answer short."""
         for name in names:
             if len(name.encode()) > self.longest_name:

@@ -14,7 +14,7 @@ from suffice.export.dialects import dialect_of, literal, name, number, square, t
 from suffice.model.scoring import Linear, Scaled, Whitened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from suffice.decision import Classifier
     from suffice.export.dialects import Dialect
@@ -270,13 +270,12 @@ def to_sql(
         for column in column_names(classifier, columns)
     }
     answers = _answers(classifier, prefix)
-    _refuse_clash(keep, list(answers.values()))
-    words.refuse_long(list(answers.values()))
+    _refuse_clash(keep, answers.values())
+    words.refuse_long(answers.values())
     stages = list(Stages(classifier, classifier.model.formula, words).stages(inputs))
     words.refuse_wide(len(keep) + max(map(len, stages)))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
-    path = [table] if isinstance(table, str) else list(table)
-    source = ".".join(map(name, path))
+    source = ".".join(map(name, [table] if isinstance(table, str) else table))
     final = {**dict(zip(kept, keep, strict=True)), **answers}
     return _query(stages, kept, source, final, words)
 
@@ -284,7 +283,7 @@ def to_sql(
 def _query(stages: list[Stage], kept: Stage, source: str, final: Stage, dialect: Dialect) -> str:
     lines, before = [], source
     for at, stage in enumerate(stages):
-        carried = kept if at == 0 else {name: name for name in kept}
+        carried = kept if at == 0 else _same(kept)
         selected = ",\n    ".join(_column(c, e) for c, e in {**carried, **stage}.items())
         fence = f"\n  {dialect.fence}" if dialect.fence else ""
         body = f"(\n  SELECT\n    {selected}\n  FROM {before}{fence}\n)"
@@ -308,12 +307,10 @@ def _answers(classifier: Classifier, prefix: str) -> Stage:
     return {"label": f"{prefix}label", **columns}
 
 
-def _refuse_clash(keep: Sequence[str], answers: Sequence[str]) -> None:
+def _refuse_clash(keep: Sequence[str], answers: Collection[str]) -> None:
     both = [column for column in keep if column in answers]
     if both:
-        msg = (
-            f"column {both[0]!r} is kept and is also an answer's name: use a prefix for the answers"
-        )
+        msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
         raise InvalidParameterError(msg)
 
 
