@@ -13,7 +13,7 @@ from tests.sources.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.sources import summarize
+from suffice.sources.summarize import summarize
 
 WIDTHS = (10, 30, 56, 100)
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from suffice.errors import InvalidInputError
-from suffice.sources import summarize
+from suffice.sources.summarize import summarize
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
 

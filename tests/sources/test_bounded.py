@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import suffice as sf
-from suffice.sources import predict_stream, summarize
+from suffice.sources.predict import predict_stream
+from suffice.sources.summarize import summarize
 
 ROWS, REPEATS = 1000, 1500
 PIECE = "".join(f"{i % 7}.5,{i % 11}.25,{'xy'[i % 2]}\n" for i in range(ROWS)).encode()

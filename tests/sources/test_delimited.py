@@ -3,7 +3,9 @@
 import pytest
 
 from suffice.errors import InvalidInputError
-from suffice.sources import Reading, open_source, summarize
+from suffice.sources.opening import open_source
+from suffice.sources.source import Reading
+from suffice.sources.summarize import summarize
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from suffice.errors import (
     InvalidParameterError,
     SufficeWarning,
 )
-from suffice.sources import predict_stream, summarize
-from suffice.sources.predict import Answers
+from suffice.sources.answers import Answers
+from suffice.sources.predict import predict_stream
+from suffice.sources.summarize import summarize
 
 READERS = {
     "csv": pl.read_csv,

@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
-from suffice.sources import open_source
 from suffice.sources.columns import (
     ColumnOptions,
     guess_target,
@@ -12,6 +11,7 @@ from suffice.sources.columns import (
     roles_for_learning,
     roles_for_predicting,
 )
+from suffice.sources.opening import open_source
 
 N = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
 

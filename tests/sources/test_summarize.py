@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from suffice import Moments
 from suffice.errors import FeatureMismatchError, InvalidInputError, SufficeWarning
 from suffice.moments.file import arrays_of
-from suffice.sources import summarize
 from suffice.sources.chunks import blocks_of
+from suffice.sources.summarize import summarize
 
 FEATURES = ("a", "b", "c", "count")
 ROLES = {"target": "colour", "ids": ["row_id"]}

@@ -84,11 +84,11 @@ class Data:
         if why and self.is_ours:
             msg = f"{self.name} holds sums, and {why}: give the data file"
             raise InvalidInputError(msg)
-        from suffice.sources import Reading, open_source
         from suffice.sources.columns import ColumnOptions, roles_for_learning
-        from suffice.sources.source import MISSING
+        from suffice.sources.files import open_named
+        from suffice.sources.source import MISSING, Reading
 
-        source = open_source(self.name, Reading(self.delimiter, self.missing or MISSING))
+        source = open_named(self.name, Reading(self.delimiter, self.missing or MISSING))
         features, ids = self.feature or None, self.ids or None
         said = ColumnOptions(self.target, features, self.weight, self.ignore, ids)
         return source, roles_for_learning(source, said)

@@ -63,21 +63,22 @@ def command(
     """
     _use_one_blas_thread()
     from suffice.files import load_classifier
-    from suffice.sources import Reading, open_source, predict_stream
+    from suffice.sources.answers import predict_source
+    from suffice.sources.files import open_named
     from suffice.sources.formats import sink_of
-    from suffice.sources.source import MISSING
+    from suffice.sources.source import MISSING, Reading
 
     if terminal.json and output is None:
         msg = "--json prints on standard output, where the answers would go: name a file with -o"
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
-    source = open_source(data, Reading(delimiter, missing or MISSING))
+    source = open_named(data, Reading(delimiter, missing or MISSING))
     fitted = load_classifier(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
-        done = predict_stream(
+        done = predict_source(
             fitted,
             source,
             sink,

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.curves import confusion
 from suffice.reporting.blocks import Block, DataTable, Matrix, Paragraph, Section
-from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
+from suffice.sources.answers import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -9,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError
 from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import head_of
 from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.reading import reading_of
+from suffice.sources.source import Reading
+from suffice.sources.stream import StreamSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from suffice.sources.source import Reading, Scan
+    from suffice.sources.source import Scan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,3 +133,15 @@ def _refuse_nothing(path: Path) -> None:
     if not path.stat().st_size:
         msg = f"{path} is empty: it needs a line of column names and rows"
         raise InvalidInputError(msg)
+
+
+def open_named(name: str, reading: Reading) -> FileSource | StreamSource:
+    """Return the rows of a path, a glob, "-" for standard input, or a built-in data set."""
+    if name == "-":
+        # unbuffered: a thread that waits for input then holds no lock when the program ends
+        bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        return StreamSource.of(bare, reading, "standard input")
+    if name in DATASETS and not Path(name).exists():
+        known = DATASETS[name]
+        return FileSource.of([known.path], Reading(), name, known.target)
+    return FileSource.of(paths_of(name), reading, name)

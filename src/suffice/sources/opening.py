@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.dask import ClusterFiles, is_dask, opened_collection
-from suffice.sources.files import FileSource, paths_of
+from suffice.sources.files import FileSource, open_named, paths_of
 from suffice.sources.frames import (
     BatchSource,
     FrameSource,
@@ -23,7 +22,6 @@ from suffice.sources.frames import (
 from suffice.sources.source import Reading, Summing
 from suffice.sources.spark import SparkSource, is_spark
 from suffice.sources.sql import TableSource, is_table
-from suffice.sources.stream import StreamSource
 
 if TYPE_CHECKING:
     from suffice.sources.source import Source
@@ -38,6 +36,8 @@ def open_source(source: Any, reading: Reading | None = None) -> Source:
 
 def open_rows(source: Any, reading: Reading, client: Any = None) -> Any:
     """Return a source of rows to be read or to be summed where they are; of pairs, with roles."""
+    if isinstance(source, (str, Path)):
+        return open_named(str(source), reading)
     if is_dask(source):
         return opened_collection(source, client)
     if is_spark(source):
@@ -56,8 +56,6 @@ def on_cluster(source: Any, client: Any) -> Any:
 
 
 def _in_process(source: Any, reading: Reading) -> Any:
-    if isinstance(source, (str, Path)):
-        return _named(str(source), reading)
     if is_table(source):
         return TableSource.of(source)
     if is_stream(source):
@@ -74,17 +72,6 @@ def _in_process(source: Any, reading: Reading) -> Any:
         f"data set ({', '.join(DATASETS)}) or a frame"
     )
     raise InvalidInputError(msg)
-
-
-def _named(name: str, reading: Reading) -> Source:
-    if name == "-":
-        # unbuffered: a thread that waits for input then holds no lock when the program ends
-        bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-        return StreamSource.of(bare, reading, "standard input")
-    if name in DATASETS and not Path(name).exists():
-        known = DATASETS[name]
-        return FileSource.of([known.path], Reading(), name, known.target)
-    return FileSource.of(paths_of(name), reading, name)
 
 
 def _are_paths(source: Any) -> bool:

@@ -98,7 +98,7 @@ def summarize(
 
     Examples
     --------
-    >>> from suffice.sources import summarize
+    >>> from suffice import summarize
     >>> summarize("iris")
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """

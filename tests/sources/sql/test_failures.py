@@ -13,12 +13,12 @@ from tests.sources.sql.conftest import copied_in
 from tests.sources.sql.test_summarize import assert_same
 
 from suffice.errors import DatabaseError, InvalidInputError
-from suffice.sources import summarize
 from suffice.sources.columns import Roles
 from suffice.sources.sql import TableSource, engines
 from suffice.sources.sql.engines import Engine, engine_of
 from suffice.sources.sql.queries import Queries
 from suffice.sources.sql.sums import TableSums
+from suffice.sources.summarize import summarize
 
 MANY = 60_000
 

@@ -10,12 +10,13 @@ from tests.sources.sql.conftest import copied_in
 
 from suffice import LDA, Moments
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarning
-from suffice.sources import predict_stream, summarize
 from suffice.sources.columns import Roles
+from suffice.sources.predict import predict_stream
 from suffice.sources.sql import TableSource
 from suffice.sources.sql.engines import Engine
 from suffice.sources.sql.queries import Queries
 from suffice.sources.sql.sums import TableSums
+from suffice.sources.summarize import summarize
 
 GAPS = "rows left out: no usable value in"
 HOSTILE = (

@@ -1,0 +1,229 @@
+"""Rows of an opened source to answers in a file: bounded memory, order kept."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from suffice.errors import InvalidInputError
+from suffice.sources.chunks import LeftOut, usable_rows
+from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
+from suffice.sources.formats import write_table
+from suffice.sources.reading import reading_of
+from suffice.sources.source import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from suffice.decision import Classifier
+    from suffice.sources.source import Progress, Source
+    from suffice.typing import Floats, Labels
+
+OUTLIER_RATE = 0.001
+_DRAWS = 50_000
+_FEW_NUMBERS = 90_000  # rows × features × classes that are scored without compiled code
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """A fitted classifier, the names of its answers, and the log density of an outlier."""
+
+    classifier: Classifier
+    names: tuple[str, ...]  # label, then posteriors, log density and outlier if it has them
+    threshold: float | None  # None: no density to judge by
+
+    @classmethod
+    def of(cls, classifier: Classifier, prefix: str = "", rate: float = OUTLIER_RATE) -> Answers:
+        """Return the answers that a classifier has."""
+        dense = classifier.has_density
+        labels = classifier.classes.tolist() if classifier.has_posterior else []
+        words = ["label", *(f"p_{label}" for label in labels)]
+        words += ["log_density", "outlier"] if dense else []
+        threshold = outlier_threshold(classifier, rate) if dense else None
+        return cls(classifier, tuple(prefix + word for word in words), threshold)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Types of the answers, in order."""
+        numbers = len(self.names) - 1 - (self.threshold is not None)
+        types = [_as_series(self.classifier.classes).dtype, *[pl.Float64()] * numbers]
+        types += [pl.Boolean()] if self.threshold is not None else []
+        return dict(zip(self.names, types, strict=True))
+
+    def to(self, x: Floats) -> pl.DataFrame:
+        """Return a frame of answers (n rows); null where a row has none."""
+        usable = usable_rows(x)
+        if usable is not None:
+            return self._spread(self.to(x[usable]), usable)
+        try:
+            return self._columns(x)
+        except InvalidInputError:  # some row is so far out that its distance overflows
+            return self._halved(x)
+
+    def _columns(self, x: Floats) -> pl.DataFrame:
+        if not len(x):
+            return pl.DataFrame(schema=self.schema)
+        classifier = self.classifier
+        posterior = classifier.posterior(x) if classifier.has_posterior else None
+        columns = [self._labels(x, posterior)]
+        columns += [] if posterior is None else map(pl.Series, posterior.T)
+        if self.threshold is not None:
+            density = pl.Series(classifier.log_density(x))
+            columns += [density, density < self.threshold]
+        named = zip(self.names, columns, strict=True)
+        return pl.DataFrame([column.alias(name) for name, column in named])
+
+    def _labels(self, x: Floats, posterior: Floats | None) -> pl.Series:
+        """Return the label of each row, null where it is rejected."""
+        decision, classes = self.classifier.decision, _as_series(self.classifier.classes)
+        codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
+        if not decision.can_reject:
+            return classes.gather(codes)
+        labels = decision.decode(codes).tolist()
+        known = [None if label != label else label for label in labels]
+        return pl.Series(known, dtype=classes.dtype, strict=False)
+
+    def _halved(self, x: Floats) -> pl.DataFrame:
+        if len(x) == 1:
+            return pl.DataFrame({name: [None] for name in self.names}, schema=self.schema)
+        middle = len(x) // 2
+        return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
+
+    def _spread(self, answers: pl.DataFrame, usable: Any) -> pl.DataFrame:
+        """Return the answers at the usable rows, and null at the others."""
+        place = pl.Series(np.cumsum(usable) - 1).zip_with(
+            pl.Series(usable), pl.Series([None], dtype=pl.Int64).new_from_index(0, len(usable))
+        )
+        return answers.select(pl.all().gather(place))
+
+
+def outlier_threshold(classifier: Classifier, rate: float) -> float:
+    """Return the log density that a share ``rate`` of the model's own draws falls below."""
+    rng = np.random.default_rng(0)
+    at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
+    sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
+    drawn = (classifier.sample(n, rng)[0] for n in sizes)
+    densities = np.concatenate([classifier.log_density(x) for x in drawn])
+    return float(np.quantile(densities, rate))
+
+
+def _as_series(classes: Labels) -> pl.Series:
+    return pl.Series(classes.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """How many rows were answered: all, those without an answer, and outliers."""
+
+    rows: int
+    unanswered: int
+    outliers: int
+
+
+def predict_source(
+    classifier: Classifier,
+    source: Source,
+    sink: str | Path | Callable[[pl.LazyFrame], object],
+    *,
+    keep: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    prefix: str = "",
+    outlier_rate: float = OUTLIER_RATE,
+    progress: Progress | None = None,
+) -> Predicted:
+    """Return how many rows of an opened source were scored to a file; see ``predict_stream``."""
+    names = None if classifier.feature_names is None else list(classifier.feature_names)
+    options = ColumnOptions(ids=keep, ignore=ignore)
+    roles = roles_for_predicting(source, names, classifier.n_features, options)
+    answers = Answers.of(classifier, prefix, outlier_rate)
+    _refuse_clash(roles, answers)
+    write = sink if callable(sink) else lambda frame: write_table(frame, sink)
+    done = _run(source, roles, answers, write, progress)
+    done.left_out.say("have no answer")
+    return Predicted(done.left_out.rows, done.left_out.unusable, done.outliers)
+
+
+def _run(
+    source: Source,
+    roles: Roles,
+    answers: Answers,
+    write: Callable[[pl.LazyFrame], object],
+    progress: Progress | None,
+) -> Batches:
+    """Score quickly; where a value fails to parse, once more and with care."""
+    n_rows = source.expected_rows if progress else None
+    scans = list(source.scans(roles.columns(source.sample)))
+    with reading_of(source.label):
+        try:
+            return Batches(answers, roles, progress, n_rows).run([s.frame for s in scans], write)
+        except pl.exceptions.ComputeError:
+            if all(scan.careful is None for scan in scans):
+                raise
+        again = Batches(answers, roles, progress, n_rows)
+        return again.run([scan.most_careful for scan in scans], write)
+
+
+class Batches:
+    """Batches of rows to batches of answers, counted; called by several threads at once."""
+
+    def __init__(
+        self, answers: Answers, roles: Roles, progress: Progress | None, n_rows: int | None
+    ) -> None:
+        self.answers, self.roles = answers, roles
+        self.left_out, self.outliers = LeftOut(), 0
+        self._progress, self._n_rows = progress, n_rows
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def run(
+        self, frames: Sequence[pl.LazyFrame], write: Callable[[pl.LazyFrame], object]
+    ) -> Batches:
+        """Write the answers for lazy tables, one after another; return itself."""
+        frame = pl.concat(frames)
+        types = frame.collect_schema()
+        schema: Any = {**{name: types[name] for name in self.roles.kept}, **self.answers.schema}
+        try:
+            write(frame.map_batches(self.score, streamable=True, schema=schema))
+        finally:
+            self._stopped.set()
+        return self
+
+    def score(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the kept columns and the answers of some rows."""
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+        features = self.roles.features
+        x = np.empty((len(features), frame.height))
+        for j, name in enumerate(features):
+            x[j] = frame.get_column(name).to_numpy()
+        answers = self.answers.to(x.T)
+        self._count(frame, answers)
+        kept = [frame.get_column(name) for name in self.roles.kept]
+        return pl.DataFrame([*kept, *answers])
+
+    def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
+        lacking = values_of(answers, answers.columns[-1]).is_null()
+        gaps = self._gaps(frame) if lacking.any() else {}
+        with self._lock:
+            self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
+            if self.answers.threshold is not None:
+                self.outliers += int(answers[answers.columns[-1]].sum())
+            if self._progress:
+                self._progress(self.left_out.rows, self._n_rows)
+
+    def _gaps(self, frame: pl.DataFrame) -> dict[str, int]:
+        columns = {name: values_of(frame, name) for name in self.roles.features}
+        gaps = {n: c.null_count() + int((~c.is_finite()).sum()) for n, c in columns.items()}
+        return {name: count for name, count in gaps.items() if count}
+
+
+def _refuse_clash(roles: Roles, answers: Answers) -> None:
+    both = sorted(set(roles.kept) & set(answers.names))
+    if both:
+        msg = f"column {both[0]!r} is kept and is also an answer's name: use a prefix for answers"
+        raise InvalidInputError(msg)
