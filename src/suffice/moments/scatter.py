@@ -1,8 +1,9 @@
 """Second and fourth moments about the class means, and how they are kept and merged.
 
-The scatter of K classes is kept whole, pooled over classes, or as its diagonal only. Each knows
-how to add the two matrices of a merge, and answers or refuses the three questions that
-estimation asks: per-class matrices, the pooled matrix, per-class diagonals.
+The scatters S_k = Σ w (x − μ_k)(x − μ_k)ᵀ, summed in ``collect``, are kept whole, pooled over
+classes, or as their diagonals only. Each knows how to add the two matrices of a merge, and
+answers or refuses the three questions that estimation asks: per-class matrices, the pooled
+matrix, per-class diagonals.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.downdate import downdated_scores
+from suffice.estimation.rank_one_downdate import downdated_scores
 from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import in_blocks
 from suffice.moments import Moments

@@ -71,10 +71,10 @@ class EddaProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Covariances Σ_k = λ_k C_k taken apart: volumes λ_k, and C_k of determinant one."""
+    """Covariances Σ_k = λ_k C_k taken apart, C_k = D_k A_k D_kᵀ: volume, shape, orientation."""
 
     log_volumes: Floats  # log λ  (K,)
-    forms: Floats  # C  (K, m, m)
+    forms: Floats  # C, of determinant one  (K, m, m)
     iterations: int = 0
     converged: bool = True
 
