@@ -39,7 +39,7 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
 
 def test_many_names_are_counted_and_not_listed():
     many = {f"m{i}": 0.5 for i in range(9)}
-    assert "no significant difference to any of the 9 others (p ≥ 0.5)" in verdict_of(
+    assert "No significant difference to any of the 9 others (p ≥ 0.5)" in verdict_of(
         "best", 0.1, many, []
     )
     some = verdict_of("best", 0.1, many | {"bad": 0.001}, [])
@@ -51,7 +51,7 @@ def test_many_names_are_counted_and_not_listed():
 
 def test_one_fold_can_tell_nobody_apart():
     assert verdict_of("a", 0.1, {"b": np.nan}, ["c"]) == (
-        "Lowest error: a, 10.0 %. one fold is no test of a and b; c failed."
+        "Lowest error: a, 10.0 %. One fold is no test of a and b; c failed."
     )
 
 

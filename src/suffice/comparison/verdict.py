@@ -34,8 +34,10 @@ def verdict_of(
         *([f"one fold is no test of {listed([best, *untold], FEW)}"] if untold else []),
         *([f"{listed(failed, FEW)} failed"] if failed else []),
     ]
-    lowest = f"Lowest error: {best}, {100 * error:.1f} %."
-    return f"{lowest} {'; '.join(parts)}." if parts else lowest
+    said = "; ".join(parts)
+    if said.startswith(("no significant", "one fold")):  # else a name, which stays as it is
+        said = said[0].upper() + said[1:]
+    return f"Lowest error: {best}, {100 * error:.1f} %.{f' {said}.' if said else ''}"
 
 
 def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:

@@ -52,7 +52,8 @@ class FullStructure:
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
-        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
+        groups = full_groups(moments, group_of)
+        groups = pooled_groups(groups, how.pooling) if how.pooling else groups
         sigmas = groups.divided(unbiased=how.unbiased)
         variances = np.diagonal(sigmas, axis1=1, axis2=2)
         pulled = _shrunk(sigmas, moments, group_of, how, groups)

@@ -37,7 +37,7 @@ from suffice.saved.densities import (
     conformity_in,
     gaussian_state,
 )
-from suffice.search.open_settings import settled
+from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.labels import code_of
 from suffice.table.matrix import refuse_unusable
@@ -286,7 +286,8 @@ class GaussianClassifier(
         temperature = softmax_temperature(self.resolved_temperature())
         known = recipe.settled(self.moments_)
         self.family_ = known.family
-        model = known.model(self.moments_).with_temperature(temperature)
+        model = known.model(self.moments_)
+        model = model if temperature == 1 else model.with_temperature(temperature)
         costs = {name: getattr(self, name) for name in COSTS}
         return Classifier.of(self.classes_, self.moments_.feature_names, model, **costs)
 
