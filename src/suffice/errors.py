@@ -70,7 +70,7 @@ class DegenerateDataWarning(SufficeWarning):
 
 
 class SeparationWarning(SufficeWarning):
-    """The classes can be told apart without error, so the likelihood has no maximum."""
+    """The classes are separated without error, so the likelihood has no maximum."""
 
 
 class NotConvergedWarning(SufficeWarning):

@@ -1,4 +1,4 @@
-"""How much bolder or shyer posteriors ought to be."""
+"""How much more or less confident posteriors ought to be."""
 
 from __future__ import annotations
 

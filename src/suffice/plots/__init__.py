@@ -1,6 +1,6 @@
 """Figures: each takes data or a fitted classifier, draws with matplotlib, and returns axes.
 
-Every class has one colour and marker in all figures, told apart with any colour vision and in
+Every class has one colour and marker in all figures, distinguishable with any colour vision and in
 grey print. Backgrounds are transparent; ``theme="dark"`` writes in light ink.
 """
 

@@ -133,7 +133,7 @@ class Look:
 class Palette:
     """The look of each class, by its place among the classes.
 
-    Colours are told apart with any colour vision; markers, lines and hatches in grey print.
+    Colours are distinguishable with any colour vision; markers, lines and hatches in grey print.
     The first 208 classes differ in colour or marker.
 
     References

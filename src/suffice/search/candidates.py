@@ -54,7 +54,7 @@ _SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A candidate as judged: how rows are seen, how sums become a model, how bold it is."""
+    """A candidate as judged: how rows are seen, how moments become a model, how confident it is."""
 
     view: View
     recipe: Recipe
@@ -172,7 +172,7 @@ def at_best_temperature(
 ) -> list[Candidate]:
     """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
     means = losses.mean(0)
-    # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily bold
+    # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily confident
     doubt = np.square(np.log(temperatures) / _SPREAD) / (2 * n)
     result = []
     for i, recipe in enumerate(recipes):
