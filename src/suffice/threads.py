@@ -97,6 +97,15 @@ def over_stream(
             yield waiting.popleft().result()
 
 
+def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
+    """Return what ``work`` returns to each of so many threads, the calling one among them."""
+    if n_threads < 2:
+        return [work()]
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        others = [pool.submit(work) for _ in range(n_threads - 1)]
+        return [work(), *(other.result() for other in others)]
+
+
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
     """Return (lo, hi) of consecutive chunks; how rows are cut depends on their number only."""
     size = max(_FEWEST_ROWS, -(-n_rows // _CHUNKS))

@@ -16,7 +16,7 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.model.tiles import LANES, empty_tile, padded
 from suffice.table.matrix import refuse_unusable
-from suffice.threads import in_order, n_threads_of, one_blas_thread
+from suffice.threads import n_threads_of, one_blas_thread, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -303,8 +303,8 @@ class Pass:
         starts = range(0, len(self.values), self.n_chunks * LANES)
         blocks = iter(starts)
         wanted = n_threads_of(None) if self.x.size * self.n_classes > PARALLEL else 1
-        shares = [blocks] * min(wanted, len(starts))  # one iterator: whoever is free takes the next
-        return any(list(in_order(self._work, shares, wanted)))
+        # one iterator for all: whoever is free takes the next block
+        return any(together(lambda: self._work(blocks), min(wanted, len(starts))))
 
     def _work(self, blocks: Iterator[int]) -> bool:
         """Write the blocks that begin at these rows."""
