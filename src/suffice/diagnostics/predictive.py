@@ -26,7 +26,7 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.moments import Moments
-from suffice.moments.scatter import PerClassScatter
+from suffice.moments.scatter_storage import PerClassScatter
 from suffice.text.lists import plain, quoted
 from suffice.text.numbers import p_statement
 from suffice.validation.significance import LEVEL, holm

@@ -12,7 +12,7 @@ from suffice.discriminative.descent import Solution, Step, Stopping, follow
 from suffice.discriminative.design import SmallDesign
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.moments import Moments
-from suffice.moments.scatter import DiagonalScatter
+from suffice.moments.scatter_storage import DiagonalScatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.estimation.divisors import full_groups, resolved_variances, total_variances
+from suffice.estimation.divisors import resolved_variances, total_variances
+from suffice.estimation.groups import full_groups
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import gaussian_model
 from suffice.estimation.structures import factored

@@ -1,7 +1,8 @@
-"""Which classes share a covariance: all, none, or groups of labels."""
+"""Which classes share a covariance: all, none, or groups of labels; and the sums of each group."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from suffice.errors import InvalidParameterError, UnknownLabelError
 
 if TYPE_CHECKING:
-    from suffice.typing import Codes, Labels
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats, Labels
 
 Tied: TypeAlias = bool | tuple[tuple[Any, ...], ...]  # all classes, none, or groups of labels
 
@@ -41,3 +43,48 @@ def _in_order_of_appearance(group_of: Codes) -> Codes:
     rank = np.empty(len(first), np.intp)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupScatter:
+    """What covariances are estimated from: sums per group of tied classes."""
+
+    scatters: Floats  # Σ_{k∈g} S_k: (G, d, d), or the diagonals (G, d)
+    weights: Floats  # Σ_{k∈g} w_k  (G,)
+    n_means: Floats  # K_g: classes with any weight in the group  (G,)
+
+    @property
+    def pooled(self) -> GroupScatter:
+        """All groups as one."""
+        sums = (self.scatters, self.weights, self.n_means)
+        return GroupScatter(*(each.sum(0, keepdims=True) for each in sums))
+
+
+def full_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of scatter matrices of each group."""
+    tied = group_of.max(initial=0) == 0
+    return _grouped(moments, group_of, moments.pooled_scatter[None] if tied else moments.scatters)
+
+
+def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of squares of each group."""
+    tied = group_of.max(initial=0) == 0
+    squares = moments.scatter.pooled_diagonal()[None] if tied else moments.diagonals
+    return _grouped(moments, group_of, squares)
+
+
+def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
+    """Return the sums of fourth moments Σ w z_i² z_j² about the class means, of each group."""
+    return _grouped(moments, group_of, moments.required_fourth().fourths)
+
+
+def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatter:
+    """Return the sums of each group, from those of each class or already of each group."""
+    n_groups = int(group_of.max(initial=0)) + 1
+    weights: Floats = np.bincount(group_of, moments.weights, n_groups).astype(np.float64)
+    n_means: Floats = np.bincount(group_of, moments.weights > 0, n_groups).astype(np.float64)
+    if n_groups < len(scatters):
+        merged = np.zeros((n_groups, *scatters.shape[1:]))
+        np.add.at(merged, group_of, scatters)
+        scatters = merged
+    return GroupScatter(scatters, weights, n_means)

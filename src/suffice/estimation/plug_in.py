@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import warn_of_deficient
-from suffice.estimation.divisors import full_groups
+from suffice.estimation.groups import full_groups
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel

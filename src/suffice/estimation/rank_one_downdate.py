@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.divisors import (
-    GroupScatter,
-    diagonal_groups,
-    full_groups,
-    resolved_variances,
-)
+from suffice.estimation.divisors import divided, resolved_variances
+from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
@@ -117,7 +113,7 @@ def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
 
 def _metrics(sums: _Sums) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = sums.groups.divided(unbiased=sums.how.unbiased)
+    sigmas = divided(sums.groups, unbiased=sums.how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, sums.moments, sums.group_of)
     regular = np.all(resolved > 0, axis=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from suffice.estimation.divisors import GroupScatter
+from suffice.estimation.groups import GroupScatter
 from suffice.linalg import unit_scale
 
 if TYPE_CHECKING:

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.divisors import (
-    diagonal_groups,
-    fourth_groups,
-    full_groups,
-    resolved_variances,
-    total_variances,
-)
+from suffice.estimation.divisors import divided, resolved_variances, total_variances
+from suffice.estimation.groups import diagonal_groups, fourth_groups, full_groups
 from suffice.estimation.shrinkage import pooled_groups, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 
 if TYPE_CHECKING:
-    from suffice.estimation.divisors import GroupScatter
+    from suffice.estimation.groups import GroupScatter
     from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
@@ -54,7 +49,7 @@ class FullStructure:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
         groups = full_groups(moments, group_of)
         groups = pooled_groups(groups, how.pooling) if how.pooling else groups
-        sigmas = groups.divided(unbiased=how.unbiased)
+        sigmas = divided(groups, unbiased=how.unbiased)
         variances = np.diagonal(sigmas, axis1=1, axis2=2)
         pulled = _shrunk(sigmas, moments, group_of, how, groups)
         return factored(pulled, resolved_variances(variances, moments, group_of), moments)
@@ -143,9 +138,9 @@ def diagonal_variances(
     """Return group variances (G, d), pooled ones (d,) and total ones (d,); zero where none."""
     groups = diagonal_groups(moments, group_of)
     lent = pooled_groups(groups, how.pooling)
-    variances = lent.divided(unbiased=how.unbiased)
+    variances = divided(lent, unbiased=how.unbiased)
     variances = _shrunk(variances, moments, group_of, how, lent)
-    pooled = groups.pooled.divided(unbiased=how.unbiased)[0]
+    pooled = divided(groups.pooled, unbiased=how.unbiased)[0]
     totals = total_variances(moments)
     pooled = resolved(pooled, moments.grand_mean, totals)
     return resolved_variances(variances, moments, group_of), pooled, totals

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.moments.moments import Moments
-    from suffice.moments.scatter import FourthMoments
+    from suffice.moments.scatter_storage import FourthMoments
     from suffice.typing import Codes, Floats, Labels
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.moments.power_sums import PowerSums
-from suffice.moments.scatter import (
+from suffice.moments.scatter_storage import (
     DiagonalScatter,
     FourthMoments,
     PerClassScatter,
@@ -117,6 +117,7 @@ def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
 def _centred_scatter(
     z: Floats, w: Floats, present: Codes, segments: list[slice], storage: Storage, n_classes: int
 ) -> Scatter:
+    # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
     d = z.shape[1]
     wz = w[:, None] * z
     if storage == "pooled":

@@ -8,7 +8,12 @@ import numpy as np
 
 from suffice.errors import FileFormatError
 from suffice.moments.power_sums import PowerSums
-from suffice.moments.scatter import DiagonalScatter, FourthMoments, PerClassScatter, PooledScatter
+from suffice.moments.scatter_storage import (
+    DiagonalScatter,
+    FourthMoments,
+    PerClassScatter,
+    PooledScatter,
+)
 from suffice.power import PowerTransform
 
 if TYPE_CHECKING:

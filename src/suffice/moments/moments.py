@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from suffice.moments.power_sums import PowerSums
-    from suffice.moments.scatter import FourthMoments, Scatter
+    from suffice.moments.scatter_storage import FourthMoments, Scatter
     from suffice.power import PowerTransform
     from suffice.typing import Codes, Floats, Labels
 

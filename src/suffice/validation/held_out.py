@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.divisors import full_groups, resolved_variances
+from suffice.estimation.divisors import divided, resolved_variances
+from suffice.estimation.groups import full_groups
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.linalg import correlation, rank_tolerance, symmetric_eigen
@@ -167,7 +168,8 @@ def spectra_of(
     train: Moments, group_of: Codes, how: Regularisation, least_gamma: float
 ) -> list[Spectrum] | None:
     """Return Σ_g(λ) of every group taken apart; None where some direction lacks variance."""
-    sigmas = pooled_groups(full_groups(train, group_of), how.pooling).divided(unbiased=how.unbiased)
+    groups = pooled_groups(full_groups(train, group_of), how.pooling)
+    sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     if not resolved_variances(variances, train, group_of).all():
         return None

@@ -12,7 +12,7 @@ import polars as pl
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
 from suffice.moments.collect import plan, ratio, two_sum
-from suffice.moments.scatter import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.chunks import LeftOut
 from suffice.sources.sql.queries import LABEL, ODD, ROWS, SEEN, WEIGHT, Queries
 from suffice.sources.summed import Summed
