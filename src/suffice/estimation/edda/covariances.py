@@ -11,7 +11,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
 from suffice.estimation.divisors import resolved_variances
 from suffice.estimation.edda.families import family
-from suffice.estimation.edda.likelihood import EddaProblem, diagonal, symmetric
+from suffice.estimation.edda.family_problem import EddaProblem, diagonal, symmetric
 from suffice.estimation.structures import diagonal_variances
 from suffice.linalg import LOG_2PI, scaled_cholesky
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance

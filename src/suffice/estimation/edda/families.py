@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.edda.likelihood import Parts, diagonal, roots, turned
+from suffice.estimation.edda.family_problem import Parts, diagonal, roots, turned
 from suffice.estimation.edda.shared_axes import shared_axes
 from suffice.estimation.edda.volumes import EqualVolume, OwnVolume
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from suffice.estimation.edda.likelihood import EddaProblem, Frame, Pattern, Volume
+    from suffice.estimation.edda.family_problem import EddaProblem, Frame, Pattern, Volume
     from suffice.typing import Floats
 
 

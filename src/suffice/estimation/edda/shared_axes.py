@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.likelihood import Parts, diagonal, roots, turned
+from suffice.estimation.edda.family_problem import Parts, diagonal, roots, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from suffice.estimation.edda.likelihood import EddaProblem, Pattern, Volume
+    from suffice.estimation.edda.family_problem import EddaProblem, Pattern, Volume
     from suffice.typing import Floats
 
 SCOUTS = 12  # starting axes

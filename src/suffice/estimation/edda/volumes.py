@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.likelihood import Parts, ranks, symmetric
+from suffice.estimation.edda.family_problem import Parts, ranks, symmetric
 from suffice.linalg import inverse_lower
 
 if TYPE_CHECKING:
-    from suffice.estimation.edda.likelihood import EddaProblem, Volume
+    from suffice.estimation.edda.family_problem import EddaProblem, Volume
     from suffice.typing import Floats
 
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
