@@ -11,12 +11,14 @@ from suffice.errors import FeatureMismatchError, ForgetError
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.power_sums import check_same_power
 from suffice.table.labels import union
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.moments.moments import Moments
     from suffice.moments.scatter_storage import FourthMoments
+    from suffice.table.schema import Schema
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -61,12 +63,62 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         a = _blank_like(b)
     if not b.n_classes and not b.n_features:
         b = _blank_like(a)
+    a, b = _same_schema(a, b)
     _check_features(a, b)
     check_same_power(a.power_sums, b.power_sums)
     if a.classes is b.classes or np.array_equal(a.classes, b.classes):
         return a, b
     classes = union(a.classes, b.classes)
     return _placed(a, classes), _placed(b, classes)
+
+
+def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Return both over the levels of either side; a level that one has not seen is zero there."""
+    if a.schema is None or b.schema is None or a.schema == b.schema:
+        if (a.schema is None) != (b.schema is None):
+            mixed = next(m.schema for m in (a, b) if m.schema is not None)
+            msg = (
+                f"one side has categories ({quoted([c.name for c in mixed.categories], 5)}), the "
+                "other numbers alone: collect both from the same columns"
+            )
+            raise FeatureMismatchError(msg)
+        return a, b
+    schema = a.schema.merged(b.schema)
+    if schema.exceeds:
+        both = [m.weights @ under_schema(m, schema).means[:, schema.n_numbers :] for m in (a, b)]
+        schema = schema.capped(both[0] + both[1])
+    return under_schema(a, schema), under_schema(b, schema)
+
+
+def under_schema(m: Moments, schema: Schema) -> Moments:
+    """Return the same sums over the features of a wider schema."""
+    if m.schema is None or m.schema == schema:
+        return m
+    # features of the wider schema from those we have: x' = T x, T zero for unseen levels
+    change = np.zeros((schema.n_features, m.schema.n_features))
+    places = m.schema.places_in(schema)
+    here = np.flatnonzero(places >= 0)
+    np.add.at(change, (places[here], here), 1.0)
+    refilled = False
+    for j, (own, wanted) in enumerate(zip(m.schema.numbers, schema.numbers, strict=True)):
+        if own.fill is not None and wanted.fill is not None:
+            # x filled by c' instead of c:  x' = x + (c' − c) · [x is missing]
+            hole = m.schema.n_numbers + int(np.searchsorted(m.schema.filled, j))
+            change[j, hole] = wanted.fill - own.fill
+            refilled = refilled or wanted.fill != own.fill
+    moved = change @ np.concatenate([m.means.T, m.means_low.T], axis=1)
+    k = m.n_classes
+    power = m.power_sums and m.power_sums.spread(places, schema.n_features)
+    return replace(
+        m,
+        feature_names=schema.feature_names,
+        means=moved[:, :k].T,
+        means_low=moved[:, k:].T,
+        scatter=m.scatter.mapped(change),
+        fourth=None if refilled else m.fourth and m.fourth.mapped(change),
+        power_sums=power,
+        schema=schema,
+    )
 
 
 def _blank_like(other: Moments) -> Moments:

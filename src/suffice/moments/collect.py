@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.moments.indicators import all_numbers, with_indicators
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import (
     DiagonalScatter,
@@ -65,15 +66,23 @@ def collect(
     table: Table, storage: Storage, *, fourth: bool, power: PowerTransform | None = None
 ) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
-    few = table.x.size <= _SMALL
+    mixed = table.indicators is not None
+    few = table.x.size <= _SMALL and (table.indicators is None or table.indicators.size <= _SMALL)
     summed = _plain if few else _chunk
+
+    def sums_of(rows: Table, lo: int, hi: int) -> ChunkSums:
+        if mixed and fourth:  # products of four: as plain numbers
+            return summed(all_numbers(rows.take(slice(lo, hi))), 0, hi - lo, storage, fourth=True)
+        sums = summed(rows, lo, hi, storage, fourth=fourth)
+        return with_indicators(sums, rows, lo, hi, storage, compiled=not few) if mixed else sums
 
     def chunk(lo: int, hi: int) -> ChunkSums:
         if power is None:
-            return summed(table, lo, hi, storage, fourth=fourth)
+            return sums_of(table, lo, hi)
         rows = table.take(slice(lo, hi))
-        sums = summed(rows.with_rows(power.apply(rows.x)), 0, hi - lo, storage, fourth=fourth)
-        return sums._replace(power_sums=PowerSums.of_rows(power, rows))
+        sums = sums_of(rows.with_rows(power.apply(rows.x)), 0, hi - lo)
+        kept = PowerSums.of_rows(power, rows)
+        return sums._replace(power_sums=kept.extended(table.n_features))
 
     n = table.n_rows
     yield from [chunk(0, n)] if few else _in_threads(chunk, n, table.n_classes)

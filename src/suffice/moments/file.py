@@ -15,6 +15,7 @@ from suffice.moments.scatter_storage import (
     PooledScatter,
 )
 from suffice.power import PowerTransform
+from suffice.table.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,7 @@ def header_of(m: Moments) -> dict[str, Any]:
         "feature_names": m.feature_names,
         "fourth": m.fourth is not None,
         "transform": None if m.power is None else "yeo-johnson",
+        **({} if m.schema is None else {"schema": m.schema.to_json()}),
     }
 
 
@@ -66,10 +68,22 @@ def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[A
             _SCATTERS[header["storage"]](arrays["scatter"]),
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
             _power_sums(header, arrays),
+            _schema(header),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
         raise FileFormatError(msg) from error
+
+
+def _schema(header: Mapping[str, Any]) -> Schema | None:
+    """Return the schema of a mixed table, whose features are those of the sums."""
+    if header.get("schema") is None:
+        return None
+    schema = Schema.from_json(header["schema"])
+    if schema.n_features != header["n_features"]:
+        msg = f"the schema has {schema.n_features} features, the sums {header['n_features']}"
+        raise FileFormatError(msg)
+    return schema
 
 
 def checked_classes(classes: Any) -> Any:

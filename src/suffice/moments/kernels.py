@@ -314,3 +314,48 @@ def diagonal_chunk(
             uz = u * z
             sums[k, j] += uz
             squares[k, j] += uz * z
+
+
+@njit(nogil=True, cache=True)
+def indicator_chunk(
+    x: Any,
+    levels: Any,
+    codes: Any,
+    weight: Any,
+    lo: int,
+    hi: int,
+    centre: Any,
+    frequencies: Any,
+    pairs: Any,
+    cross: Any,
+) -> None:
+    """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ.
+
+    ``levels`` (hi − lo, q) are each row's indicators, −1 for none; pairs and cross sums have one
+    table per class, one for all, or none.
+    """
+    p, q, n_tables = x.shape[1], levels.shape[1], len(pairs)
+    z = np.empty(p)
+    for r in range(lo, hi):
+        w = weight[r] if len(weight) else 1.0
+        if w == 0.0:
+            continue
+        k = codes[r]
+        row = levels[r - lo]
+        for a in range(q):
+            if row[a] >= 0:
+                frequencies[k, row[a]] += w
+        if n_tables == 0:
+            continue
+        g = k if n_tables > 1 else 0
+        for j in range(p):
+            z[j] = w * (x[r, j] - centre[k, j])
+        for a in range(q):
+            m = row[a]
+            if m < 0:
+                continue
+            for j in range(p):
+                cross[g, m, j] += z[j]
+            for b in range(a + 1, q):
+                if row[b] >= 0:
+                    pairs[g, m, row[b]] += w

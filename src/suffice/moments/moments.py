@@ -17,6 +17,7 @@ from suffice.moments.power_sums import parse_power
 from suffice.table import Table
 from suffice.table.labels import as_labels
 from suffice.table.matrix import refuse_unusable
+from suffice.table.schema import Encoding
 from suffice.text import tables as notebook
 from suffice.threads import at_most
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from suffice.moments.power_sums import PowerSums
     from suffice.moments.scatter_storage import FourthMoments, Scatter
     from suffice.power import PowerTransform
+    from suffice.table.schema import Schema
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -65,6 +67,7 @@ class Moments:
     scatter: Scatter  # S, in one of three storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
     power_sums: PowerSums | None = None  # where rows were transformed: how, and Σ log slopes
+    schema: Schema | None = None  # of the columns, where not all are numbers
 
     @classmethod
     def of(
@@ -77,6 +80,8 @@ class Moments:
         fourth: bool | None = None,
         classes: Any = None,
         power: Any = None,
+        categorical: Any = None,
+        missing: str = "marginal",
         n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
@@ -85,7 +90,8 @@ class Moments:
         ----------
         X : array or frame (n, d)
             NumPy array of any memory order and number type, or a pandas, polars or pyarrow
-            table, whose column names are kept.
+            table, whose column names are kept. A column of text or truth values, or of a
+            library's own categories, becomes an indicator for each of its levels.
         y : array (n,)
             Labels: integers, floats that are whole numbers, booleans or text.
         sample_weight : array (n,), optional
@@ -101,12 +107,18 @@ class Moments:
         power : None, "yeo-johnson" or PowerTransform, optional
             Sum the rows after a power transform: one fitted to these rows, or a given one.
             Only moments of one and the same transform can be merged.
+        categorical : list of columns, optional
+            Columns of numbers that are levels, by name or position.
+        missing : {"marginal", "indicator"}
+            Empty numbers are kept as such, or filled by a mean and marked by an indicator.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
         options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
+        reading: dict[str, Any] = {"categorical": categorical, "missing": missing}
         with at_most(n_jobs):
-            return cls.of_table(Table.of(X, y, sample_weight, classes=classes), **options)
+            table = Table.of(X, y, sample_weight, classes=classes, **reading)
+            return cls.of_table(table, **options)
 
     @classmethod
     def of_table(
@@ -114,6 +126,7 @@ class Moments:
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``."""
         kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
+        with_fourth = with_fourth and (table.schema is None or bool(fourth))  # dense: if asked for
         transform = None if power is None else parse_power(power, table)
         parts = collect(table, kept, fourth=with_fourth, power=transform)
         labels, names, w = table.classes, table.names, table.weight
@@ -125,7 +138,7 @@ class Moments:
                 refuse_unusable(table.x, names)
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
-        return replace(total, counts=seen.astype(np.intp))
+        return replace(total, counts=seen.astype(np.intp), schema=table.schema)
 
     @classmethod
     def empty(
@@ -204,6 +217,14 @@ class Moments:
         between: Floats = (self.weights[:, None] * centred).T @ centred
         return between
 
+    @property
+    def encoding(self) -> Encoding | None:
+        """How a model reads the columns; None where all are numbers."""
+        if self.schema is None:
+            return None
+        frequencies = self.weights @ self.means[:, self.schema.n_numbers :]
+        return Encoding.of(self.schema, frequencies)
+
     def required_fourth(self) -> FourthMoments:
         """Return the fourth moments, or say that they were not collected."""
         if self.fourth is None:
@@ -215,7 +236,7 @@ class Moments:
         return self.fourth
 
     def select(self, columns: Sequence[int] | Codes) -> Moments:
-        """Return the sums of some features only, by position."""
+        """Return the sums of some features only, by position; they are plain numbers then."""
         index = np.asarray(columns, np.intp)
         names = self.feature_names
         return replace(
@@ -226,6 +247,7 @@ class Moments:
             scatter=self.scatter.select(index),
             fourth=self.fourth and self.fourth.select(index),
             power_sums=self.power_sums and self.power_sums.select(index),
+            schema=None,
         )
 
     def __add__(self, other: Moments) -> Moments:

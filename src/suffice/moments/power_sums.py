@@ -41,6 +41,21 @@ class PowerSums:
         """Return the sums of other classes, by a change of the first axis."""
         return PowerSums(self.power, change(self.log_slopes))
 
+    def extended(self, n_features: int) -> PowerSums:
+        """Return the sums with features after the last that are taken as they are."""
+        more = n_features - self.power.n_features
+        if not more:
+            return self
+        power = self.power.among(np.arange(self.power.n_features), n_features)
+        return PowerSums(power, np.pad(self.log_slopes, ((0, 0), (0, more))))
+
+    def spread(self, places: Codes, n_features: int) -> PowerSums:
+        """Return the sums with each feature in its place among more; −1 for none."""
+        here = np.flatnonzero(places >= 0)
+        slopes = np.zeros((len(self.log_slopes), n_features))
+        slopes[:, places[here]] = self.log_slopes[:, here]
+        return PowerSums(self.power.select(here).among(places[here], n_features), slopes)
+
     def select(self, columns: Codes) -> PowerSums:
         """Return the sums of some features only."""
         return PowerSums(self.power.select(columns), self.log_slopes[:, columns])
@@ -61,8 +76,11 @@ def parse_power(power: Any, table: Table) -> PowerTransform | None:
         return None
     given = isinstance(power, PowerTransform)
     known: PowerTransform = power if given else PowerTransform.of(table.x, table.weight)
-    if known.n_features != table.n_features:
-        msg = f"the transform knows {known.n_features} features, X has {table.n_features}"
+    p = table.x.shape[1]
+    if table.indicators is not None and known.n_features > p:
+        known = known.select(np.arange(p))  # the rest are indicators, which nothing changes
+    if known.n_features != p:
+        msg = f"the transform knows {known.n_features} features, X has {p}"
         raise FeatureMismatchError(msg)
     return known
 

@@ -54,6 +54,10 @@ class PerClassScatter:
         """Return the sums of some features only."""
         return PerClassScatter(self.values[:, columns[:, None], columns])
 
+    def mapped(self, change: Floats) -> PerClassScatter:
+        """Return the scatter of T x: T S_k Tᵀ."""
+        return PerClassScatter(change @ self.values @ change.T)
+
     def shifted(self, weights: Floats, deltas: Floats) -> PerClassScatter:
         """Return S_k + weight_k δ_k δ_kᵀ."""
         outer = (weights[:, None] * deltas)[:, :, None] * deltas[:, None, :]
@@ -100,6 +104,10 @@ class PooledScatter:
         """Return the sums of some features only."""
         return PooledScatter(self.values[np.ix_(columns, columns)])
 
+    def mapped(self, change: Floats) -> PooledScatter:
+        """Return the scatter of T x: T S Tᵀ."""
+        return PooledScatter(change @ self.values @ change.T)
+
     def shifted(self, weights: Floats, deltas: Floats) -> PooledScatter:
         """Return Σ_k (S_k + weight_k δ_k δ_kᵀ)."""
         return PooledScatter(self.values + (weights[:, None] * deltas).T @ deltas)
@@ -140,6 +148,10 @@ class DiagonalScatter:
     def select(self, columns: Codes) -> DiagonalScatter:
         """Return the sums of some features only."""
         return DiagonalScatter(self.values[:, columns])
+
+    def mapped(self, change: Floats) -> DiagonalScatter:
+        """Return the scatter of T x, where T only moves features."""
+        return DiagonalScatter(self.values @ change.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
         """Return diag S_k + weight_k δ_k²."""
@@ -193,6 +205,10 @@ class FourthMoments:
     def by_class(self, change: Callable[[Floats], Floats]) -> FourthMoments:
         """Return the sums of other classes, by a change of the first axis."""
         return FourthMoments(change(self.thirds), change(self.fourths))
+
+    def mapped(self, change: Floats) -> FourthMoments:
+        """Return the sums of T x, where T only moves features."""
+        return FourthMoments(change @ self.thirds @ change.T, change @ self.fourths @ change.T)
 
     def select(self, columns: Codes) -> FourthMoments:
         """Return the sums of some features only."""

@@ -10,9 +10,12 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import as_matrix, as_weights
+from suffice.table.mixed import is_mixed, read
+from suffice.table.schema import Encoding
 
 if TYPE_CHECKING:
     from suffice.table.matrix import Matrix
+    from suffice.table.schema import Schema
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -29,25 +32,45 @@ class Table:
     ['b', 'b']
     """
 
-    x: Matrix  # (n, d), any memory order
+    x: Matrix  # numbers (n, p), any memory order
     classes: Labels  # sorted, some perhaps without rows  (K,)
     codes: Codes  # class of each row  (n,)
     weight: Floats | None = None  # None: every row counts once  (n,)
-    names: tuple[str, ...] | None = None  # of the columns, where they have any  (d,)
+    names: tuple[str, ...] | None = None  # of the features, where they have any  (D,)
+    indicators: Codes | None = None  # level of each row in each group, −1 for none  (n, h + q)
+    schema: Schema | None = None  # of the columns, where not all are numbers
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Table:
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        categorical: Any = None,
+        missing: str = "marginal",
+        schema: Schema | None = None,
+    ) -> Table:
         """Return users' rows, labels and weights, after checking that they fit together.
 
-        ``classes`` are labels known beforehand, kept even where no row has them.
+        ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
+        and those that ``categorical`` names become categories; ``missing="indicator"`` fills
+        empty numbers and marks them. A ``schema`` says what each column is.
         """
-        x, names = as_matrix(X)
+        codes: Any
+        indicators = None
+        if schema is None and categorical is None and missing == "marginal" and not is_mixed(X):
+            x, names = as_matrix(X)
+        else:
+            schema, x, indicators = read(X, schema, categorical=categorical, missing=missing)
+            names = schema.feature_names
         labels, codes = encode(as_labels(y))
         require_as_many(len(x), len(codes))
         if classes is not None:
             known = union(np.unique(as_labels(classes)), labels)
             labels, codes = known, np.searchsorted(known, labels)[codes]
-        return cls(x, labels, codes, as_weights(sample_weight, len(x)), names)
+        return cls(x, labels, codes, as_weights(sample_weight, len(x)), names, indicators, schema)
 
     @property
     def n_rows(self) -> int:
@@ -56,8 +79,8 @@ class Table:
 
     @property
     def n_features(self) -> int:
-        """Number of features d."""
-        return int(self.x.shape[1])
+        """Number of features D: numbers and indicators."""
+        return int(self.x.shape[1]) if self.schema is None else self.schema.n_features
 
     @property
     def n_classes(self) -> int:
@@ -83,11 +106,34 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Return some rows, by number, by slice or by mask; the classes stay."""
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, x=self.x[rows], codes=self.codes[rows], weight=weight)
+        indicators = None if self.indicators is None else self.indicators[rows]
+        changed: Any = {"x": self.x[rows], "codes": self.codes[rows], "indicators": indicators}
+        return replace(self, weight=weight, **changed)
 
     def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Table:
         """Return the same labels and weights with other numbers, such as transformed ones."""
         return replace(self, x=x, names=names)
+
+    def level_weights(self) -> Floats:
+        """Return the weight of each indicator, (C,)."""
+        if self.schema is None or self.indicators is None:
+            return np.zeros(0)
+        placed = np.where(self.indicators < 0, -1, self.indicators + self.schema.starts[:-1])
+        w = np.broadcast_to(self.weights[:, None], placed.shape)
+        on = placed >= 0
+        return np.bincount(placed[on], w[on], self.schema.n_indicators)
+
+    def encoded(self, encoding: Encoding | None = None) -> tuple[Table, Encoding | None]:
+        """Return the table as numbers alone, one reference level of each category left out.
+
+        The second value says how; None where the table held numbers alone already.
+        """
+        if self.schema is None or self.indicators is None:
+            return self, None
+        known = encoding or Encoding.of(self.schema, self.level_weights())
+        x = known.rows(self.x, self.indicators)
+        names = known.feature_names
+        return replace(self, x=x, names=names, indicators=None, schema=None), known
 
     def counted(self) -> Table:
         """Return the rows of positive weight, and the classes that these have."""

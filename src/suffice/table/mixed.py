@@ -1,0 +1,308 @@
+"""Frames with columns of any kind: what each column holds, and its values as numbers or codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from suffice.errors import FeatureMismatchError, InvalidInputError, warn
+from suffice.table.schema import MOST_LEVELS, Category, LeftOut, Number, Schema
+from suffice.text.lists import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from suffice.table.schema import Column
+    from suffice.typing import Codes, Floats
+
+_FEW = 50  # rows; fewer distinct texts may be chance
+_DAY = 86_400e9  # nanoseconds
+
+
+class Levels(NamedTuple):
+    """A column of text or truth values: the distinct ones, and each row's code, −1 for empty."""
+
+    levels: list[str]
+    codes: Codes  # (n,)
+
+
+class MixedRows(NamedTuple):
+    """The rows of a mixed table under its schema."""
+
+    schema: Schema
+    x: Floats  # numbers, NaN where empty and not filled  (n, p)
+    indicators: Codes  # number of the level in each group of indicators, −1 for none  (n, h + q)
+
+
+def is_mixed(X: Any) -> bool:
+    """Return whether an array or frame has a column that does not hold numbers alone."""
+    if isinstance(X, np.ndarray):
+        texts = X.dtype.kind in "US" or (
+            X.dtype.kind == "O" and any(isinstance(v, str) for v in X.ravel().tolist())
+        )
+        return X.ndim == 2 and texts
+    dtypes = getattr(X, "dtypes", None)
+    if hasattr(X, "iloc") and dtypes is not None and hasattr(dtypes, "tolist"):
+        return any(_pandas_kind(dtype) != "number" for dtype in dtypes.tolist())
+    if hasattr(X, "__arrow_c_stream__"):
+        schema = getattr(X, "schema", None)
+        found = schema.dtypes() if hasattr(schema, "dtypes") else getattr(schema, "types", [])
+        return not all(_is_number_type(str(dtype)) for dtype in found)
+    return False
+
+
+def read(
+    X: Any, schema: Schema | None = None, *, categorical: Any = None, missing: str = "marginal"
+) -> MixedRows:
+    """Return the rows of a frame, under its own schema or a given one.
+
+    ``categorical`` names columns of numbers that are levels. ``missing="indicator"`` fills the
+    empty cells of a number by its mean, and adds an indicator of them.
+    """
+    names, columns = _columns(X)
+    if schema is None:
+        chosen = _as_names(categorical, names)
+        values = [
+            _values(column, levels=name in chosen)
+            for name, column in zip(names, columns, strict=True)
+        ]
+        schema = Schema(
+            tuple(_described(*pair, missing) for pair in zip(names, values, strict=True))
+        )
+    else:
+        columns = _in_order(names, columns, schema)
+        kinds = [isinstance(c, Category) for c in schema.columns]
+        values = [
+            None if column is None else _values(column, levels=kind)
+            for column, kind in zip(columns, kinds, strict=True)
+        ]
+    return _under(schema, values, len(X))
+
+
+def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
+    numbers, holes, levels = [], [], []
+    for column, value in zip(schema.columns, values, strict=True):
+        if isinstance(column, Number):
+            if isinstance(value, Levels):
+                _refuse_text(column.name, value)
+            empty = np.isnan(value)
+            numbers.append(value if column.fill is None else np.where(empty, column.fill, value))
+            holes += [] if column.fill is None else [np.where(empty, 0, -1)]
+        elif isinstance(column, Category):
+            levels.append(column.codes_of(*value))
+    x = np.stack(numbers, axis=1) if numbers else np.zeros((n_rows, 0))
+    groups = [*holes, *levels]
+    codes = np.stack(groups, axis=1) if groups else np.zeros((n_rows, 0))
+    return MixedRows(schema, x, np.ascontiguousarray(codes, np.int32))
+
+
+def _described(name: str, value: Any, missing: str) -> Column:
+    """Return what a column of these values is."""
+    if not isinstance(value, Levels):
+        known = value[~np.isnan(value)]
+        filled = missing == "indicator" and 0 < len(known) < len(value)
+        return Number(name, float(np.mean(known)) if filled else None)
+    n_known, empty = int((value.codes >= 0).sum()), bool((value.codes < 0).any())
+    if len(value.levels) > MOST_LEVELS:
+        if n_known >= _FEW and len(value.levels) > 0.9 * n_known:
+            warn(f"column {name!r} is left out: nearly all of its texts differ")
+            return LeftOut(name, "nearly all of its texts differ")
+        counts = np.bincount(value.codes[value.codes >= 0], minlength=len(value.levels))
+        kept = np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1]
+        warn(
+            f"column {name!r} has {len(value.levels):,} levels: the {len(kept)} most frequent are "
+            "kept, the rest count as one"
+        )
+        return Category(name, tuple(sorted(value.levels[j] for j in kept)), empty, other=True)
+    _note_twins(name, value.levels)
+    return Category(name, tuple(sorted(value.levels)), empty)
+
+
+def _note_twins(name: str, levels: Sequence[str]) -> None:
+    """Say which levels differ only by blanks or case."""
+    seen: dict[str, str] = {}
+    for level in sorted(levels):
+        twin = seen.setdefault(" ".join(level.split()).casefold(), level)
+        if twin != level:
+            warn(f"column {name!r}: levels {twin!r} and {level!r} differ only by blanks or case")
+
+
+# --- what each library's columns hold ------------------------------------------------------
+
+
+def _columns(X: Any) -> tuple[list[str], list[Any]]:
+    """Return the names and the columns of a frame or object array."""
+    if isinstance(X, np.ndarray):
+        return [f"x{j}" for j in range(X.shape[1])], list(X.T)
+    if hasattr(X, "iloc"):
+        names = [str(name) for name in X.columns]
+        columns = [X.iloc[:, j] for j in range(len(names))]
+    else:
+        import polars as pl
+
+        frame = X if isinstance(X, pl.DataFrame) else pl.DataFrame(X)
+        names, columns = frame.columns, frame.get_columns()
+    twins = (
+        {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+    )
+    if twins:
+        msg = f"the frame has two columns called {sorted(twins)[0]!r}: rename one of them"
+        raise InvalidInputError(msg)
+    return names, columns
+
+
+def _values(column: Any, *, levels: bool) -> Any:
+    """Return a column as floats with NaN (n,), or as levels."""
+    if isinstance(column, np.ndarray):
+        return _of_objects(column, levels=levels)
+    if hasattr(column, "iloc"):
+        return _of_pandas(column, levels=levels)
+    return _of_polars(column, levels=levels)
+
+
+def _of_objects(column: Any, *, levels: bool) -> Any:
+    if column.dtype.kind in "fiub" and not levels:
+        return column.astype(np.float64)
+    values = column.tolist()
+    empty = [v is None or v != v for v in values]
+    texts = levels or any(isinstance(v, (str, bytes, bool)) for v in values)
+    if not texts:
+        return np.array(
+            [np.nan if gap else v for v, gap in zip(values, empty, strict=True)], np.float64
+        )
+    place: dict[str, int] = {}
+    codes = [
+        -1 if gap else place.setdefault(_level(v), len(place))
+        for v, gap in zip(values, empty, strict=True)
+    ]
+    return Levels(list(place), np.array(codes, np.intp))
+
+
+def _pandas_kind(dtype: Any) -> str:
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iuf" and not hasattr(dtype, "categories"):
+        return "number"
+    return "date" if kind == "M" else "levels"
+
+
+def _of_pandas(column: Any, *, levels: bool) -> Any:
+    kind = _pandas_kind(column.dtype)
+    if kind == "date":
+        return _days(column.name, column.to_numpy("datetime64[ns]"))
+    if kind == "number" and not levels:
+        return column.to_numpy(np.float64, na_value=np.nan)
+    if hasattr(column, "cat"):
+        distinct, codes = column.cat.categories.tolist(), column.cat.codes.to_numpy()
+    else:
+        codes, uniques = column.factorize()
+        distinct = uniques.tolist()
+    boxed = not levels and not hasattr(column, "cat") and all(map(_is_number, distinct))
+    if boxed and distinct:  # numbers in a column of objects
+        return np.array([*map(float, distinct), np.nan])[codes]
+    return _seen(distinct, codes)
+
+
+def _of_polars(column: Any, *, levels: bool) -> Any:
+    import polars as pl
+
+    dtype = column.dtype
+    if dtype.is_temporal():
+        if dtype == pl.Duration or dtype == pl.Time:
+            return column.cast(pl.Int64).cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return _days(column.name, column.cast(pl.Datetime("ns")).to_numpy())
+    if (dtype.is_numeric() or dtype == pl.Null) and not levels:
+        return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    if dtype.is_nested():
+        msg = f"column {column.name!r} holds {dtype}: leave it out, or spread it out"
+        raise InvalidInputError(msg)
+    distinct = column.unique().drop_nulls()
+    if dtype.is_float():
+        distinct = distinct.filter(distinct.is_not_nan())
+    known = distinct.to_list()
+    texts = [_level(v) for v in known]
+    table = dict(zip(known, range(len(known)), strict=True))
+    codes = column.replace_strict(table, default=-1, return_dtype=pl.Int32) if known else None
+    if codes is None:
+        return Levels([], np.full(len(column), -1, np.intp))
+    return _seen(texts, codes.fill_null(-1).to_numpy())
+
+
+def _seen(distinct: Sequence[Any], codes: Any) -> Levels:
+    """Return levels as text, those that no row has left out."""
+    texts = [_level(v) for v in distinct]
+    codes = np.asarray(codes, np.intp)
+    place: dict[str, int] = {}
+    present = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+    table = [
+        place.setdefault(t, len(place)) if p else -1 for t, p in zip(texts, present, strict=True)
+    ]
+    return Levels(list(place), np.array([*table, -1], np.intp)[codes])
+
+
+def _level(value: Any) -> str:
+    """Return a level as text: whole numbers without a fraction, whatever type they came in."""
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_number_type(name: str) -> bool:
+    return name.lower().startswith(("int", "uint", "float", "double", "half", "decimal", "null"))
+
+
+def _days(name: Any, dates: Any) -> Floats:
+    warn(f"column {str(name)!r} holds dates: they count as days since 1970")
+    nanoseconds = dates.astype("datetime64[ns]")
+    days: Floats = nanoseconds.astype(np.int64) / _DAY
+    return np.where(np.isnat(nanoseconds), np.nan, days)
+
+
+def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
+    """Return the columns that are levels, given by name or by position."""
+    chosen = (
+        ()
+        if categorical is None
+        else [categorical]
+        if isinstance(categorical, str)
+        else categorical
+    )
+    found = {
+        names[c] if isinstance(c, (int, np.integer)) and -len(names) <= c < len(names) else c
+        for c in chosen
+    }
+    unknown = sorted(str(c) for c in found if c not in names)
+    if unknown:
+        msg = f"categorical names {quoted(unknown, 5)}, but the columns are {quoted(names, 12)}"
+        raise FeatureMismatchError(msg)
+    return found
+
+
+def _in_order(names: list[str], columns: list[Any], schema: Schema) -> list[Any]:
+    """Return the columns of a schema, found by name; unnamed ones by position."""
+    place = {name: at for at, name in enumerate(names)}
+    lacking = [c.name for c in schema.columns if c.name not in place and not isinstance(c, LeftOut)]
+    if lacking:
+        msg = f"X lacks the column {quoted(lacking, 5)} that the model was fitted to"
+        raise FeatureMismatchError(msg)
+    used = (not isinstance(c, LeftOut) for c in schema.columns)
+    return [
+        columns[place[c.name]] if here else None
+        for c, here in zip(schema.columns, used, strict=True)
+    ]
+
+
+def _refuse_text(name: str, value: Levels) -> None:
+    row = int(np.argmax(value.codes >= 0))
+    level = value.levels[value.codes[row]]
+    msg = (
+        f"column {name!r} holds numbers in the model and text here (row {row}: {level!r}): "
+        "convert it, or name it in categorical=[...] at fit"
+    )
+    raise InvalidInputError(msg)

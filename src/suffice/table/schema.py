@@ -1,0 +1,370 @@
+"""The columns of a mixed table: numbers, categories with their levels, and what is left out."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from suffice.errors import FeatureMismatchError, FileFormatError
+from suffice.text.lists import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from suffice.typing import Codes, Floats
+
+MOST_LEVELS = 40  # of one category; beyond, the most frequent and "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A column of numbers, perhaps with a value for its empty cells and an indicator of them."""
+
+    name: str
+    fill: float | None = None  # None: an empty cell stays NaN
+    kind = "number"
+
+    def merged(self, other: Number) -> Number:
+        """Return the column of both sides."""
+        return self if other.fill is None else replace(self, fill=_first(self.fill, other.fill))
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A column of levels; an empty cell and the rare levels may be levels of their own."""
+
+    name: str
+    levels: tuple[str, ...]  # sorted
+    missing: bool = False  # whether empty cells count as a level
+    other: bool = False  # whether levels that are not listed count together
+    kind = "category"
+
+    @property
+    def n_levels(self) -> int:
+        """Number of indicator columns."""
+        return len(self.levels) + self.missing + self.other
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """What the indicator columns stand for."""
+        return (*self.levels, *["(missing)"] * self.missing, *["(other)"] * self.other)
+
+    def merged(self, other: Category) -> Category:
+        """Return the column with the levels of both sides."""
+        levels = tuple(sorted({*self.levels, *other.levels}))
+        return Category(self.name, levels, self.missing or other.missing, self.other or other.other)
+
+    def capped(self, weights: Floats) -> Category:
+        """Return the column with its rare levels counted together, by the weight of each."""
+        if len(self.levels) <= MOST_LEVELS:
+            return self
+        most = np.argsort(-weights[: len(self.levels)], kind="stable")[: MOST_LEVELS - 1]
+        return replace(self, levels=tuple(self.levels[j] for j in np.sort(most)), other=True)
+
+    def codes_of(self, levels: Sequence[str], codes: Codes) -> Codes:
+        """Return each row's indicator, −1 for none, from its code among ``levels``, or −1."""
+        place = {level: at for at, level in enumerate(self.levels)}
+        unknown = self.n_levels - 1 if self.other else -1
+        empty = len(self.levels) if self.missing else -1
+        table = np.array([*(place.get(level, unknown) for level in levels), empty], np.int32)
+        found: Codes = table[codes]  # the last entry is that of −1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A column that is not used, and why."""
+
+    name: str
+    reason: str
+    kind = "left out"
+
+    def merged(self, other: LeftOut) -> LeftOut:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+
+Column: TypeAlias = Number | Category | LeftOut
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table in their order, and the features that sums are taken of.
+
+    Features are the numbers first, then an indicator for each number whose empty cells were
+    filled, then an indicator for each level of each category.
+
+    Examples
+    --------
+    >>> schema = Schema((Category("sex", ("f", "m")), Number("age")))
+    >>> schema.feature_names
+    ('age', 'sex=f', 'sex=m')
+    """
+
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """Columns of numbers, in order."""
+        return tuple(c for c in self.columns if isinstance(c, Number))
+
+    @cached_property
+    def filled(self) -> Codes:
+        """Positions, among the numbers, of those that have an indicator of empty cells."""
+        return np.array([j for j, c in enumerate(self.numbers) if c.fill is not None], np.intp)
+
+    @cached_property
+    def categories(self) -> tuple[Category, ...]:
+        """Columns of levels, in order."""
+        return tuple(c for c in self.columns if isinstance(c, Category))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, also of those left out."""
+        return tuple(c.name for c in self.columns)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Columns that are not used."""
+        return tuple(c for c in self.columns if isinstance(c, LeftOut))
+
+    @cached_property
+    def starts(self) -> Codes:
+        """First indicator of each group of indicators, counted from the first of all; and the end.
+
+        Groups are the indicators of empty cells, of one feature each, then the categories.
+        """
+        sizes = [1] * len(self.filled) + [c.n_levels for c in self.categories]
+        return np.cumsum([0, *sizes]).astype(np.intp)
+
+    @property
+    def n_numbers(self) -> int:
+        """Number of numeric features."""
+        return len(self.numbers)
+
+    @property
+    def n_indicators(self) -> int:
+        """Number of indicator features."""
+        return int(self.starts[-1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features D."""
+        return self.n_numbers + self.n_indicators
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features: the column's, or "column=level"."""
+        numbers = [c.name for c in self.numbers]
+        holes = [f"{self.numbers[j].name} missing" for j in self.filled]
+        levels = [f"{c.name}={level}" for c in self.categories for level in c.level_names]
+        return (*numbers, *holes, *levels)
+
+    def merged(self, other: Schema) -> Schema:
+        """Return the schema of both sides: levels of either, and the same columns in one order."""
+        if self == other:
+            return self
+        theirs = {c.name: c for c in other.columns}
+        if set(self.names) != set(theirs):
+            differ = sorted(set(self.names) ^ set(theirs))
+            msg = f"only one side has the column {quoted(differ, 5)}: collect the same columns"
+            raise FeatureMismatchError(msg)
+        return Schema(tuple(_both(c, theirs[c.name]) for c in self.columns))
+
+    def places_in(self, wider: Schema) -> Codes:
+        """Return where each feature lies in another schema, −1 where it has no place."""
+        place = {name: at for at, name in enumerate(wider.feature_names)}
+        others = {c.name: place.get(f"{c.name}=(other)", -1) for c in wider.categories}
+        plain = [place.get(name, -1) for name in self.feature_names[: -self.n_levels or None]]
+        levels = [
+            place.get(f"{c.name}={level}", others.get(c.name, -1))
+            for c in self.categories
+            for level in c.level_names
+        ]
+        return np.array([*plain, *levels], np.intp)
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels of all categories."""
+        return sum(c.n_levels for c in self.categories)
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether a category has more levels than are kept apart."""
+        return any(len(c.levels) > MOST_LEVELS for c in self.categories)
+
+    def capped(self, level_weights: Floats) -> Schema:
+        """Return the schema with only the levels of most weight kept apart; weights (C,)."""
+        starts = iter(self.starts[len(self.filled) :])
+        columns = [
+            c.capped(level_weights[next(starts) :]) if isinstance(c, Category) else c
+            for c in self.columns
+        ]
+        return Schema(tuple(columns))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the columns as plain values."""
+        return [{"kind": c.kind, **_fields(c)} for c in self.columns]
+
+    @classmethod
+    def from_json(cls, columns: Any) -> Schema:
+        """Return the schema that a file holds."""
+        try:
+            return cls(tuple(_column(dict(column)) for column in columns))
+        except (TypeError, KeyError, ValueError) as error:
+            msg = f"the schema of the columns is unusable ({error}): write the file again"
+            raise FileFormatError(msg) from error
+
+
+def _first(a: float | None, b: float | None) -> float | None:
+    return b if a is None else a
+
+
+def _both(a: Any, b: Any) -> Any:
+    if isinstance(b, LeftOut) or isinstance(a, LeftOut):
+        return b if isinstance(b, LeftOut) else a
+    if a.kind != b.kind:
+        msg = (
+            f"column {a.name!r} is a {a.kind} on one side and a {b.kind} on the other: convert it, "
+            f"or name it in categorical=[{a.name!r}] on both sides"
+        )
+        raise FeatureMismatchError(msg)
+    return a.merged(b)
+
+
+def _fields(column: Column) -> dict[str, Any]:
+    return {name: getattr(column, name) for name in column.__slots__}
+
+
+_KINDS = {c.kind: c for c in (Number, Category, LeftOut)}
+
+
+def _column(fields: dict[str, Any]) -> Any:
+    column = _KINDS[fields.pop("kind")](**fields)
+    if not isinstance(column.name, str):
+        msg = f"a column is called {column.name!r}"
+        raise TypeError(msg)
+    if isinstance(column, Category):
+        column = replace(column, levels=tuple(map(_text, column.levels)))
+    return column
+
+
+def _text(level: Any) -> str:
+    if not isinstance(level, str):
+        msg = f"a level is {level!r}, which is no text"
+        raise TypeError(msg)
+    return level
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """From the columns of a table to the features a model reads, and back.
+
+    Of each category one level, the reference, has no feature: where it holds all its
+    indicators are 0. A level that the schema does not know, and an empty cell where that is no
+    level, leave the indicators open: NaN, as an empty cell among the numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> schema = Schema((Number("age"), Category("sex", ("f", "m"))))
+    >>> code = Encoding.of(schema, np.array([3.0, 1.0]))
+    >>> code.feature_names, code.references
+    (('age', 'sex=m'), ('f',))
+    >>> code.rows(np.array([[30.0], [40.0]]), np.array([[1], [-1]])).tolist()
+    [[30.0, 1.0], [40.0, nan]]
+    """
+
+    schema: Schema
+    reference: tuple[int, ...]  # level of each category that has no feature
+
+    @classmethod
+    def of(cls, schema: Schema, level_weights: Floats) -> Encoding:
+        """Return the encoding whose references are the levels of most weight; weights (C,)."""
+        first = len(schema.filled)
+        edges = schema.starts[first:]
+        parts = [level_weights[lo:hi] for lo, hi in itertools.pairwise(edges)]
+        return cls(schema, tuple(int(np.argmax(part)) for part in parts))
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Name of the reference level of each category."""
+        pairs = zip(self.schema.categories, self.reference, strict=True)
+        return tuple(c.level_names[at] for c, at in pairs)
+
+    @cached_property
+    def kept(self) -> Codes:
+        """Features of the schema that have a place in the rows of the model, in order."""
+        schema = self.schema
+        starts = schema.n_numbers + schema.starts[len(schema.filled) : -1]
+        dropped = {int(start + at) for start, at in zip(starts, self.reference, strict=True)}
+        return np.array([j for j in range(schema.n_features) if j not in dropped], np.intp)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of the model."""
+        return len(self.kept)
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features of the model."""
+        return tuple(self.schema.feature_names[j] for j in self.kept)
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """Features of the model that stand for each category."""
+        schema = self.schema
+        sizes = [c.n_levels - 1 for c in schema.categories]
+        edges = schema.n_numbers + len(schema.filled) + np.cumsum([0, *sizes])
+        return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))
+
+    def rows(self, x: Any, indicators: Codes) -> Floats:
+        """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q).
+
+        ``indicators`` holds, for each group, the level's number in the group, −1 for none.
+        """
+        n, schema, n_filled = len(x), self.schema, len(self.schema.filled)
+        out = np.zeros((n, self.n_features))
+        out[:, : schema.n_numbers] = x
+        holes = slice(schema.n_numbers, schema.n_numbers + n_filled)
+        out[:, holes] = indicators[:, :n_filled] >= 0
+        for j, (block, reference) in enumerate(zip(self.blocks, self.reference, strict=True)):
+            codes = indicators[:, n_filled + j]
+            out[codes < 0, block] = np.nan
+            on = np.flatnonzero((codes >= 0) & (codes != reference))
+            out[on, block.start + codes[on] - (codes[on] > reference)] = 1.0
+        return out
+
+    def columns(self, rows: Floats) -> dict[str, Any]:
+        """Return the columns of a table from rows of the model: the level of largest indicator."""
+        schema, found = self.schema, dict[str, Any]()
+        empty = dict(zip(schema.filled, rows[:, schema.n_numbers :].T, strict=False))
+        for j, number in enumerate(schema.numbers):
+            values = rows[:, j].copy()
+            if j in empty:
+                values[empty[j] > 0.5] = np.nan
+            found[number.name] = values
+        for category, block, reference in zip(
+            schema.categories, self.blocks, self.reference, strict=True
+        ):
+            found[category.name] = _levels(category, rows[:, block], reference)
+        return {name: found[name] for name in schema.names if name in found}
+
+
+def _levels(category: Category, indicators: Floats, reference: int) -> Any:
+    """Return the level of largest indicator; the reference has what the others leave of 1."""
+    left = 1 - indicators.sum(1, keepdims=True)
+    shares = np.concatenate([indicators[:, :reference], left, indicators[:, reference:]], axis=1)
+    codes = np.where(np.isnan(shares).any(1), -1, np.argmax(np.nan_to_num(shares), axis=1))
+    names: list[Any] = [*category.levels, *[None] * category.missing, *["(other)"] * category.other]
+    return np.array([*names, None], dtype=object)[codes]
+
+
+def level_columns(encoding: Encoding) -> Mapping[str, slice]:
+    """Return the features of each category by the name of its column."""
+    names = (c.name for c in encoding.schema.categories)
+    return dict(zip(names, encoding.blocks, strict=True))
