@@ -7,13 +7,15 @@ claims is believed before the bytes are there.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
 import os
+import stat
 import tempfile
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -28,14 +30,20 @@ FORMAT_VERSION = 2
 _READABLE = (1, 2)
 _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
+_PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what is read
 _PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
 _DENSEST = 200  # bytes of content to a byte of file
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of ``path`` only when it was written whole."""
-    target = Path(path)
+    """Open a file that takes the place of ``path`` only when it was written whole.
+
+    The mode and, where the system allows it, the owner of the old file are kept, and a link
+    still leads to the file.
+    """
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         msg = f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"
         raise InvalidParameterError(msg)
@@ -43,17 +51,31 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         with target.open("wb") as file:
             yield file
         return
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    start = f".{target.name[:_PART_OF_NAME]}."
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
+        _take_mode(name, target)
         Path(name).replace(target)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
         raise
+
+
+def _take_mode(name: str, target: Path) -> None:
+    """Give a new file the owner and the mode of the old one, or those of any new file."""
+    if not target.exists():
+        os.chmod(name, 0o666 & ~_umask())
+        return
+    old = target.stat()
+    with suppress(PermissionError):  # only root may give a file away
+        os.chown(name, old.st_uid, old.st_gid)
+    os.chmod(name, stat.S_IMODE(old.st_mode))
 
 
 def write(

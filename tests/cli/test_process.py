@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 
-import polars as pl
 import pytest
 
 import suffice as sf
@@ -46,9 +45,9 @@ def started(folder, *args):
         program.communicate()
 
 
-def interrupted(program):
-    """Press Ctrl-C; return the exit code and what was said."""
-    program.send_signal(signal.SIGINT)
+def interrupted(program, number=signal.SIGINT):
+    """Press Ctrl-C, or send another signal; return the exit code and what was said."""
+    program.send_signal(number)
     deadline = time.monotonic() + LIMIT
     while program.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -149,6 +148,56 @@ def test_ctrl_c_while_predicting_leaves_the_old_file_or_none(tmp_path, model, ol
     assert old is None or out.read_bytes() == old
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_program_that_is_told_to_stop_cleans_up(tmp_path, model, name):
+    (tmp_path / "out.csv").write_bytes(b"old")
+    before = sorted(tmp_path.iterdir())
+    number = getattr(signal, name)
+    with started(tmp_path, "predict", model, "-", "-o", "out.csv") as program:
+        feed(program, 40)
+        assert list(tmp_path.glob(".out*.tmp")), "the answers are not being written yet"
+        code, said = interrupted(program, number)
+    assert (code, said) == (128 + number, "suffice: interrupted: no output was written\n")
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "out.csv").read_bytes() == b"old"
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(tmp_path, model):
+    nohup = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *SUFFICE]
+    pipe = subprocess.PIPE
+    args = [*nohup, "predict", model, "-", "-o", "out.csv"]
+    with subprocess.Popen(args, cwd=tmp_path, stdin=pipe, stdout=pipe, stderr=pipe) as program:
+        feed(program, 1)
+        program.send_signal(signal.SIGHUP)
+        program.stdin.close()
+        assert program.wait(LIMIT) == 0
+
+
+def test_ctrl_c_while_the_command_is_imported(tmp_path):
+    """Wherever it comes, it is the same exit code, and no traceback."""
+    code = (
+        "import os, signal, sys\n"
+        "class Presses:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == MODULE: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Presses())\n"
+        "sys.argv = ['suffice', 'fit', 'iris', '-o', 'm.suffice']\n"
+        "from suffice.cli import main\n"
+        "main()"
+    )
+    for module in ("suffice.cli.group", "click", "suffice.cli.fit", "numpy", "polars"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"MODULE = {module!r}\n{code}"],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=LIMIT,
+        )
+        said = done.stderr.decode()
+        assert done.returncode == 130, (module, said)
+        assert "Traceback" not in said
+        assert said.startswith("suffice: interrupted")
+
+
 def test_ctrl_c_while_answers_go_to_standard_output(tmp_path, model):
     with started(tmp_path, "sample", model, "-n", "100000000") as program:
         assert program.stdout.readline().startswith(b"sepal_length")
@@ -180,7 +229,7 @@ def test_a_disk_without_room_leaves_the_old_file(tmp_path, model, args):
     done = run(tmp_path, *args, "-q", preexec_fn=small_files_only)
     said = done.stderr.decode()
     assert done.returncode == 1, said
-    assert "File too large" in said
+    assert f"{args[-1]}: File too large" in said
     assert len(said.splitlines()) == 1
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / args[-1]).read_text() == "old"
@@ -207,11 +256,3 @@ def test_a_device_is_written_to_and_never_replaced(tmp_path, model):
     assert run(tmp_path, "export", model, "-o", "/dev/null").returncode == 0
     assert not os.path.isfile("/dev/full")
     assert not os.path.isfile("/dev/null")
-
-
-def test_a_file_may_be_written_over_the_one_that_is_read(tmp_path, model):
-    frame = datasets.load("iris").frame()
-    frame.write_csv(tmp_path / "rows.csv")
-    done = run(tmp_path, "predict", model, "rows.csv", "--keep-all", "-o", "rows.csv")
-    assert done.returncode == 0, done.stderr
-    assert pl.read_csv(tmp_path / "rows.csv").columns[:5] == frame.columns

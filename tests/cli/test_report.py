@@ -81,8 +81,3 @@ def test_the_command_on_the_page_names_every_choice(ok):
 def test_sums_are_no_rows(ok, refused):
     ok("summarize", "iris", "-o", "iris.moments", "-q")
     assert "needs rows" in refused("report", "iris.moments")
-
-
-def test_an_unknown_extension_is_written_as_html(ok):
-    ok("report", "exam", "--cv", "2", "-o", "page.txt", "-q")
-    assert Path("page.txt").read_text().startswith("<!doctype html>")

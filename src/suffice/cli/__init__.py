@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
-from suffice.cli.terminal import INTERRUPTED
+from suffice.cli.signals import SIGNALLED, leave_at_once, listen
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    listen()
     try:
         from suffice.cli.group import suffice
 
         suffice(prog_name="suffice")
-    except KeyboardInterrupt:
-        _leave_at_once()
     except SystemExit as leaving:
-        if leaving.code == INTERRUPTED:
-            _leave_at_once()
+        if isinstance(leaving.code, int) and leaving.code > SIGNALLED:
+            leave_at_once(leaving.code)
         raise
-
-
-def _leave_at_once() -> None:
-    """Leave without waiting for compiled threads, which must not outlive the interpreter."""
-    sys.stderr.flush()
-    os._exit(INTERRUPTED)
 
 
 __all__ = ["main"]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.terminal import INTERRUPTED, Terminal
+from suffice.cli.overwriting import refuse_overwriting
+from suffice.cli.signals import cleaning_up
+from suffice.cli.terminal import Terminal
 from suffice.errors import SufficeError, SufficeWarning
 
 if TYPE_CHECKING:
@@ -27,9 +29,12 @@ _SHARED = (
 class Command(click.Command):
     """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), in_place: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
+        self._in_place = in_place  # the argument that may be the output too
         self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -44,13 +49,14 @@ class Command(click.Command):
         quiet, json, debug = (ctx.params.pop(name) for name in ("quiet", "json", "debug"))
         ctx.obj = Terminal(quiet=quiet, json=json)
         try:
-            with _notes(ctx.obj):
+            with cleaning_up(), _notes(ctx.obj):
+                refuse_overwriting(ctx, self._in_place)
                 return super().invoke(ctx)
         except (click.exceptions.Exit, click.ClickException):
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stopped:
             ctx.obj.error("interrupted: no output was written")
-            ctx.exit(INTERRUPTED)
+            ctx.exit(getattr(stopped, "exit_code", 130))
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise
@@ -60,11 +66,14 @@ class Command(click.Command):
             ctx.exit(1)
 
 
-def subcommand(name: str, *examples: str) -> Callable[[Callable[..., Any]], Command]:
+def subcommand(
+    name: str, *examples: str, in_place: str | None = None
+) -> Callable[[Callable[..., Any]], Command]:
     """Return what makes a subcommand of a function whose first argument is the ``Terminal``."""
+    options: dict[str, Any] = {"examples": examples, "in_place": in_place}
 
     def made(function: Callable[..., Any]) -> Command:
-        return click.command(name, cls=Command, examples=examples)(click.pass_obj(function))
+        return click.command(name, cls=Command, **options)(click.pass_obj(function))
 
     return made
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.archive import replacing
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import known, write_table
@@ -107,12 +108,9 @@ def _write_figure(result: Comparison, plot: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    part = plot.with_name(f".{plot.stem}.part{plot.suffix}")
-    try:
-        result.plot()[0].figure.savefig(part, dpi=160, facecolor="white")
-        part.replace(plot)
-    finally:
-        part.unlink(missing_ok=True)
+    figure, form = result.plot()[0].figure, plot.suffix.removeprefix(".")
+    with replacing(plot) as file:
+        figure.savefig(file, format=form, dpi=160, facecolor="white")
 
 
 def _tell(result: Comparison, terminal: Terminal) -> None:

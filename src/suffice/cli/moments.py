@@ -74,6 +74,7 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
     "forget",
     "suffice forget all.moments site-a.moments -o rest.moments",
     "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
+    in_place="total",
 )
 @file_argument("total")
 @click.argument("parts", nargs=-1, required=True)

@@ -79,10 +79,14 @@ def output(text: str, *, option: str = "-o", required: bool = False) -> Decorato
         *(("-o", "--output") if option == "-o" else (option,)),
         required=required,
         metavar="FILE",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=OutputFile(path_type=Path, dir_okay=False),
         callback=in_a_folder,
         help=text,
     )
+
+
+class OutputFile(click.Path):
+    """A file that the command writes."""
 
 
 def in_a_folder(_: Any, __: Any, path: Path | None) -> Path | None:

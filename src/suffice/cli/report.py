@@ -13,7 +13,9 @@ import numpy as np
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
+from suffice.cli.overwriting import free
 from suffice.cli.terminal import known
+from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
@@ -40,6 +42,7 @@ ROW = "row"
     help="By default that of the page's extension.",
 )
 @click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
+@click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of folds and samples.")
 def command(
     terminal: Terminal,
@@ -49,6 +52,8 @@ def command(
     form: str | None,
     cv: int | None,
     seed: int,
+    *,
+    force: bool,
 ) -> None:
     """Write a page that says which classifier to trust, and why."""
     import matplotlib as mpl
@@ -60,14 +65,29 @@ def command(
 
     stem = _stem(data.name)
     path = output or Path(f"report-{stem}.{form or 'html'}")
-    written = form or FORMATS.get(path.suffix.lower(), "html")
+    written = form or FORMATS.get(path.suffix.lower())
+    if written is None:
+        msg = f"{path}: no format has this extension: use .html, .md or .json, or name a --format"
+        raise InvalidParameterError(msg)
+    if output is not None and output.exists() and not force:
+        msg = f"{output} is there already: name another page, or replace it with --force"
+        raise InvalidParameterError(msg)
     model = path.with_name(f"{stem}.suffice")
+    if not force:
+        path, model = (_unused(each, terminal) for each in (path, model))
     settings = ReportSettings(cv=cv, seed=seed, progress=False if terminal.quiet else None)
     command = _again(data, path, format=form, cv=cv, seed=seed)
     made = report_of(_documented(data, stem), settings, Provenance(command, model.name))
     made.estimator.save(model)
     made.save(path, written)
     _tell(made, path, model, terminal)
+
+
+def _unused(path: Path, terminal: Terminal) -> Path:
+    """Return a path where nothing is, and say so if it is another one."""
+    if (found := free(path)) != path:
+        terminal.note(f"{path} is there already: writing {found}; --force replaces it")
+    return found
 
 
 def _stem(name: str) -> str:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from suffice.progress import Progress
 
 
-INTERRUPTED = 130  # exit code after Ctrl-C
-
-
 @dataclass(frozen=True, slots=True)
 class Terminal:
     """Where the words of a command go."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from suffice.archive import replacing
+from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.delimited import TextTable, head_of
 from suffice.sources.reading import interruptibly, reading_of
@@ -175,12 +175,13 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
     with replacing(path) as file:
         try:
             interruptibly(lambda: sink(frame, file))
-        except pl.exceptions.ComputeError as error:
+        except (pl.exceptions.ComputeError, OSError) as error:
             raise _as_os_error(error, path) from error
 
 
-def _as_os_error(error: pl.exceptions.ComputeError, path: str | Path) -> Exception:
+def _as_os_error(error: Exception, path: str | Path) -> Exception:
     """Return a failure to write as the operating system would tell it."""
-    if not (found := re.search(r"os error (\d+)", str(error))):
+    found = re.search(r"os error (\d+)", str(error))
+    if found is None or int(found[1]) not in NO_ROOM:  # then what is read is at fault
         return error
     return OSError(int(found[1]), os.strerror(int(found[1])), str(path))

@@ -1,0 +1,93 @@
+"""No command destroys what it reads, and a report takes the place of nothing unasked."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import suffice as sf
+from suffice import datasets
+
+
+@pytest.fixture
+def files(ok, tmp_path):
+    """Write rows, a model and moments; return the content of every file."""
+    datasets.load("iris").frame().write_csv("mine.csv")
+    ok("fit", "iris", "-o", "m.suffice")
+    ok("summarize", "iris", "-o", "i.moments")
+    ok("summarize", "iris", "-o", "j.moments")
+    os.symlink("mine.csv", "link.csv")
+    return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+OVER_INPUT = {
+    "predict": ("predict", "m.suffice", "mine.csv", "-o", "mine.csv"),
+    "predict, another spelling": ("predict", "m.suffice", "mine.csv", "-o", "./mine.csv"),
+    "predict, a link": ("predict", "m.suffice", "mine.csv", "-o", "link.csv"),
+    "predict, a glob": ("predict", "m.suffice", "mi*.csv", "-o", "mine.csv"),
+    "predict, the model": ("predict", "m.suffice", "mine.csv", "-o", "m.suffice"),
+    "fit": ("fit", "mine.csv", "-t", "species", "-o", "mine.csv"),
+    "fit, moments": ("fit", "i.moments", "-o", "i.moments"),
+    "summarize": ("summarize", "mine.csv", "-t", "species", "-o", "mine.csv"),
+    "summarize, checkpoint": (
+        *("summarize", "mine.csv", "-t", "species", "-o", "x.moments"),
+        *("--checkpoint", "mine.csv"),
+    ),
+    "compare": ("compare", "mine.csv", "-t", "species", "-m", "lda", "-o", "mine.csv"),
+    "report": ("report", "mine.csv", "-t", "species", "-o", "mine.csv", "--format", "md"),
+    "merge": ("merge", "i.moments", "j.moments", "-o", "j.moments"),
+    "forget, a part": ("forget", "i.moments", "j.moments", "-o", "j.moments"),
+    "export": ("export", "m.suffice", "--to", "json", "-o", "m.suffice"),
+    "sample": ("sample", "m.suffice", "-o", "m.suffice"),
+}
+
+
+@pytest.mark.parametrize("case", OVER_INPUT)
+def test_output_over_input_is_refused(refused, files, tmp_path, case):
+    line = refused(*OVER_INPUT[case])
+    assert "would replace the input" in line
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_two_outputs_are_two_files(refused, files):
+    line = refused("summarize", "iris", "-o", "x.moments", "--checkpoint", "./x.moments")
+    assert "two outputs" in line
+
+
+def test_forgetting_in_place_stays_possible(ok, files):
+    ok("forget", "i.moments", "j.moments", "-o", "i.moments")
+    assert sf.load("i.moments").counts.sum() == 0
+
+
+def test_a_report_takes_a_free_name_and_says_so(run):
+    Path("exam.suffice").write_text("a model of weeks")
+    Path("report-exam.md").write_text("a page with remarks")
+    told = run("report", "exam", "--cv", "2", "--format", "md", "--json")
+    assert told.exit_code == 0, told.stderr
+    done = json.loads(told.stdout)
+    assert (done["output"], done["model"]) == ("report-exam-2.md", "exam-2.suffice")
+    assert "exam.suffice is there already: writing exam-2.suffice" in told.stderr
+    assert "exam-2.suffice" in Path("report-exam-2.md").read_text()
+    assert Path("exam.suffice").read_text() == "a model of weeks"
+    assert Path("report-exam.md").read_text() == "a page with remarks"
+
+
+def test_a_report_replaces_by_force(ok_json):
+    Path("exam.suffice").write_text("old")
+    Path("page.md").write_text("old")
+    done = ok_json("report", "exam", "--cv", "2", "-o", "page.md", "--force")
+    assert (done["output"], done["model"]) == ("page.md", "exam.suffice")
+    assert isinstance(sf.load("exam.suffice").classes_.tolist(), list)
+    assert Path("page.md").read_text() != "old"
+
+
+def test_a_page_that_is_named_and_there_needs_force(refused):
+    Path("page.md").write_text("old")
+    assert "page.md is there already" in refused("report", "exam", "--cv", "2", "-o", "page.md")
+    assert Path("page.md").read_text() == "old"
+
+
+def test_a_page_has_a_format(refused):
+    assert "--format" in refused("report", "exam", "-o", "page.csv")
+    assert not Path("page.csv").exists()
