@@ -75,14 +75,14 @@ def test_many_text_labels_are_encoded_like_few():
 )
 def test_bad_rows_are_refused_by_name(x, y, w, message):
     with pytest.raises(InvalidInputError, match=message):
-        Moments.of(x, y, w)
+        Moments.of(x, y, w, missing="refuse")
 
 
 def test_a_bad_cell_in_a_large_frame_is_named():
     x = pd.DataFrame(np.zeros((100_000, 3)), columns=["a", "b", "c"])
     x.loc[54_321, "b"] = np.nan
     with pytest.raises(InvalidInputError, match="NaN: row 54321, column 'b'"):
-        Moments.of(x, np.arange(100_000) % 2)
+        Moments.of(x, np.arange(100_000) % 2, missing="refuse")
 
 
 def test_features_must_agree_on_merge():

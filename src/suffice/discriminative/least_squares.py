@@ -70,7 +70,7 @@ def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
     def part(lo: int, hi: int) -> Moments:
         joint, one = np.column_stack([x[lo:hi], y[lo:hi]]), np.zeros(hi - lo, np.intp)
         w = None if weight is None else weight[lo:hi]
-        return Moments.of(joint, one, w, storage="pooled", fourth=False)
+        return Moments.of(joint, one, w, storage="pooled", fourth=False, missing="refuse")
 
     return functools.reduce(operator.add, (part(lo, hi) for lo, hi in chunk_edges(len(x))))
 

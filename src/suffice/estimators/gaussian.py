@@ -266,7 +266,9 @@ class GaussianClassifier(
         self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
     ) -> Moments:
         storage = "auto" if recipe.storage == "pooled" else recipe.storage
-        collecting: Any = {"storage": storage, "fourth": recipe.needs_fourth}
+        collecting: Any = {
+            "storage": storage, "fourth": recipe.needs_fourth, "missing": "refuse",
+        }  # fmt: skip
         with at_most(self.n_jobs):
             moments = Moments.of(x, y, sample_weight, classes=classes, power=power, **collecting)
         names = getattr(self, "feature_names_in_", None)

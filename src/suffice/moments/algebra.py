@@ -69,7 +69,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if a.classes is b.classes or np.array_equal(a.classes, b.classes):
         return a, b
     classes = union(a.classes, b.classes)
-    return _placed(a, classes), _placed(b, classes)
+    return placed(a, classes), placed(b, classes)
 
 
 def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
@@ -118,16 +118,17 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
         fourth=None if refilled else m.fourth and m.fourth.mapped(change),
         power_sums=power,
         schema=schema,
+        patterns=m.patterns and m.patterns.mapped(change),
     )
 
 
 def _blank_like(other: Moments) -> Moments:
     """Return the sums of no rows, in the storage of ``other``."""
     nothing = replace(other, scatter=other.scatter.plus(other.scatter, -1.0))
-    return _placed(_taken(nothing, np.zeros(0, np.intp)), other.classes)
+    return placed(taken(nothing, np.zeros(0, np.intp)), other.classes)
 
 
-def _placed(m: Moments, classes: Labels) -> Moments:
+def placed(m: Moments, classes: Labels) -> Moments:
     """Return the moments over more classes, those that are new without rows."""
     codes = np.searchsorted(classes, m.classes)
 
@@ -136,15 +137,16 @@ def _placed(m: Moments, classes: Labels) -> Moments:
         out[codes] = values
         return out
 
-    return _by_class(m, classes, spread)
+    return by_class(m, classes, spread)
 
 
-def _taken(m: Moments, codes: Codes) -> Moments:
+def taken(m: Moments, codes: Codes) -> Moments:
     """Return the moments of some classes only."""
-    return _by_class(m, m.classes[codes], lambda values: values[codes])
+    return by_class(m, m.classes[codes], lambda values: values[codes])
 
 
-def _by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Moments:
+def by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Moments:
+    """Return the moments over other classes, by a change of the first axis of every field."""
     return replace(
         m,
         classes=classes,
@@ -155,6 +157,7 @@ def _by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Mome
         scatter=m.scatter.by_class(change),
         fourth=m.fourth and m.fourth.by_class(change),
         power_sums=m.power_sums and m.power_sums.by_class(change),
+        patterns=m.patterns and m.patterns.by_class(change, classes),
     )
 
 
@@ -182,6 +185,8 @@ def check_contained(total: Moments, part: Moments) -> None:
             f"only {total.counts[k]} were ever added"
         )
         raise ForgetError(msg)
+    if total.patterns is not None or part.patterns is not None:
+        return  # scatters are read-outs then: each pattern is checked
     slack = 1e-8 * (total.scatter.pooled_diagonal() + part.scatter.pooled_diagonal())
     excess = part.scatter.pooled_diagonal() - total.scatter.pooled_diagonal()
     lighter = part.weights > total.weights * (1 + 1e-8)
@@ -193,4 +198,4 @@ def check_contained(total: Moments, part: Moments) -> None:
 def without_gone(m: Moments) -> Moments:
     """Return the moments with classes that have no row left set to exact zeros."""
     here = np.flatnonzero(m.counts)
-    return m if len(here) == m.n_classes else _placed(_taken(m, here), m.classes)
+    return m if len(here) == m.n_classes else placed(taken(m, here), m.classes)

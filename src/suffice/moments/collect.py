@@ -63,9 +63,17 @@ class ChunkSums(NamedTuple):
 
 
 def collect(
-    table: Table, storage: Storage, *, fourth: bool, power: PowerTransform | None = None
+    table: Table,
+    storage: Storage,
+    *,
+    fourth: bool,
+    power: PowerTransform | None = None,
+    filled: bool = False,
 ) -> Iterator[ChunkSums]:
-    """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only."""
+    """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only.
+
+    Rows go through a power transform first; ``filled`` takes missing numbers as zeros.
+    """
     mixed = table.indicators is not None
     few = table.x.size <= _SMALL and (table.indicators is None or table.indicators.size <= _SMALL)
     summed = _plain if few else _chunk
@@ -77,9 +85,13 @@ def collect(
         return with_indicators(sums, rows, lo, hi, storage, compiled=not few) if mixed else sums
 
     def chunk(lo: int, hi: int) -> ChunkSums:
-        if power is None:
+        if power is None and not filled:
             return sums_of(table, lo, hi)
         rows = table.take(slice(lo, hi))
+        if filled:
+            rows = rows.with_rows(np.where(np.isnan(rows.x), 0.0, rows.x))
+        if power is None:
+            return sums_of(rows, 0, hi - lo)
         sums = sums_of(rows.with_rows(power.apply(rows.x)), 0, hi - lo)
         kept = PowerSums.of_rows(power, rows)
         return sums._replace(power_sums=kept.extended(table.n_features))

@@ -13,7 +13,8 @@ from suffice.errors import MissingStatisticsError
 from suffice.moments.algebra import aligned, check_contained, merged, without_gone
 from suffice.moments.collect import collect, plan
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
-from suffice.moments.power_sums import parse_power
+from suffice.moments.patterns import ColumnSums, PatternSums, combined, with_patterns
+from suffice.moments.power_sums import PowerSums, parse_power
 from suffice.table import Table
 from suffice.table.labels import as_labels
 from suffice.table.matrix import refuse_unusable
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from suffice.moments.power_sums import PowerSums
+    from suffice.moments.patterns import Incomplete
     from suffice.moments.scatter_storage import FourthMoments, Scatter
     from suffice.power import PowerTransform
     from suffice.table.schema import Schema
     from suffice.typing import Codes, Floats, Labels
+
+
+_FIRST_ROWS = 4096  # looked at for empty cells before the pass
+
+
+def _has_holes(x: Any) -> bool:
+    return x.dtype.kind == "f" and bool(np.isnan(x).any())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +76,7 @@ class Moments:
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
     power_sums: PowerSums | None = None  # where rows were transformed: how, and Σ log slopes
     schema: Schema | None = None  # of the columns, where not all are numbers
+    patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
 
     @classmethod
     def of(
@@ -82,6 +91,7 @@ class Moments:
         power: Any = None,
         categorical: Any = None,
         missing: str = "marginal",
+        max_patterns: int | None = None,
         n_jobs: int | None = None,
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
@@ -109,25 +119,40 @@ class Moments:
             Only moments of one and the same transform can be merged.
         categorical : list of columns, optional
             Columns of numbers that are levels, by name or position.
-        missing : {"marginal", "indicator"}
-            Empty numbers are kept as such, or filled by a mean and marked by an indicator.
+        missing : {"marginal", "indicator", "refuse"}
+            Empty numbers are kept as such (sums by pattern of observed columns, for EM), filled
+            by a mean and marked by an indicator, or refused.
+        max_patterns : int, optional
+            Most patterns of empty cells a class that are told apart, for sums of bounded size;
+            rare ones then lose numbers, and ``cells_lost`` counts them. By default all are exact.
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
         options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
-        reading: dict[str, Any] = {"categorical": categorical, "missing": missing}
+        options |= {"holes": missing != "refuse", "max_patterns": max_patterns}
+        kept = "marginal" if missing == "refuse" else missing
+        reading: dict[str, Any] = {"categorical": categorical, "missing": kept}
         with at_most(n_jobs):
             table = Table.of(X, y, sample_weight, classes=classes, **reading)
             return cls.of_table(table, **options)
 
     @classmethod
     def of_table(
-        cls, table: Table, *, storage: str = "auto", fourth: bool | None = None, power: Any = None
+        cls,
+        table: Table,
+        *,
+        storage: str = "auto",
+        fourth: bool | None = None,
+        power: Any = None,
+        holes: bool = False,
+        max_patterns: int | None = None,
     ) -> Moments:
-        """Return the sums of a labelled table; see ``of``."""
+        """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
         kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         with_fourth = with_fourth and (table.schema is None or bool(fourth))  # dense: if asked for
         transform = None if power is None else parse_power(power, table)
+        if holes and _has_holes(table.x[:_FIRST_ROWS]):
+            return cls._incomplete(table, kept, transform, max_patterns)
         parts = collect(table, kept, fourth=with_fourth, power=transform)
         labels, names, w = table.classes, table.names, table.weight
         blank = np.zeros(len(labels), np.intp)
@@ -135,10 +160,31 @@ class Moments:
             total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
         for sums in (total.means, total.scatter.pooled_diagonal()):
             if not np.isfinite(sums).all():
+                if holes and _has_holes(table.x):
+                    return cls._incomplete(table, kept, transform, max_patterns)
                 refuse_unusable(table.x, names)
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
         return replace(total, counts=seen.astype(np.intp), schema=table.schema)
+
+    @classmethod
+    def _incomplete(
+        cls, table: Table, storage: str, power: PowerTransform | None, limit: int | None
+    ) -> Moments:
+        """Return the sums of rows with empty cells."""
+        blank = cls.of_table(table.take(slice(0)), storage=storage, fourth=False)
+        weights, w = table.class_weights, table.weight
+        seen = np.bincount(table.codes if w is None else table.codes[w > 0], minlength=len(weights))
+        if power is not None:
+            slopes = PowerSums.of_rows(power, table).extended(table.n_features)
+            blank = replace(blank, power_sums=slopes)
+            table = table.with_rows(power.apply(table.x), table.names)
+        kind = ColumnSums if storage == "diagonal" else PatternSums
+        found = kind.of_table(table, blank, limit)
+        if np.isinf(table.x).any() or not np.isfinite(found.cells.scatter.pooled_diagonal()).all():
+            refuse_unusable(np.where(np.isnan(table.x), 0.0, table.x), table.names)
+        total = replace(blank, counts=seen.astype(np.intp), weights=weights)
+        return with_patterns(total, found, storage)
 
     @classmethod
     def empty(
@@ -173,6 +219,11 @@ class Moments:
     def storage(self) -> str:
         """Which scatter is kept: ``"per-class"``, ``"pooled"`` or ``"diagonal"``."""
         return self.scatter.storage
+
+    @property
+    def cells_lost(self) -> int:
+        """Numbers given up where more patterns of empty cells were found than are kept."""
+        return 0 if self.patterns is None else int(self.patterns.lost.sum())
 
     @property
     def scatters(self) -> Floats:
@@ -241,6 +292,7 @@ class Moments:
         names = self.feature_names
         return replace(
             self,
+            patterns=self.patterns and self.patterns.select(index),
             feature_names=names and tuple(names[i] for i in index),
             means=self.means[:, index],
             means_low=self.means_low[:, index],
@@ -253,7 +305,7 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        return merged(*aligned(self, other))
+        return combined(*aligned(self, other), 1.0)
 
     def __radd__(self, other: Any) -> Moments:
         """Let ``sum(parts)`` work, which starts from 0."""
@@ -264,7 +316,7 @@ class Moments:
             return NotImplemented
         total, part = aligned(self, other)
         check_contained(total, part)
-        return without_gone(merged(total, part, -1.0))
+        return without_gone(combined(total, part, -1.0))
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""

@@ -28,6 +28,7 @@ class PowerSums:
     def of_rows(cls, power: PowerTransform, table: Table) -> PowerSums:
         """Return the sums over some rows; rows of weight zero count as absent."""
         terms, w, k = power.log_slopes(table.x), table.weight, table.n_classes
+        terms = np.where(np.isnan(table.x), 0.0, terms)  # what is missing was not transformed
         if w is not None:
             terms = np.where(w[:, None] > 0, terms, 0.0) * w[:, None]
         sums = [np.bincount(table.codes, column, k) for column in terms.T]

@@ -1,0 +1,578 @@
+"""Sums of rows with missing numbers: by pattern of observed columns, or by column.
+
+A row with holes says nothing of the columns it lacks, so sums are kept for each class and set of
+observed columns: a *cell*, whose holes are zeros. Cells are ordinary moments with a text key in
+the place of the class, and merge as such. A cell of fewer rows than columns is no smaller summed
+than as rows, and stays rows. Where products of columns are not kept, a cell is a class and column.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from suffice.errors import ForgetError
+from suffice.moments.algebra import aligned, by_class, merged, placed, taken, without_gone
+from suffice.moments.collect import collect, ratio, two_sum
+from suffice.moments.indicators import all_numbers
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.table import Table
+from suffice.table.labels import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from suffice.moments.moments import Moments
+    from suffice.typing import Codes, Floats, Labels
+
+    Flags = npt.NDArray[np.bool_]
+
+MAX_PATTERNS = 512  # patterns of a class that a stream keeps as sums
+_DIGITS = 6  # of the class, in front of the columns in the key of a cell
+_BITS = 31  # columns coded at a time
+_MOST_NUMBERS = 1 << 25  # in the matrices of all cells, where patterns are bounded
+_BLOCK = 1 << 21  # numbers looked at together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """Cells and single rows alike: each has a class, observed columns, a weight and a mean."""
+
+    class_of: Codes  # (N,), ascending
+    observed: Flags  # (N, d)
+    counts: Codes  # rows of each  (N,)
+    weights: Floats  # (N,)
+    means: Floats  # (N, d), zero where not observed
+    means_low: Floats  # (N, d)
+    scatters: Floats  # of the cells (C, d, d), zero where not observed
+    cells: Codes  # where the cells are among the units  (C,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternSums:
+    """Sums of each class and pattern of observed columns, and the rows of rare patterns."""
+
+    cells: Moments  # a cell in the place of a class: see ``_keys``
+    rows: Table  # of rare patterns, holes NaN
+    lost: Codes  # numbers of each column given up, to keep few patterns  (d,)
+    limit: int | None = None  # most patterns a class; None: all of them
+
+    @classmethod
+    def of_table(cls, table: Table, blank: Moments, limit: int | None) -> PatternSums:
+        """Return the sums of rows with holes; ``blank`` are moments without rows."""
+        counted = table.weight is None or bool(table.weight.all())
+        rows = table if counted else table.take(table.weights > 0)
+        cells = taken(cls.of_complete(blank).cells, np.zeros(0, np.intp))
+        return _settled(cells, rows, np.zeros(table.n_features, np.intp), limit)
+
+    @classmethod
+    def of_complete(cls, m: Moments) -> PatternSums:
+        """Return the same sums as those of the pattern without holes."""
+        k, d = m.means.shape
+        if isinstance(m.scatter, PerClassScatter):
+            values = m.scatter.values
+        else:  # only the sum over classes is ever read: any class may hold it
+            values = np.zeros((k, d, d))
+            values[np.argmax(m.weights)] = m.pooled_scatter
+        keys = _keys(np.arange(k), np.ones((k, d), bool))
+        cells = replace(_plain(m), classes=keys, scatter=PerClassScatter(values))
+        rows = Table(np.zeros((0, d)), m.classes, np.zeros(0, np.intp))
+        return cls(taken(cells, np.flatnonzero(m.counts)), rows, np.zeros(d, np.intp))
+
+    @property
+    def class_of(self) -> Codes:
+        """Class of each cell, (C,)."""
+        return _decoded(self.cells)[0]
+
+    @property
+    def observed(self) -> Flags:
+        """Which columns each cell has, (C, d)."""
+        return _decoded(self.cells)[1]
+
+    @property
+    def units(self) -> Units:
+        """Cells and rows, by class."""
+        seen = ~np.isnan(self.rows.x)
+        class_of = np.concatenate([self.class_of, self.rows.codes])
+        order = np.argsort(class_of, kind="stable")
+        low = np.concatenate([self.cells.means_low, np.zeros(seen.shape)])
+        place = np.empty(len(order), np.intp)
+        place[order] = np.arange(len(order))
+        return Units(
+            class_of[order],
+            np.concatenate([self.observed, seen])[order],
+            np.concatenate([self.cells.counts, np.ones(len(seen), np.intp)])[order],
+            np.concatenate([self.cells.weights, self.rows.weights])[order],
+            np.concatenate([self.cells.means, np.where(seen, self.rows.x, 0.0)])[order],
+            low[order],
+            self.cells.scatters,
+            place[: self.cells.n_classes],
+        )
+
+    def plus(self, other: Incomplete) -> Incomplete:
+        """Return the sums of both."""
+        if isinstance(other, ColumnSums):
+            return self.by_column().plus(other)
+        limits = [limit for limit in (self.limit, other.limit) if limit is not None]
+        return _settled(
+            merged(*aligned(self.cells, other.cells)),
+            _stacked(self.rows, other.rows),
+            self.lost + other.lost,
+            min(limits, default=None),
+        )
+
+    def minus(self, other: Incomplete) -> Incomplete:
+        """Return the sums without rows that were added before."""
+        if isinstance(other, ColumnSums):
+            return self.by_column().minus(other)
+        rows, unfound = _difference(self.rows, other.rows)
+        gone = _settled(other.cells, unfound, other.lost, None, at_least=1).cells
+        total, part = aligned(self.cells, gone)
+        if np.any(part.counts > total.counts):
+            msg = (
+                "cannot forget these rows: some have a pattern of missing values, or numbers, "
+                "that were never added"
+            )
+            raise ForgetError(msg)
+        rest = merged(total, part, -1.0)
+        lost = np.maximum(self.lost - other.lost, 0)
+        return replace(self, cells=taken(rest, np.flatnonzero(rest.counts)), rows=rows, lost=lost)
+
+    def by_class(self, change: Callable[[Any], Any], classes: Labels) -> PatternSums:
+        """Return the sums of other classes, by a change of the first axis."""
+        place = _places(change, len(self.rows.classes))
+        kept, here = np.flatnonzero(place[self.class_of] >= 0), place[self.rows.codes] >= 0
+        keys = _keys(place[self.class_of[kept]], self.observed[kept])
+        rows = self.rows.take(here)
+        return replace(
+            self,
+            cells=replace(taken(self.cells, kept), classes=keys),
+            rows=replace(rows, classes=classes, codes=place[rows.codes]),
+        )
+
+    def select(self, columns: Codes) -> PatternSums:
+        """Return the sums of some features only: patterns that differed elsewhere merge."""
+        keys = _keys(self.class_of, self.observed[:, columns])
+        cells = _regrouped(self.cells.select(columns), keys)
+        rows = self.rows.with_rows(self.rows.x[:, columns])
+        return _settled(cells, rows, self.lost[columns], self.limit)
+
+    def mapped(self, change: Floats) -> PatternSums:
+        """Return the sums of T x, where T moves features and adds levels to each other."""
+        lacking = (~self.observed).astype(np.float64) @ (change != 0).T > 0
+        x, holes = np.where(np.isnan(self.rows.x), 0.0, self.rows.x), np.isnan(self.rows.x)
+        x = np.where(holes.astype(np.float64) @ (change != 0).T > 0, np.nan, x @ change.T)
+        cells = replace(
+            self.cells,
+            classes=_keys(self.class_of, ~lacking),
+            means=self.cells.means @ change.T,
+            means_low=self.cells.means_low @ change.T,
+            scatter=self.cells.scatter.mapped(change),
+        )
+        lost = (self.lost @ (change != 0).T).astype(np.intp)
+        return replace(self, cells=cells, rows=self.rows.with_rows(x), lost=lost)
+
+    def by_column(self) -> ColumnSums:
+        """Return the sums of each class and column alone."""
+        units, k = self.units, len(self.rows.classes)
+        weights, means, low, products, _ = _column_sums(units, k)
+        counts = np.zeros(weights.shape, np.intp)
+        np.add.at(counts, units.class_of, units.counts[:, None] * units.observed)
+        flat = replace(self.cells, classes=np.arange(counts.size), counts=counts.ravel())
+        squares = np.diagonal(products, axis1=1, axis2=2)
+        return ColumnSums(_flattened(flat, weights, means, low, squares), weights.shape[1])
+
+    def pair_weights(self, group_of: Codes) -> Floats:
+        """Return the weight of the rows that have both of two columns, (G, d, d)."""
+        u, group = self.units, group_of[self.units.class_of]
+        pairs = np.zeros((int(group_of.max(initial=0)) + 1, *self.cells.scatters.shape[1:]))
+        for g in range(len(pairs)):
+            seen = u.observed[group == g].astype(np.float64)
+            pairs[g] = (u.weights[group == g, None] * seen).T @ seen
+        return pairs
+
+    @property
+    def column_weights(self) -> Floats:
+        """Weight of the rows that have each column, (K, d)."""
+        return self.by_column().column_weights
+
+    def read_out(self, weights: Floats, storage: str) -> dict[str, Any]:
+        """Return means and scatters of what was observed, as if all rows were like that."""
+        means, low, scatters = _filled(weights, *_column_sums(self.units, len(weights)))
+        pooled = storage == "pooled"
+        scatter = PooledScatter(scatters.sum(0)) if pooled else PerClassScatter(scatters)
+        return {"means": means, "means_low": low, "scatter": scatter}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSums:
+    """Sums of each class and column over the rows that have it: O(K d) numbers for any holes."""
+
+    cells: Moments  # of one feature, K d classes: those of class 0 come first
+    n_columns: int  # d
+
+    @classmethod
+    def of_table(cls, table: Table, blank: Moments, _limit: int | None) -> ColumnSums:
+        """Return the sums of rows with holes; ``blank`` are moments without rows."""
+        d, step = table.n_features, max(_BLOCK // max(table.n_features, 1), 1)
+        cells = cls.of_complete(blank).cells
+        for lo in range(0, table.n_rows, step):
+            rows = table.take(slice(lo, lo + step))
+            # every number is a row of its own, of the class (class, column)
+            seen = ~np.isnan(rows.x) & (rows.weights > 0)[:, None]
+            codes = (rows.codes[:, None] * d + np.arange(rows.x.shape[1]))[seen]
+            weight = None if rows.weight is None else np.repeat(rows.weight, seen.sum(1))
+            numbers = Table(rows.x[seen][:, None], cells.classes, codes, weight)
+            cells = merged(cells, _sums(numbers, cells, "diagonal"))
+        if table.indicators is None:
+            return cls(cells, d)
+        every = cls.of_complete(_sums(table, _plain(blank), "diagonal")).cells
+        levels = np.flatnonzero(np.arange(len(cells.classes)) % d >= table.x.shape[1])
+        return cls(merged(cells, placed(taken(every, levels), cells.classes)), d)
+
+    @classmethod
+    def of_complete(cls, m: Moments) -> ColumnSums:
+        """Return the same sums, every column with the weight of its class."""
+        d = m.n_features
+        flat = replace(_plain(m), classes=np.arange(m.means.size), counts=np.repeat(m.counts, d))
+        weights = np.repeat(m.weights[:, None], d, axis=1)
+        return cls(_flattened(flat, weights, m.means, m.means_low, m.diagonals), d)
+
+    def by_column(self) -> ColumnSums:
+        """Return itself."""
+        return self
+
+    def plus(self, other: Incomplete) -> ColumnSums:
+        """Return the sums of both."""
+        return replace(self, cells=merged(self.cells, other.by_column().cells))
+
+    def minus(self, other: Incomplete) -> ColumnSums:
+        """Return the sums without rows that were added before."""
+        part = other.by_column().cells
+        short = np.flatnonzero(part.counts > self.cells.counts)
+        if len(short):
+            msg = (
+                f"cannot forget {part.counts[short[0]]} numbers of column "
+                f"{short[0] % self.n_columns}: only {self.cells.counts[short[0]]} were ever added"
+            )
+            raise ForgetError(msg)
+        return replace(self, cells=without_gone(merged(self.cells, part, -1.0)))
+
+    def by_class(self, change: Callable[[Any], Any], classes: Labels) -> ColumnSums:
+        """Return the sums of other classes, by a change of the first axis."""
+
+        def each(values: Any) -> Any:
+            changed = change(values.reshape(-1, self.n_columns, *values.shape[1:]))
+            return changed.reshape(-1, *values.shape[1:])
+
+        labels = np.arange(len(classes) * self.n_columns)
+        return replace(self, cells=by_class(self.cells, labels, each))
+
+    def select(self, columns: Codes) -> ColumnSums:
+        """Return the sums of some features only."""
+        index = np.arange(self.cells.n_classes).reshape(-1, self.n_columns)[:, columns].ravel()
+        cells = replace(taken(self.cells, index), classes=np.arange(len(index)))
+        return ColumnSums(cells, len(columns))
+
+    def mapped(self, change: Floats) -> ColumnSums:
+        """Return the sums of T x, where T moves features and adds levels to each other."""
+        c, shape, d = self.cells, (-1, self.n_columns), len(change)
+        counts, weights = (
+            # a level that is new is known to be zero, for all rows of the class
+            np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
+            for each in (c.counts.reshape(shape), c.weights.reshape(shape))
+        )
+        sums = (each.reshape(shape) @ change.T for each in (c.means, c.means_low, c.scatter.values))
+        flat = replace(c, classes=np.arange(counts.size), counts=counts.ravel())
+        return ColumnSums(_flattened(flat, weights, *sums), d)
+
+    @property
+    def column_weights(self) -> Floats:
+        """Weight of the rows that have each column, (K, d)."""
+        return self.cells.weights.reshape(-1, self.n_columns)
+
+    def pair_weights(self, group_of: Codes) -> Floats:  # noqa: ARG002
+        """Return nothing: no model of these sums asks for two columns at once."""
+        return np.zeros((0, self.n_columns, self.n_columns))
+
+    @property
+    def lost(self) -> Codes:
+        """No number is given up."""
+        return np.zeros(self.n_columns, np.intp)
+
+    def read_out(self, weights: Floats, storage: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return means and squares of what was observed, as if all rows were like that."""
+        c, shape = self.cells, (-1, self.n_columns)
+        sums = (c.weights, c.means, c.means_low, c.scatter.values, c.weights)
+        means, low, squares = _filled(weights, *(each.reshape(shape) for each in sums))
+        return {"means": means, "means_low": low, "scatter": DiagonalScatter(squares)}
+
+
+# what moments know of rows with holes
+Incomplete: TypeAlias = PatternSums | ColumnSums
+
+
+def incomplete(m: Moments) -> Incomplete:
+    """Return what moments know of rows with holes, those of complete rows included."""
+    if m.patterns is not None:
+        return m.patterns
+    kind = ColumnSums if m.storage == "diagonal" else PatternSums
+    return kind.of_complete(m)
+
+
+def combined(a: Moments, b: Moments, sign: float) -> Moments:
+    """Return a + b, or a − b for ``sign`` −1, of aligned moments, with or without holes."""
+    if a.patterns is None and b.patterns is None:
+        return merged(a, b, sign)
+    coarser = a.scatter.plus(b.scatter, 1.0).storage
+    x, y = incomplete(a), incomplete(b)
+    plain = merged(replace(a, fourth=None), b, sign)  # weights, counts and powers add as ever
+    return with_patterns(plain, x.plus(y) if sign > 0 else x.minus(y), coarser)
+
+
+def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
+    """Return moments of rows with holes: weights of all rows, other sums read out of patterns."""
+    return replace(m, patterns=patterns, fourth=None, **patterns.read_out(m.weights, storage))
+
+
+def _settled(
+    cells: Moments, rows: Table, lost: Codes, limit: int | None, at_least: int | None = None
+) -> PatternSums:
+    """Sum the rows whose cell is known or has many; keep few patterns where that was asked for."""
+    codes, first = _cell_codes(rows)
+    seen = np.ones((len(first), rows.n_features), bool)  # indicators have no holes
+    seen[:, : rows.x.shape[1]] = ~np.isnan(rows.x[first])
+    keys = _keys(rows.codes[first], seen)
+    enough = np.bincount(codes, minlength=len(keys)) >= (at_least or rows.n_features)
+    summed = enough | np.isin(keys, cells.classes)
+    if summed.any():
+        # rows that stay go to one more class, which is dropped
+        place = np.where(summed, np.cumsum(summed) - 1, summed.sum())[codes]
+        labels = np.append(keys[summed], "")
+        order = np.argsort(labels[:-1])  # labels of moments are sorted
+        rank = np.append(np.argsort(order), len(order))
+        table = replace(rows, classes=labels, codes=rank[place])
+        new = taken(_sums(table, cells, "per-class"), np.arange(len(order)))
+        new = replace(new, classes=labels[:-1][order])
+        cells = merged(*aligned(cells, new))
+        rows = rows.take(~summed[codes])
+    rows = rows if rows.schema is None else all_numbers(rows)
+    rows = rows.with_rows(np.asarray(rows.x, np.float64))
+    found = PatternSums(cells, rows, lost, limit)
+    return found if limit is None else _coarsened(found, limit)
+
+
+def _sums(table: Table, blank: Moments, storage: Any) -> Moments:
+    """Return the sums of rows by cell, holes as zeros."""
+    parts = collect(table, storage, fourth=False, filled=True)
+    with np.errstate(invalid="ignore", over="ignore"):
+        labels, none = table.classes, np.zeros(table.n_classes, np.intp)
+        each = (replace(blank, classes=labels, counts=none, **part._asdict()) for part in parts)
+        total = functools.reduce(merged, each)
+    counts = np.bincount(table.codes, minlength=table.n_classes)
+    return replace(total, counts=counts)
+
+
+def _cell_codes(rows: Table) -> tuple[Codes, Codes]:
+    """Return the cell of each row (n,), and a row of each cell."""
+    codes, holes = rows.codes, _hole_bits(rows.x)
+    for bits, width in holes:
+        codes = encode(codes.astype(np.int64) << width | bits)[1]
+    first = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, first
+
+
+def _hole_bits(x: Any) -> list[tuple[Any, int]]:
+    """Return which columns each row lacks, as integers of so many bits."""
+    found = []
+    for lo in range(0, x.shape[1], _BITS):
+        bits = np.zeros(len(x), np.int64)
+        block = x[:, lo : lo + _BITS]
+        for start in range(0, len(x), _BLOCK // _BITS):
+            part = np.isnan(block[start : start + _BLOCK // _BITS])
+            for j in np.flatnonzero(part.any(0)):
+                bits[start : start + len(part)] |= part[:, j].astype(np.int64) << j
+        found.append((bits, block.shape[1]))
+    return found
+
+
+def _keys(class_of: Codes, observed: Flags) -> Labels:
+    """Return the label of each cell: digits of its class, then 1 or 0 for each column."""
+    digits = class_of[:, None] // 10 ** np.arange(_DIGITS - 1, -1, -1) % 10
+    chars = np.concatenate([digits, observed], axis=1).astype(np.uint32) + ord("0")
+    keys: Labels = np.ascontiguousarray(chars).view(f"U{chars.shape[1]}").reshape(len(chars))
+    return keys
+
+
+def _decoded(cells: Moments) -> tuple[Codes, Flags]:
+    """Return the class (C,) and the observed columns (C, d) of each cell."""
+    width = _DIGITS + cells.n_features
+    chars = np.ascontiguousarray(cells.classes.astype(f"U{width}")).view(np.uint32)
+    digits = chars.reshape(-1, width).astype(np.intp) - ord("0")
+    return digits[:, :_DIGITS] @ 10 ** np.arange(_DIGITS - 1, -1, -1), digits[:, _DIGITS:] == 1
+
+
+def _regrouped(cells: Moments, keys: Labels) -> Moments:
+    """Return the cells under other keys, those of one key merged."""
+    labels, first, code = np.unique(keys, return_index=True, return_inverse=True)
+    weights: Floats = np.bincount(code, cells.weights, len(labels)).astype(np.float64)
+    counts = np.bincount(code, cells.counts, len(labels)).astype(np.intp)
+    seen = _decoded(replace(cells, classes=labels))[1][code]
+    # μ = μ₀ + Σ w δ / Σ w,  S = Σ S_c + w_c z zᵀ,  δ = μ_c − μ₀,  z = μ_c − μ
+    delta = np.where(seen, (cells.means - cells.means[first][code]) + cells.means_low, 0.0)
+    mean = np.zeros((len(labels), cells.n_features))
+    np.add.at(mean, code, cells.weights[:, None] * delta)
+    mean = ratio(mean, weights[:, None])
+    z = delta - mean[code]
+    scatter = np.zeros((len(labels), *cells.scatters.shape[1:]))
+    parts = cells.scatter.shifted(cells.weights, z).per_class()
+    np.add.at(scatter, code, parts * (seen[:, :, None] & seen[:, None, :]))
+    pivot = np.where(seen[first], cells.means[first], 0.0)
+    means, low = two_sum(pivot, mean)
+    return replace(
+        cells, classes=labels, counts=counts, weights=weights, means=means, means_low=low,
+        scatter=PerClassScatter(scatter),
+    )  # fmt: skip
+
+
+def _coarsened(found: PatternSums, limit: int) -> PatternSums:
+    """Return the sums with at most ``limit`` patterns a class, rare ones cut to a smaller one."""
+    k, d = len(found.rows.classes), found.rows.n_features
+    most = max(2, min(limit, _MOST_NUMBERS // max(k * d * d, 1)))
+    class_of, observed, rows = found.class_of, found.observed.copy(), found.rows
+    full = np.bincount(class_of, minlength=k) > most
+    full |= np.bincount(rows.codes, minlength=k) > most * d
+    if not full.any():
+        return found
+    x, lost = rows.x.copy(), found.lost.copy()
+    for c in np.flatnonzero(full):
+        mine, here = np.flatnonzero(class_of == c), np.flatnonzero(rows.codes == c)
+        codes, first = _cell_codes(rows.take(here))
+        patterns = np.concatenate([observed[mine], ~np.isnan(x[here[first]])])
+        counts = np.append(found.cells.counts[mine], np.bincount(codes, minlength=len(first)))
+        smaller = _smaller_patterns(patterns, counts, most)
+        lost += (counts[:, None] * (patterns & ~smaller)).sum(0)
+        observed[mine] = smaller[: len(mine)]
+        x[here] = np.where(smaller[len(mine) :][codes], x[here], np.nan)
+    cells = _regrouped(found.cells, _keys(class_of, observed))
+    kept = np.flatnonzero(~full[rows.codes])
+    summed = _settled(cells, rows.with_rows(x).take(full[rows.codes]), lost, None, at_least=1)
+    return replace(summed, rows=rows.take(kept), limit=found.limit)
+
+
+def _smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
+    """Return for each pattern itself, if it is frequent, or one inside it that loses least.
+
+    Half of the patterns kept are the most frequent ones. The others consist of whole blocks of
+    neighbouring columns, few enough that all their unions are affordable: one fits any row.
+    """
+    blocks = np.array_split(np.arange(patterns.shape[1]), max(int(np.log2(most / 2)), 1))
+    whole = patterns.copy()
+    for block in blocks:
+        whole[:, block] &= patterns[:, block].all(1, keepdims=True)
+    frequent = np.argsort(-counts, kind="stable")[: most // 2]
+    kept = patterns[frequent].astype(np.float64)
+    # a pattern fits where it has no column that the row lacks
+    fits = (~patterns).astype(np.float64) @ kept.T == 0
+    sizes = np.where(fits, kept.sum(1), -1.0)
+    best = sizes.argmax(1)
+    better = sizes.max(1) >= whole.sum(1)
+    return np.where(better[:, None], patterns[frequent][best], whole)
+
+
+def _column_sums(units: Units, k: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return weights and means (high, low) of columns (K, d), products and weights of pairs."""
+    d = units.observed.shape[1]
+    weights, means, low = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d))
+    products, shared = np.zeros((k, d, d)), np.zeros((k, d, d))
+    edges = np.searchsorted(units.class_of, np.arange(k + 1))
+    np.add.at(products, units.class_of[units.cells], units.scatters)
+    for c in np.flatnonzero(np.diff(edges)):
+        at = slice(edges[c], edges[c + 1])
+        seen, w = units.observed[at].astype(np.float64), units.weights[at, None]
+        pivot = units.means[at][seen.argmax(0), np.arange(d)]
+        delta = seen * ((units.means[at] - pivot) + units.means_low[at])
+        shared[c] = (w * seen).T @ seen
+        weights[c] = np.diagonal(shared[c])
+        offset = ratio((w * delta).sum(0), weights[c])
+        means[c], low[c] = two_sum(pivot, offset)
+        z = delta - seen * offset
+        products[c] += (w * z).T @ z
+    return weights, means, low, products, shared
+
+
+def _filled(
+    total: Floats, weights: Floats, means: Floats, low: Floats, sums: Floats, shared: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return means, and sums scaled to the weight of each class; what it lacks from the others."""
+    # S_ij w_k / w_ij: the available cases
+    scaled = ratio(sums, shared) * total.reshape(-1, *[1] * (sums.ndim - 1))
+    gone = (weights == 0) & (total > 0)[:, None]
+    if not gone.any():
+        return means, low, scaled
+    squares = scaled if sums.ndim == 2 else np.einsum("kjj->kj", scaled)
+    pivot = means[weights.argmax(0), np.arange(means.shape[1])]
+    mean = pivot + ratio((weights * (means - pivot)).sum(0), weights.sum(0))
+    variance = ratio(squares.sum(0), (total[:, None] * ~gone).sum(0))
+    squares += np.where(gone, total[:, None] * variance, 0.0)
+    return np.where(gone, mean, means), np.where(gone, 0.0, low), scaled
+
+
+def _plain(m: Moments) -> Moments:
+    return replace(m, feature_names=None, fourth=None, power_sums=None, patterns=None, schema=None)
+
+
+def _flattened(m: Moments, weights: Floats, means: Floats, low: Floats, squares: Floats) -> Moments:
+    """Return moments of one feature, a class for each number of the arrays (K, d)."""
+    return replace(
+        m,
+        weights=weights.ravel(),
+        means=means.reshape(-1, 1),
+        means_low=low.reshape(-1, 1),
+        scatter=DiagonalScatter(squares.reshape(-1, 1)),
+    )
+
+
+def _places(change: Callable[[Any], Any], k: int) -> Codes:
+    """Return where a change of the first axis puts each of k classes; −1 where nowhere."""
+    old = change(np.arange(1, k + 1))
+    places = np.full(k, -1)
+    places[old[old > 0] - 1] = np.flatnonzero(old > 0)
+    return places
+
+
+def _stacked(a: Table, b: Table) -> Table:
+    weight = None
+    if a.weight is not None or b.weight is not None:
+        weight = np.concatenate([a.weights, b.weights])
+    x = np.concatenate([a.x, b.x])
+    return Table(x, a.classes, np.concatenate([a.codes, b.codes]), weight)
+
+
+def _difference(total: Table, part: Table) -> tuple[Table, Table]:
+    """Return the rows of ``total`` less those of ``part``, and those of ``part`` not among them."""
+    both = _stacked(total, part)
+    # −0 and 0 are one number, and every NaN is the same
+    fields = np.column_stack([both.codes, both.weights, np.where(np.isnan(both.x), np.nan, both.x)])
+    fields = np.ascontiguousarray(fields + 0.0)
+    ids = np.unique(fields.view(f"V{fields.shape[1] * 8}").ravel(), return_inverse=True)[1]
+    of_total, of_part = ids[: total.n_rows], ids[total.n_rows :]
+    n = int(ids.max(initial=-1)) + 1
+    common = np.minimum(np.bincount(of_total, minlength=n), np.bincount(of_part, minlength=n))
+    rest, unfound = (_rank(each) >= common[each] for each in (of_total, of_part))
+    return total.take(rest), part.take(unfound)
+
+
+def _rank(ids: Codes) -> Codes:
+    """Return how many equal numbers stand before each."""
+    order = np.argsort(ids, kind="stable")
+    starts = np.searchsorted(ids[order], ids[order])
+    rank = np.empty(len(ids), np.intp)
+    rank[order] = np.arange(len(ids)) - starts
+    return rank
