@@ -13,6 +13,7 @@ from suffice.errors import (
     InvalidInputError,
     InvalidParameterError,
     MissingStatisticsError,
+    SufficeWarning,
 )
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
@@ -123,8 +124,10 @@ def test_sums_that_were_not_kept_are_refused_with_the_cure(storage, asked, cure)
 
 def test_merging_keeps_what_both_sides_have():
     fine, coarse = Moments.of(X, Y), Moments.of(X, Y, storage="pooled")
-    assert (fine + coarse).storage == (coarse + fine).storage == "pooled"
-    assert (fine + Moments.of(X, Y, storage="diagonal")).storage == "diagonal"
+    with pytest.warns(SufficeWarning, match="keeps pooled scatter only"):
+        assert (fine + coarse).storage == (coarse + fine).storage == "pooled"
+    with pytest.warns(SufficeWarning, match="keeps diagonal scatter only"):
+        assert (fine + Moments.of(X, Y, storage="diagonal")).storage == "diagonal"
 
 
 def test_unknown_storage_is_refused():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import FeatureMismatchError, ForgetError
+from suffice.errors import FeatureMismatchError, ForgetError, warn
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.power_sums import check_same_power
 from suffice.table.labels import union
@@ -65,11 +65,13 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         b = _blank_like(a)
     a, b = _same_schema(a, b)
     _check_features(a, b)
+    _say_what_is_lost(a, b)
     check_same_power(a.power_sums, b.power_sums)
-    if a.classes is b.classes or np.array_equal(a.classes, b.classes):
+    same = a.classes is b.classes or np.array_equal(a.classes, b.classes)
+    if same and a.classes.dtype.kind == b.classes.dtype.kind:
         return a, b
     classes = union(a.classes, b.classes)
-    return placed(a, classes), placed(b, classes)
+    return (a, b) if same else (placed(a, classes), placed(b, classes))
 
 
 def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
@@ -130,7 +132,7 @@ def _blank_like(other: Moments) -> Moments:
 
 def placed(m: Moments, classes: Labels) -> Moments:
     """Return the moments over more classes, those that are new without rows."""
-    codes = np.searchsorted(classes, m.classes)
+    codes = np.searchsorted(classes, m.classes.astype(classes.dtype))
 
     def spread(values: Any) -> Any:
         out = np.zeros((len(classes), *values.shape[1:]), values.dtype)
@@ -173,6 +175,16 @@ def _check_features(a: Moments, b: Moments) -> None:
     cure = "select the columns in the same order" if same else "collect the same columns"
     msg = f"feature {at} is {left!r} on one side and {right!r} on the other: {cure} on both sides"
     raise FeatureMismatchError(msg)
+
+
+def _say_what_is_lost(a: Moments, b: Moments) -> None:
+    """Warn where one side knows less than the other, and so does the result."""
+    if a.storage != b.storage:
+        coarser = a.scatter.plus(b.scatter, 1.0).storage
+        warn(f"{a.storage} and {b.storage} scatter meet: the result keeps {coarser} scatter only")
+    if (a.feature_names is None) != (b.feature_names is None):
+        names = quoted(a.feature_names or b.feature_names, 5)
+        warn(f"one side has the columns {names}, the other no names: taken to be in this order")
 
 
 def check_contained(total: Moments, part: Moments) -> None:

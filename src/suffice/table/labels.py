@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -44,16 +44,46 @@ def as_labels(y: Any) -> Labels:
 
 
 def union(a: Labels, b: Labels) -> Labels:
-    """Return the sorted labels of either side; text and numbers do not mix."""
-    if len(a) and len(b) and (a.dtype.kind == "U") != (b.dtype.kind == "U"):
-        msg = (
-            f"labels are text on one side and numbers on the other "
-            f"({a[0]!r} and {b[0]!r}): convert one of them"
-        )
-        raise InvalidInputError(msg)
+    """Return the sorted labels of either side, if none could be taken for another."""
     if not len(a) or not len(b):
         return a if len(a) else b
-    return np.union1d(a, b)
+    return np.union1d(*(_alike(a, b) if a.dtype.kind != b.dtype.kind else (a, b)))
+
+
+_EXACT = 1 << 53  # whole numbers from here on are not all floats
+
+
+def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
+    """Return labels of two kinds of number as one kind that tells all of them apart."""
+    kinds = {a.dtype.kind: a, b.dtype.kind: b}
+    for kind, what in {"U": "text", "b": "true or false"}.items():
+        if kind in kinds:
+            refuse_labels(a, b, f"{what} on one side and numbers on the other")
+    if "f" in kinds:
+        wide = [x[np.abs(x.astype(np.float64)) >= _EXACT] for x in (a, b)]
+        if any(map(len, wide)):
+            refuse_labels(
+                *wide,
+                "whole numbers on one side and floats, which cannot tell large "
+                "ones apart, on the other",
+            )
+        return a, b
+    signed, unsigned = kinds["i"], kinds["u"]
+    kind = np.int64 if unsigned.max() <= np.iinfo(np.int64).max else np.uint64
+    if kind == np.uint64 and signed.min() < 0:
+        refuse_labels(signed, unsigned[::-1], "negative on one side and beyond 2⁶³ on the other")
+    return signed.astype(kind), unsigned.astype(kind)
+
+
+def refuse_labels(a: Labels, b: Labels, how: str) -> NoReturn:
+    """Raise because labels of two sides are of kinds that do not go together."""
+    shown = " and ".join(
+        repr(max(x.tolist(), key=abs) if x.dtype.kind != "U" else x[0].item())
+        for x in (a, b)
+        if len(x)
+    )
+    msg = f"labels are {how} ({shown}): convert one of them"
+    raise InvalidInputError(msg)
 
 
 def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
@@ -63,10 +93,11 @@ def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
     low, high = (int(y.min()), int(y.max())) if len(y) else (0, 0)
     if high - low >= min(_WIDEST_TABLE, max(1024, 4 * len(y))):
         return _encode_by_sorting(y)
-    offset = (y - y.dtype.type(low)).astype(np.intp, copy=False)
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # −128 to 127 is 255 apart
+    offset = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
     present = np.bincount(offset, minlength=1) > 0
     table = np.cumsum(present) - 1
-    classes = (np.flatnonzero(present) + low).astype(y.dtype)
+    classes = (np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)).astype(y.dtype)
     if len(classes) == high - low + 1:
         return classes, offset
     return classes[: len(y)], table.take(offset)
