@@ -34,6 +34,8 @@ _PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what is read
 _PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
 _DENSEST = 200  # bytes of content to a byte of file
+_LONG_HEADER, _DENSEST_HEADER = 1 << 20, 20  # the same for text, which unpacks into objects
+_WIDEST = 1 << 22  # a side of an array without content
 
 
 @contextmanager
@@ -115,7 +117,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
-    header = json.loads(_member(archive, _HEADER))
+    header = json.loads(_header_text(archive))
     fields = header if isinstance(header, dict) else {}
     known = isinstance(fields.get("suffice"), str) and isinstance(fields.get("sha256"), dict)
     if not known:
@@ -142,6 +144,15 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
         raise ValueError(msg)
 
 
+def _header_text(archive: zipfile.ZipFile) -> bytes:
+    """Return the header, unless it is far longer than its packed bytes can have reason to be."""
+    info = archive.getinfo(_HEADER)
+    if info.file_size > max(_LONG_HEADER, _DENSEST_HEADER * info.compress_size):
+        msg = f"{info.compress_size:,} bytes claim to hold a header of {info.file_size:,}"
+        raise ValueError(msg)
+    return _member(archive, _HEADER)
+
+
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return the bytes of a member, never more than it claims to have."""
     info = archive.getinfo(name)
@@ -166,6 +177,10 @@ def _array(data: bytes, digest: str) -> Any:
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.hasobject or dtype.kind not in "iubfU":
         msg = f"an array holds {dtype}, neither numbers nor text"
+        raise ValueError(msg)
+    empty = not dtype.itemsize or 0 in shape
+    if empty and (max(shape, default=0) > _WIDEST or (not dtype.itemsize and 0 not in shape)):
+        msg = f"an array without content claims the shape {shape}"
         raise ValueError(msg)
     # a view of the bytes that are there: a shape beyond them is refused, not allocated
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")

@@ -121,9 +121,35 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
     for field, shape in shapes.items():
         _check_field(field, arrays[field], shape)
+    _check_sums(header, arrays)
     names = header["feature_names"]
     if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
         msg = f"field 'feature_names' must hold {d} names"
+        raise FileFormatError(msg)
+
+
+_SLACK = 1e-6  # of the digits that adding up and forgetting may cost
+
+
+def _check_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Raise unless some rows could have these sums."""
+    counts, scatter = arrays["counts"], arrays["scatter"]
+    if np.any(arrays["weights"][counts == 0] > 0) or header["n_rows"] != int(counts.sum()):
+        msg = "field 'counts' does not agree with the weights, or with the number of rows"
+        raise FileFormatError(msg)
+    full = header["storage"] != "diagonal"
+    diagonals = np.diagonal(scatter, axis1=-2, axis2=-1) if full else scatter
+    typical = np.abs(diagonals).max(0) if diagonals.ndim > 1 and len(diagonals) else diagonals
+    if np.any(diagonals < -_SLACK * np.abs(typical)):
+        msg = "field 'scatter' holds a negative sum of squares"
+        raise FileFormatError(msg)
+    if not full:
+        return
+    size = np.sqrt(np.abs(typical))
+    # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
+    slack = _SLACK * size[..., :, None] * size[..., None, :]
+    if np.any(np.abs(scatter - np.swapaxes(scatter, -1, -2)) > slack + _SLACK * np.abs(scatter)):
+        msg = "field 'scatter' holds a matrix that is not symmetric"
         raise FileFormatError(msg)
 
 
