@@ -1,5 +1,7 @@
 """``suffice compare`` shows the line-up, the verdict, and writes what is asked for."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -53,3 +55,17 @@ def test_rows_with_gaps_and_words_are_left_out_and_named(run):
 )
 def test_what_cannot_be_done_is_said_in_one_line(args, words, refused):
     assert words in refused("compare", "iris", *args)
+
+
+def small_class(name):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)] + ["9,9,z", "8,9,z"]
+    Path(name).write_text("\n".join(["a,b,kind", *rows]) + "\n")
+
+
+def test_a_class_smaller_than_the_folds_is_compared_as_in_a_report(ok_json):
+    small_class("d.csv")
+    said = ok_json("compare", "d.csv", "-t", "kind", "-m", "lda", "-m", "naive bayes")
+    told = ok_json("report", "d.csv", "-t", "kind", "--format", "json")
+    by_name = [{row["model"]: row["error"] for row in each["models"]} for each in (said, told)]
+    assert set(by_name[0]) == {"LDA", "GaussianNB"}
+    assert by_name[0]["LDA"] == by_name[1]["LDA"]

@@ -32,7 +32,7 @@ FIGURES = (".pdf", ".png", ".svg")
     "suffice compare wine --add sklearn.svm.SVC",
 )
 @learning_data
-@click.option("--cv", type=click.IntRange(min=2), default=10, show_default=True, help="Folds.")
+@click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
 @click.option(
     "-m", "--model", "models", multiple=True, metavar="NAME", help="Only these; repeatable."
 )
@@ -50,7 +50,7 @@ def command(
     terminal: Terminal,
     /,
     data: Data,
-    cv: int,
+    cv: int | None,
     models: tuple[str, ...],
     added: tuple[str, ...],
     seed: int,

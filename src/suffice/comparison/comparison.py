@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
+MANY_FOLDED = 2_000  # rows from which five folds suffice
 SAMPLE_ROWS = 20_000  # of so many rows
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 _AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
@@ -164,7 +165,8 @@ def compare(
         and random forest.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
-        ``groups`` are given.
+        ``groups`` are given. A class of fewer rows is absent from some. None means ten folds,
+        five from 2,000 rows on.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
     missing : {"drop", "keep"}
@@ -221,6 +223,8 @@ def folds_for(
     if missing not in ("drop", "keep"):
         msg = f"missing must be 'drop' or 'keep', got {missing!r}"
         raise InvalidParameterError(msg)
+    if cv is None:
+        cv = 10 if len(y) < MANY_FOLDED else 5
     folds = Folds.of(X, y, cv, sample_weight, groups, seed=seed)
     whole = is_complete(folds.X) if missing == "drop" else np.ones(len(folds.codes), bool)
     kept = folds.within(whole if folds.weight is None else whole & (folds.weight > 0))

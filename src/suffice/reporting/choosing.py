@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from suffice.estimation.settings import is_open
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
-from suffice.table.sampling import stratified_folds
 
 if TYPE_CHECKING:
     from suffice.comparison import Comparison
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from suffice.reporting.documented import DocumentedTable
     from suffice.validation.predictions import Predictions
 
-MANY_ROWS = 2_000  # from which five folds suffice
 MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
 SEARCHING = ("RDA", "AutoGaussian")
 OURS = (GaussianClassifier, AutoGaussian)
@@ -51,12 +49,8 @@ class Judgement:
 def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettings) -> Judgement:
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
     members = settings.members(sample)
-    cv, table = settings.folds(sample), sample.table
-    folds = folds_for(table.x, table.labels, cv, table.weight, None, settings.seed)
-    if isinstance(cv, list):
-        folds = replace(
-            folds, protocol=f"{len(cv)} stratified folds, shuffled with seed {settings.seed}"
-        )
+    table = sample.table
+    folds = folds_for(table.x, table.labels, settings.cv, table.weight, None, settings.seed)
     comparison = compared(members, folds, settings.seed, settings.progress, keep=True)
     asked = settings.estimator is not None
     outcome = comparison.outcomes[0]
@@ -94,15 +88,6 @@ class ReportSettings:
         own = parse_models([clone(self.estimator)], self.seed)[0]
         others = [m for m in members if m.name != own.name]
         return (own, *others)
-
-    def folds(self, data: DocumentedTable) -> Any:
-        """Return the number of folds, or folds in which small classes are spread evenly."""
-        if self.cv is not None and not isinstance(self.cv, (int, np.integer)):
-            return self.cv
-        n_folds = int(self.cv or (10 if data.table.n_rows < MANY_ROWS else 5))
-        if np.bincount(data.table.codes).min() >= n_folds:
-            return n_folds
-        return stratified_folds(data.table.codes, min(n_folds, data.table.n_rows // 2), self.seed)
 
 
 def simplest(comparison: Comparison, members: tuple[ComparedModel, ...]) -> Outcome | None:

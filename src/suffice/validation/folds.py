@@ -221,6 +221,12 @@ def _splitter(cv: Any, labels: Labels, groups: Labels | None, seed: int | None) 
 def _stratified(
     n_folds: int, labels: Labels, groups: Labels | None, seed: int | None
 ) -> tuple[Any, str]:
+    if seed is not None and groups is None and n_folds >= 2:
+        classes, codes = encode(labels)
+        if np.bincount(codes).min() < n_folds and len(classes) > 1:
+            # a class smaller than the folds: held out from some, absent from others
+            given = stratified_folds(codes, max(min(n_folds, len(codes) // 2), 2), seed)
+            return check_cv(given), f"{len(given)} stratified folds, shuffled with seed {seed}"
     _check_folds(n_folds, labels, groups)
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
