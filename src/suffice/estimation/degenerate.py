@@ -15,6 +15,7 @@ from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
+    from suffice.table.schema import Encoding
     from suffice.typing import Codes, Floats
 
 SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do not vary
@@ -86,6 +87,17 @@ class RankDeficiency:
         """Describe a singular diagonal Σ."""
         constant = np.flatnonzero(variances == 0)
         return cls(group, len(variances), constant, constant[:0])
+
+    def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
+        """Return whether levels that the group never has are all there is to it.
+
+        An unseen level has a constant indicator; where it is the reference, the others sum to 1.
+        """
+        members = group_of == self.group
+        share = moments.weights[members] @ moments.means[members] / moments.weights[members].sum()
+        unseen = sum(share[block].sum() > 1 - 1e-12 for block in encoding.blocks)
+        numbers = self.constant < encoding.schema.n_numbers
+        return not numbers.any() and len(self.dependent) <= unseen
 
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a sentence that names the classes, the rank and the columns."""

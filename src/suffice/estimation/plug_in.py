@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from suffice.model.class_model import ClassModel
     from suffice.model.covariance import Covariance
     from suffice.moments import Moments
+    from suffice.table.schema import Encoding
     from suffice.typing import Codes, Floats
 
 
@@ -35,6 +36,7 @@ class Evidence:
     group_of: Codes  # group of each class  (K,)
     priors: Floats  # π  (K,); not yet zero for classes without rows
     quiet: bool  # whether to keep silent about directions without variance
+    encoding: Encoding | None = None  # where some features are indicators of levels
 
     @property
     def present(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -109,6 +111,8 @@ def gaussian_model(
     """Return the model, and say which groups with rows lacked variance."""
     present, group_of = evidence.present, evidence.group_of
     told = [each for each in deficient if present[group_of == each.group].any()]
+    if evidence.encoding is not None:
+        told = [e for e in told if not e.is_expected(evidence.moments, group_of, evidence.encoding)]
     if told and not evidence.quiet:
         warn_of_deficient(told, evidence.moments, group_of)
     n_free = evidence.structure.n_parameters(len(covariances), evidence.moments.n_features)

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.estimation import settings
+from suffice.estimation.categories import Indicators, numbers_of
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.groups import group_codes
@@ -22,12 +23,14 @@ from suffice.model.views import FourierFeatures
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from suffice.estimation.categories import Reading
     from suffice.estimation.groups import Tied
     from suffice.estimation.priors import PriorRule
     from suffice.estimation.structures import Structure
     from suffice.model.class_model import ClassModel
     from suffice.model.views import View
     from suffice.moments import Moments
+    from suffice.table.schema import Encoding
     from suffice.typing import Codes, Labels
 
 
@@ -68,6 +71,8 @@ class Recipe:
     family: str | None = None  # the EDDA code, where the covariances are one of these families
     candidates: tuple[Recipe, ...] = ()  # what covariance="auto" chooses from, by moments
     open_settings: tuple[str, ...] = ()  # "pooling", "shrinkage": to be chosen by rows
+    categories: Reading = field(default_factory=Indicators)
+    smoothing: float = 1.0  # α, imagined rows of each level of a category
 
     @classmethod
     def parse(
@@ -83,6 +88,7 @@ class Recipe:
         estimate: str = "plug-in",
         prior: Any = None,
         dirichlet: Any = None,
+        categories: Any = "indicators",
     ) -> Recipe:
         """Return the recipe that users' words name."""
         chosen_by_moments = settings.is_open(covariance)
@@ -96,6 +102,7 @@ class Recipe:
             settings.parse_target(target),
         )
         settings.check_compatible(covariance, tied, estimate, divisor, pooling, shrinkage)
+        reading = settings.parse_categories(categories, estimate, shrinkage)
         recipe = cls(
             word.structure,
             settings.parse_tied(tied) if word.tied is None else word.tied,
@@ -104,6 +111,8 @@ class Recipe:
             learning,
             word.code,
             open_settings=_left_open(pooling=pooling, shrinkage=shrinkage),
+            categories=reading,
+            smoothing=1.0 if dirichlet is None else float(dirichlet),
         )
         return recipe._with_candidates() if chosen_by_moments else recipe
 
@@ -120,8 +129,8 @@ class Recipe:
         if self.needs_fourth:
             return "per-class"
         if self.structure.is_diagonal:
-            return "diagonal"
-        return "pooled" if self.tied is True else "per-class"
+            return self.categories.storage("diagonal")
+        return self.categories.storage("pooled" if self.tied is True else "per-class")
 
     @property
     def needs_fourth(self) -> bool:
@@ -150,30 +159,47 @@ class Recipe:
 
     def settled(self, moments: Moments) -> Recipe:
         """Return the recipe with the family chosen, where that was left to the moments."""
-        return of_least_bic(self.candidates, moments) if self.candidates else self
+        return of_least_bic(self.candidates, numbers_of(moments)) if self.candidates else self
 
     def estimate(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the coordinates they were taken in.
 
-        Classes without weight get prior 0. Directions without variance are warned of, unless
-        ``quiet``.
+        Of sums with a schema the model reads encoded rows. Classes without weight get prior 0.
+        Directions without variance are warned of, unless ``quiet``.
         """
         if self.open_settings:
             raise InvalidParameterError(settings.UNRESOLVED)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
-        return self.learning.model(self._evidence(moments, quiet=quiet))
+        require_two_classes(moments)
+        if moments.schema is not None:
+            return self.categories.model(self, moments, quiet=quiet)
+        return self.learnt(moments, quiet=quiet)
 
-    def _evidence(self, moments: Moments, *, quiet: bool) -> Evidence:
+    def learnt(
+        self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None
+    ) -> ClassModel:
+        """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
+        return self.learning.model(self._evidence(moments, quiet=quiet, encoding=encoding))
+
+    def _evidence(
+        self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None
+    ) -> Evidence:
         require_two_classes(moments)
         priors = self.priors.of(moments.classes, moments.weights)
-        groups = self.group_of(moments.classes)
-        return Evidence(moments, self.structure, self.regularisation, groups, priors, quiet)
+        how, groups = self.regularisation, self.group_of(moments.classes)
+        return Evidence(moments, self.structure, how, groups, priors, quiet, encoding)
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
-        inner = self.estimate(moments, quiet=quiet)
-        return inner if moments.power is None else TransformedModel(inner, moments.power)
+        inner, power, encoding = (
+            self.estimate(moments, quiet=quiet),
+            moments.power,
+            moments.encoding,
+        )
+        if power is None:
+            return inner
+        return TransformedModel(inner, power if encoding is None else power.select(encoding.kept))
 
     def bic(self, moments: Moments) -> float:
         """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""

@@ -18,6 +18,7 @@ from suffice.estimation.bayes import (
     flat_belief,
     given_belief,
 )
+from suffice.estimation.categories import Indicators, Tree
 from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, PlugIn
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from suffice.estimation.bayes import Belief
+    from suffice.estimation.categories import Reading
     from suffice.estimation.groups import Tied
     from suffice.estimation.plug_in import Learning
     from suffice.estimation.priors import PriorRule
@@ -229,6 +231,23 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
             "estimate='map', or another estimate"
         )
         raise InvalidParameterError(msg)
+
+
+# --- categories ----------------------------------------------------------------------------
+
+READINGS: Mapping[str, Reading] = MappingProxyType({"indicators": Indicators(), "tree": Tree()})
+
+
+def parse_categories(categories: Any, estimate: str, shrinkage: Any) -> Reading:
+    """Return how categories are read."""
+    reading = _known(categories, READINGS, "categories")
+    if categories == "tree" and estimate in ("predictive", "debiased"):
+        msg = f"categories='tree' has no estimate={estimate!r}: use 'plug-in' or 'map'"
+        raise InvalidParameterError(msg)
+    if categories == "tree" and shrinkage == "ledoit-wolf":
+        msg = "categories='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number"
+        raise InvalidParameterError(msg)
+    return reading
 
 
 # --- what excludes what --------------------------------------------------------------------

@@ -260,11 +260,14 @@ class Formula:
     """All that another system must compute to score like a model: a_k(t(x)) of every class.
 
     Where there is a tail, the scorer gives −½ Δ_k² alone. Classes of zero prior have score −∞.
+    Where there are levels, the scorer reads the numbers alone, and each category after them adds
+    the term of its level, the reference first; an unknown level adds nothing.
     """
 
     scorer: Scorer
     tail: Tailed | None = None
     power: PowerTransform | None = None  # t
+    levels: tuple[Floats, ...] = ()  # log p(level | k) of each category  (K, L)
 
     @property
     def constants(self) -> Floats:

@@ -1,0 +1,277 @@
+"""How models read categories: as indicators of a Gaussian, as factors, or as a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from suffice.estimation.degenerate import ReferenceCovariance
+from suffice.estimation.groups import full_groups
+from suffice.estimation.shrinkage import pooled_groups
+from suffice.linalg import solve_semidefinite
+from suffice.model.covariance import DiagonalCovariance
+from suffice.model.gaussian import GaussianModel
+from suffice.model.level_forest import LevelBlocks, LevelForest
+from suffice.model.mixed import MixedModel, observed_numbers, without_levels
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
+
+if TYPE_CHECKING:
+    from suffice.estimation.recipe import Recipe
+    from suffice.model.class_model import ClassModel
+    from suffice.moments import Moments
+    from suffice.table.schema import Encoding
+    from suffice.typing import Codes, Floats
+
+
+class Reading(Protocol):
+    """A way to read the categories of moments."""
+
+    def storage(self, storage: str) -> str:
+        """Return the storage of moments that suffices, given that of numbers alone."""
+
+    def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
+        """Return the model of moments that have a schema; it reads encoded rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indicators:
+    """Features of the Gaussian like any other; where features are independent, factors."""
+
+    def storage(self, storage: str) -> str:
+        """Return the same."""
+        return storage
+
+    def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
+        """Return the Gaussian of numbers and indicators, or naive Bayes."""
+        encoded, encoding = encoded_moments(moments)
+        blocks = LevelBlocks.of(encoding)
+        if not recipe.structure.is_diagonal:
+            groups = recipe.group_of(moments.classes)
+            if not recipe.learning.plugs_in and groups.any():
+                encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
+            return recipe.learnt(encoded, quiet=quiet, encoding=encoding)
+        none = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
+        levels = _forest(encoded, blocks, none, recipe.smoothing)
+        return _mixed(recipe, encoded, encoding, levels, None, quiet=quiet)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A Chow–Liu tree of the categories of each class, and numbers regressed on them."""
+
+    def storage(self, storage: str) -> str:  # noqa: ARG002
+        """Return that of a matrix per class: every class has its own tree."""
+        return "per-class"
+
+    def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
+        """Return the density of numbers and levels."""
+        encoded, encoding = encoded_moments(moments)
+        blocks = LevelBlocks.of(encoding)
+        parents = [
+            spanning_tree(
+                mutual_information(_smoothed(encoded, blocks, k, recipe.smoothing), blocks)
+            )
+            for k in range(moments.n_classes)
+        ]
+        levels = _forest(encoded, blocks, np.array(parents, np.intp), recipe.smoothing)
+        slopes = regressions(recipe, encoded, blocks.n_numbers) if blocks.n_numbers else None
+        return _mixed(recipe, encoded, encoding, levels, slopes, quiet=quiet)
+
+
+def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
+    """Return the sums of encoded rows, which are plain numbers, and their encoding."""
+    encoding = moments.encoding
+    assert encoding is not None
+    return moments.select(encoding.kept), encoding
+
+
+def numbers_of(moments: Moments) -> Moments:
+    """Return the sums of the numbers alone; of the encoded rows where there are none."""
+    if moments.schema is None:
+        return moments
+    p = moments.schema.n_numbers
+    return moments.select(np.arange(p)) if p else encoded_moments(moments)[0]
+
+
+def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
+    """Return sums in which levels that a group never has vary as they do in all classes.
+
+    Plug-in estimates do so by themselves; a weak prior would leave them almost no variance, and
+    so make the group far too sure of rows without those levels.
+    """
+    p, scatters = n_numbers, moments.scatters.copy()
+    reference = ReferenceCovariance.of(moments.select(np.arange(p, moments.n_features)))
+    for g in range(int(group_of.max()) + 1):
+        members = np.flatnonzero((group_of == g) & (moments.weights > 0))
+        if len(members):
+            weights = moments.weights[members]
+            sigma = scatters[members, p:, p:].sum(0) / weights.sum()
+            root = reference.filled(sigma)
+            scatters[members, p:, p:] += weights[:, None, None] * (root @ root.T - sigma)
+    return replace(moments, scatter=PerClassScatter(scatters))
+
+
+# --- levels ----------------------------------------------------------------------------------
+# In class k of weight w a level of share f among L has the probability (w f + α) / (w + α L), as in
+# scikit-learn's CategoricalNB. This is c f + e with c = w / (w + α L) and e = α / (w + α L): the
+# level is kept with probability c and any other is as likely as it. Kept or not independently for
+# each category, a pair has c_i c_j F + c_i f_i e_j + e_i c_j f_j + e_i e_j: pairs and single
+# levels belong to one distribution, whatever the root of a tree.
+
+
+def _channel(weight: float, blocks: LevelBlocks, alpha: float) -> tuple[Floats, Floats]:
+    """Return c and e of each level, (C,) each."""
+    total = weight + alpha * np.repeat(blocks.sizes, blocks.sizes)
+    return weight / total, alpha / total
+
+
+def _singles(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
+    """Return the smoothed probability of each level in class k, (C,)."""
+    kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
+    return kept * blocks.frequencies(moments)[k] + lent
+
+
+def _smoothed(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
+    """Return the smoothed probability of each pair of levels in class k, (C, C)."""
+    kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
+    own = np.outer(kept * blocks.frequencies(moments)[k], lent)
+    return np.outer(kept, kept) * blocks.pairs(moments, k) + own + own.T + np.outer(lent, lent)
+
+
+def mutual_information(pairs: Floats, blocks: LevelBlocks) -> Floats:
+    """Return Σ p(a, b) log p(a, b) / p(a) p(b) of each two categories, (q, q)."""
+    starts = blocks.edges[:-1]
+    if not len(starts):
+        return np.zeros((0, 0))
+    # Σ_b p(a, b) over the levels b of any one category is p(a)
+    singles = pairs[:, : blocks.sizes[0]].sum(1)
+    terms = pairs * np.log(pairs / np.outer(singles, singles))
+    return np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
+
+
+def spanning_tree(weights: Floats) -> list[int]:
+    """Return the parent of each node in the tree of greatest weight, −1 for the root (Prim)."""
+    q = len(weights)
+    parents, best, outside = [-1] * q, np.full(q, -np.inf), set(range(q))
+    at = 0
+    while outside:
+        outside.discard(at)
+        for j in outside:
+            if weights[at, j] > best[j]:
+                best[j], parents[j] = weights[at, j], at
+        at = max(outside, key=lambda j: (best[j], -j), default=0)
+    return parents
+
+
+def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float) -> LevelForest:
+    """Return the probabilities of levels given the level of the parent, in each class."""
+    tables, edges = [], blocks.edges
+    for k, above in enumerate(parents):
+        singles = _singles(moments, blocks, k, alpha)
+        pairs = _smoothed(moments, blocks, k, alpha) if (above >= 0).any() else np.zeros((0, 0))
+        own = []
+        for j, parent in enumerate(above):
+            columns = slice(edges[j], edges[j + 1])
+            joint = (
+                singles[None, columns]
+                if parent < 0
+                else pairs[edges[parent] : edges[parent + 1], columns]
+            )
+            own.append(np.log(joint / joint.sum(1, keepdims=True)))
+        tables.append(tuple(own))
+    return LevelForest(parents, tuple(tables))
+
+
+# --- numbers ---------------------------------------------------------------------------------
+
+
+def regressions(recipe: Recipe, moments: Moments, n_numbers: int) -> Floats:
+    """Return B of each group of classes, (G, p, C'): numbers regressed on the indicators.
+
+    Groups share what they share of covariances. B_g is drawn towards that of all groups by as
+    much as α rows of the usual spread of each indicator weigh: a level that a class never has
+    borrows its effect from the other classes.
+    """
+    groups = full_groups(moments, recipe.group_of(moments.classes))
+    p, whole = n_numbers, groups.pooled
+    scatter = whole.scatters[0]
+    # B = S_cc⁺ S_cz
+    common = solve_semidefinite(scatter[p:, p:], scatter[p:, :p])
+    ridge = np.diag(np.diagonal(scatter)[p:]) * recipe.smoothing / max(float(whole.weights[0]), 1.0)
+    slopes = []
+    for own in pooled_groups(groups, recipe.regularisation.pooling).scatters:
+        # B_g = B + (S_cc + ridge)⁺ (S_cz − S_cc B)
+        gap = own[p:, :p] - own[p:, p:] @ common
+        slopes.append((common + solve_semidefinite(own[p:, p:] + ridge, gap)).T)
+    return np.stack(slopes)
+
+
+def _mixed(
+    recipe: Recipe,
+    moments: Moments,
+    encoding: Encoding,
+    levels: LevelForest,
+    slopes: Floats | None,
+    *,
+    quiet: bool,
+) -> MixedModel:
+    """Return the model of levels and of what they leave of the numbers."""
+    blocks, filled = LevelBlocks.of(encoding), encoding.schema.filled
+    p, groups = blocks.n_numbers, recipe.group_of(moments.classes)
+    fills = _fills(moments, encoding)
+    observed = observed_numbers(moments, p, filled, fills)
+    if not p:
+        numbers = _no_numbers(recipe, moments)
+    else:
+        left = observed.moments if slopes is None else without_levels(moments, p, slopes, groups)
+        left = _of_observed_rows(
+            left, observed.weights, groups, unbiased=recipe.regularisation.unbiased
+        )
+        learnt = recipe.learnt(left, quiet=quiet)
+        assert isinstance(learnt, GaussianModel)
+        numbers = learnt
+    return MixedModel(numbers, levels, blocks, slopes, filled, fills)
+
+
+def _fills(moments: Moments, encoding: Encoding) -> Floats:
+    """Return what stands in empty cells, in the units of the sums, (h,)."""
+    row = np.zeros((1, encoding.n_features))
+    row[0, : encoding.schema.n_numbers] = [c.fill or 0.0 for c in encoding.schema.numbers]
+    units = row if moments.power is None else moments.power.apply(row)
+    return units[0, encoding.schema.filled]
+
+
+def _of_observed_rows(
+    moments: Moments, weights: Floats, group_of: Codes, *, unbiased: bool
+) -> Moments:
+    """Return sums whose squares, divided as those of all rows, are as of the observed rows."""
+    if (weights == moments.weights[:, None]).all():
+        return moments
+    n_groups = int(group_of.max(initial=0)) + 1
+    total, seen = np.zeros((n_groups, 1)), np.zeros((n_groups, weights.shape[1]))
+    np.add.at(total, group_of, moments.weights[:, None] - unbiased * (moments.weights[:, None] > 0))
+    np.add.at(seen, group_of, weights - unbiased * (weights > 0))
+    factor = np.where(seen > 0, total / np.where(seen > 0, seen, 1.0), 1.0)[group_of]
+    if isinstance(moments.scatter, DiagonalScatter):
+        return replace(moments, scatter=DiagonalScatter(moments.diagonals * factor))
+    root = np.sqrt(factor)
+    return replace(
+        moments, scatter=PerClassScatter(moments.scatters * root[:, :, None] * root[:, None, :])
+    )
+
+
+def _no_numbers(recipe: Recipe, moments: Moments) -> GaussianModel:
+    """Return the Gaussian of no feature at all."""
+    group_of, priors = (
+        recipe.group_of(moments.classes),
+        recipe.priors.of(moments.classes, moments.weights),
+    )
+    return GaussianModel.of(
+        priors=np.where(moments.weights > 0, priors, 0.0),
+        centre=np.zeros(0),
+        offsets=np.zeros((moments.n_classes, 0)),
+        covariances=[DiagonalCovariance(np.zeros(0))] * (int(group_of.max(initial=0)) + 1),
+        group_of=group_of,
+    )

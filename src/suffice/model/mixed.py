@@ -1,0 +1,328 @@
+"""Class-conditional densities of rows of numbers and categories."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    InvalidParameterError,
+    MissingStatisticsError,
+)
+from suffice.linalg import LOG_2PI
+from suffice.model.bayes_error import simulated_error
+from suffice.model.class_model import WrappedModel
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from suffice.model.bayes_error import BayesError
+    from suffice.model.gaussian import GaussianModel
+    from suffice.model.level_forest import LevelBlocks, LevelForest
+    from suffice.model.posterior import Readout
+    from suffice.model.scoring import Formula
+    from suffice.moments import Moments
+    from suffice.typing import Codes, Floats
+
+MOST_COMBINATIONS = 4096  # of unknown levels that are summed over one by one
+_BLOCK = 1 << 16  # rows read at a time
+
+
+@dataclass(frozen=True, eq=False)
+class MixedModel(WrappedModel):
+    r"""Levels c by a forest, numbers z by Gaussians about what the levels say of them.
+
+    .. math:: p(z, c \mid k) = p(c \mid k) \, N(z - B_k m(c); \mu_k, \Sigma_k)
+
+    m(c) are the indicators of the levels. Without edges and without B this is Gaussian ×
+    categorical naive Bayes. Rows come encoded: numbers, indicators of empty cells, indicators
+    of levels; NaN is not observed and integrated out. Unknown levels that numbers depend on are
+    summed over one by one; where they have more than 4096 combinations, the numbers are taken at
+    the expected indicators instead. A number whose indicator says that its cell was empty counts
+    for nothing.
+    """
+
+    inner: GaussianModel  # of z − B m
+    levels: LevelForest
+    blocks: LevelBlocks
+    coefficients: Floats | None  # B of each covariance  (G, p, C'); None: numbers without levels
+    filled: Codes  # numbers that have an indicator of empty cells  (h,)
+    fills: Floats  # what stands in those cells  (h,)
+
+    @cached_property
+    def centre(self) -> Floats:
+        """What ``offsets`` are measured from, shape (D,)."""
+        n_indicators = self.blocks.starts[-1] - self.blocks.n_numbers
+        return np.concatenate([self.inner.centre, np.zeros(n_indicators)])
+
+    @cached_property
+    def offsets(self) -> Floats:
+        """Mean of the numbers that are observed, and of the indicators, less ``centre``, (K, D)."""
+        numbers, shares = self.inner.offsets, self._shares
+        if self.coefficients is not None:
+            numbers = numbers + np.einsum("kpc,kc->kp", self._by_class(), shares)
+        return np.concatenate([numbers, shares], axis=1)
+
+    @property
+    def _shares(self) -> Floats:
+        """Expected indicators, (K, C')."""
+        return np.delete(self.levels.frequencies, self.blocks.edges[:-1], axis=1)
+
+    def _by_class(self) -> Floats:
+        assert self.coefficients is not None
+        by_class: Floats = self.coefficients[self.inner.group_of]
+        return by_class
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: priors, means, covariances, regressions, probabilities."""
+        slopes = 0 if self.coefficients is None else self.coefficients.size
+        return self.inner.n_parameters + slopes + self.levels.n_parameters
+
+    @property
+    def covariance_matrices(self) -> Floats:
+        """Covariance of numbers and indicators of each class, (K, D, D)."""
+        k, p, d = self.n_classes, self.blocks.n_numbers, self.n_features
+        out = np.zeros((k, d, d))
+        slopes = np.zeros((k, p, d - p)) if self.coefficients is None else self._by_class()
+        for at in range(k):
+            pairs = self.levels.pairs(at)
+            f = np.diagonal(pairs)
+            kept = np.delete(np.arange(len(f)), self.blocks.edges[:-1])
+            # Cov(m) = P − f fᵀ,  Cov(z, m) = B Cov(m),  Cov(z) = Σ + B Cov(m) Bᵀ
+            spread = (pairs - np.outer(f, f))[np.ix_(kept, kept)]
+            cross = slopes[at] @ spread
+            out[at, p:, p:], out[at, :p, p:], out[at, p:, :p] = spread, cross, cross.T
+            out[at, :p, :p] = self.inner.covariance_of(at).dense() + cross @ slopes[at].T
+        return out
+
+    @property
+    def shared_covariance(self) -> None:
+        """None: levels differ in their frequencies, and so in their covariances."""
+        return
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """Draw n pairs (x, k): a class, its levels, then the numbers given the levels."""
+        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
+        codes = self.levels.sample(k, rng)
+        m, z = self.blocks.indicators(codes), self.inner.sample_of(k, rng)
+        if self.coefficients is not None:
+            for g, slopes in enumerate(self.coefficients):
+                rows = np.flatnonzero(self.inner.group_of[k] == g)
+                z[rows] += m[rows] @ slopes.T
+        for j, at, fill in zip(itertools.count(), self.filled, self.fills, strict=False):
+            z[codes[:, j] == 1, at] = fill
+        return np.concatenate([z, m], axis=1), k
+
+    def as_gaussian(self) -> NoReturn:
+        """Refuse: categories are no Gaussians."""
+        msg = (
+            "this model has probabilities of levels, and where two classes are equal is no "
+            "hyperplane or quadric: use covariance='full' with categories='indicators'"
+        )
+        raise InvalidParameterError(msg)
+
+    def log_likelihood(self, moments: Moments) -> float:
+        """Return Σ w (log p(x | y) + log π_y) of the encoded rows that the moments sum up."""
+        if moments.n_features != self.n_features:
+            msg = (
+                f"the model reads {self.n_features} features, the moments have "
+                f"{moments.n_features}: select(encoding.kept) of the model's encoding"
+            )
+            raise FeatureMismatchError(msg)
+        levels = self.levels.log_likelihood(moments, self.blocks)
+        if len(self.filled):
+            return levels + self._of_observed(moments)
+        return levels + self.inner.log_likelihood(
+            without_levels(moments, self.blocks.n_numbers, self.coefficients, self.inner.group_of)
+        )
+
+    def _of_observed(self, moments: Moments) -> float:
+        """Return Σ w (log p(z | y) + log π_y), z the numbers of cells that are not empty."""
+        if self.coefficients is not None:
+            msg = (
+                "the likelihood of numbers with empty cells that depend on levels cannot be read "
+                "from moments: add up log_joint of the rows"
+            )
+            raise MissingStatisticsError(msg)
+        observed = observed_numbers(moments, self.blocks.n_numbers, self.filled, self.fills)
+        seen = moments.weights > 0
+        drift = observed.moments.centred_means - (
+            self.inner.centre - observed.moments.grand_mean + self.inner.offsets
+        )
+        variances = np.stack(
+            [np.diagonal(self.inner.covariance_of(k).dense()) for k in range(self.n_classes)]
+        )
+        squares = observed.moments.diagonals + observed.weights * drift**2
+        # Σ_j n_j log N(z_j; μ_j, σ_j) = −½ Σ_j n_j log 2π σ_j² + (S_j + n_j δ_j²) / σ_j²
+        terms = observed.weights * (LOG_2PI + np.log(variances)) + squares / variances
+        priors = float(moments.weights[seen] @ self.log_priors[seen])
+        return priors - 0.5 * float(terms[seen].sum())
+
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
+        """Return the error of the best rule if the model were true, by simulation."""
+        return simulated_error(self, n_samples, rng)
+
+    @property
+    def formula(self) -> Formula:
+        """Scores of the numbers, and what each level adds to them."""
+        if self.coefficients is not None or (self.levels.parents >= 0).any():
+            msg = (
+                "a tree of categories has no scores that are exported: export the model with "
+                "categories='indicators'"
+            )
+            raise InvalidParameterError(msg)
+        columns = zip(*self.levels.log_tables, strict=True)
+        terms = [np.concatenate(column) for column in columns]  # (K, L) each
+        for j, (at, fill) in enumerate(zip(self.filled, self.fills, strict=True)):
+            # the number of an empty cell counts for nothing: what its fill scores is taken back
+            terms[j][:, 1] -= self._at_fill(int(at), float(fill))
+        return replace(self.inner.formula, levels=tuple(terms))
+
+    def _at_fill(self, j: int, fill: float) -> Floats:
+        """Return log p(z_j = fill | k), (K,)."""
+        sigmas = [self.inner.covariance_of(k).dense()[j, j] for k in range(self.n_classes)]
+        variances = np.array(sigmas)
+        distances = (fill - self.inner.centre[j] - self.inner.offsets[:, j]) ** 2 / variances
+        return -0.5 * (LOG_2PI + np.log(variances) + distances)
+
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        return self._read_density(x, readout, self.log_priors)
+
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        rows = np.asarray(x, np.float64)
+        starts = range(0, max(len(rows), 1), _BLOCK)
+        parts = [self._log_density(rows[start : start + _BLOCK]) for start in starts]
+        values = readout.read(log_weights + np.concatenate(parts))
+        bad = np.isnan(values) if values.dtype.kind == "f" else values < 0
+        if bad.any():
+            row = int(np.argmax(bad if bad.ndim == 1 else bad.any(1)))
+            msg = f"row {row} is so far from every class that it overflows: check its units"
+            raise InvalidInputError(msg)
+        return values
+
+    def _log_density(self, rows: Floats) -> Floats:
+        """Return log p(x | k), (n, K)."""
+        codes, z = self.blocks.codes(rows), rows[:, : self.blocks.n_numbers].copy()
+        for j, at in enumerate(self.filled):
+            z[codes[:, j] == 1, at] = np.nan
+        if self.coefficients is None:
+            return self.levels.log_probability(codes) + self.inner.class_log_density(z)
+        out = np.empty((len(rows), self.n_classes))
+        patterns, of_row = np.unique(codes < 0, axis=0, return_inverse=True)
+        for at, pattern in enumerate(patterns):
+            own = np.flatnonzero(of_row.ravel() == at)
+            out[own] = self._summed(z[own], codes[own], np.flatnonzero(pattern))
+        return out
+
+    def _summed(self, z: Floats, codes: Codes, unknown: Codes) -> Floats:
+        """Return log p(z, c | k) with the unknown categories summed out, (n, K)."""
+        sizes = [int(size) for size in self.blocks.sizes[unknown]]
+        if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:
+            return self._at_expected(z, codes, unknown)
+        total: Floats | None = None
+        for levels in itertools.product(*map(range, sizes)):
+            codes[:, unknown] = levels
+            terms = self.levels.log_probability(codes)
+            m = self.blocks.indicators(codes)
+            for members, model, slopes in self._groups:
+                terms[:, members] += model.class_log_density(z - m @ slopes.T)
+            total = terms if total is None else np.logaddexp(total, terms)
+        assert total is not None
+        return total
+
+    @cached_property
+    def _groups(self) -> list[tuple[Codes, GaussianModel, Floats]]:
+        """The classes that share a covariance and B, their model and B."""
+        assert self.coefficients is not None
+        found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self.coefficients))]
+        return [
+            (members, _of_classes(self.inner, members), slopes)
+            for members, slopes in zip(found, self.coefficients, strict=True)
+        ]
+
+    def _at_expected(self, z: Floats, codes: Codes, unknown: Codes) -> Floats:
+        """Return log p(c | k) + log N(z − B E[m | c, k]), c the known levels, (n, K)."""
+        out = self.levels.log_probability(codes)
+        m = np.repeat(self.blocks.indicators(codes)[:, None], self.n_classes, axis=1)
+        for j in unknown:
+            start = self.blocks.starts[j] - self.blocks.n_numbers
+            tried = codes.copy()
+            for level in range(1, self.blocks.sizes[j]):
+                tried[:, j] = level
+                # p(c_j = level | c, k) = p(c_j = level, c | k) / p(c | k)
+                m[:, :, start + level - 1] = np.exp(self.levels.log_probability(tried) - out)
+        for k, slopes in enumerate(self._by_class()):
+            model = _of_classes(self.inner, np.array([k]))
+            out[:, k] += model.class_log_density(z - m[:, k] @ slopes.T)[:, 0]
+        return out
+
+
+def _of_classes(model: GaussianModel, members: Codes) -> GaussianModel:
+    """Return the model of some classes that share one covariance."""
+    return replace(
+        model,
+        log_priors=model.log_priors[members],
+        offsets=model.offsets[members],
+        covariances=(model.covariance_of(int(members[0])),) if len(members) else (),
+        group_of=np.zeros(len(members), np.intp),
+    )
+
+
+def without_levels(
+    moments: Moments, n_numbers: int, coefficients: Floats | None, group_of: Codes
+) -> Moments:
+    """Return the sums of z − B m of encoded rows (z, m), of z where there is no B."""
+    numbers = moments.select(np.arange(n_numbers))
+    if coefficients is None:
+        return numbers
+    # T = [I, −B]:  r = T x,  mean T μ,  scatter T S Tᵀ
+    identity = np.broadcast_to(np.eye(n_numbers), (len(coefficients), n_numbers, n_numbers))
+    change = np.concatenate([identity, -coefficients], axis=2)[group_of]
+    return replace(
+        numbers,
+        means=np.einsum("kpd,kd->kp", change, moments.means),
+        means_low=np.einsum("kpd,kd->kp", change, moments.means_low),
+        scatter=PerClassScatter(change @ moments.scatters @ np.swapaxes(change, 1, 2)),
+        fourth=None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedNumbers:
+    """Sums of the cells that are not empty."""
+
+    moments: Moments  # means and sums of squares of each number over its own observed rows
+    weights: Floats  # of the rows in which each number is observed  (K, p)
+
+
+def observed_numbers(
+    moments: Moments, n_numbers: int, filled: Codes, fills: Floats
+) -> ObservedNumbers:
+    """Return the sums of observed cells, from sums in which empty ones were filled."""
+    numbers = moments.select(np.arange(n_numbers))
+    weights = np.repeat(moments.weights[:, None], n_numbers, axis=1)
+    if not len(filled):
+        return ObservedNumbers(numbers, weights)
+    holes = moments.means[:, n_numbers : n_numbers + len(filled)]  # share of empty cells  (K, h)
+    present = holes < 1 - 1e-12
+    odds = np.where(present, holes / np.where(present, 1 - holes, 1.0), 0.0)
+    # with u = z − fill, zero in empty cells:  ū_o = ū / (1 − p),  S_o = S − w p (1 − p) ū_o²
+    below = (moments.means[:, filled] - fills) + moments.means_low[:, filled]
+    observed = below * (1 + odds)
+    low, squares = numbers.means_low.copy(), numbers.diagonals.copy()
+    low[:, filled] += below * odds
+    lost = moments.weights[:, None] * holes * (1 - holes) * observed**2
+    left = squares[:, filled] - lost
+    # what is left of the difference by rounding alone is no variance
+    squares[:, filled] = np.where(left > 1e-13 * lost, left, 0.0)
+    weights[:, filled] *= np.where(present, 1 - holes, 0.0)
+    kept = replace(numbers, means_low=low, scatter=DiagonalScatter(squares), fourth=None)
+    return ObservedNumbers(kept, weights)
