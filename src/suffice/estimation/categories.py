@@ -47,7 +47,7 @@ class Indicators:
         """Return the Gaussian of numbers and indicators, or naive Bayes."""
         encoded, encoding = encoded_moments(moments)
         blocks = LevelBlocks.of(encoding)
-        if not recipe.structure.is_diagonal:
+        if encoding.n_features and not recipe.structure.is_diagonal:
             groups = recipe.group_of(moments.classes)
             if not recipe.learning.plugs_in and groups.any():
                 encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
@@ -123,14 +123,15 @@ def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments
 
 def _channel(weight: float, blocks: LevelBlocks, alpha: float) -> tuple[Floats, Floats]:
     """Return c and e of each level, (C,) each."""
-    total = weight + alpha * np.repeat(blocks.sizes, blocks.sizes)
+    total: Floats = weight + alpha * np.repeat(blocks.sizes, blocks.sizes).astype(np.float64)
     return weight / total, alpha / total
 
 
 def _singles(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
     """Return the smoothed probability of each level in class k, (C,)."""
     kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
-    return kept * blocks.frequencies(moments)[k] + lent
+    single: Floats = kept * blocks.frequencies(moments)[k] + lent
+    return single
 
 
 def _smoothed(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
@@ -240,7 +241,8 @@ def _fills(moments: Moments, encoding: Encoding) -> Floats:
     row = np.zeros((1, encoding.n_features))
     row[0, : encoding.schema.n_numbers] = [c.fill or 0.0 for c in encoding.schema.numbers]
     units = row if moments.power is None else moments.power.apply(row)
-    return units[0, encoding.schema.filled]
+    fills: Floats = units[0, encoding.schema.filled]
+    return fills
 
 
 def _of_observed_rows(

@@ -89,7 +89,13 @@ class GaussianClassifier(
         the units of the data (see ``NormalInverseWishart.default``).
     dirichlet : float, optional
         Concentration of a symmetric Dirichlet prior of class priors, where these are learnt:
-        as many imagined rows of each class. None counts rows alone.
+        as many imagined rows of each class, and of each level where categories are factors or
+        a tree. None counts rows alone for the classes, and one imagined row of each level.
+    categories : {"indicators", "tree"}, default="indicators"
+        How columns of text are read. "indicators": features of the Gaussian, one level of each
+        left out; factors of their own where ``covariance`` is diagonal (naive Bayes). "tree":
+        a density of levels, each category depending on one other (Chow–Liu), and of numbers
+        regressed on the levels.
     priors : None, "uniform", array or {label: p}, default=None
         Class priors; None takes class frequencies.
     costs : array (K, K) or {(action, truth): cost}, optional
@@ -161,6 +167,7 @@ class GaussianClassifier(
         estimate: str = "plug-in",
         prior: Any = None,
         dirichlet: Any = None,
+        categories: str = "indicators",
         priors: Any = None,
         costs: Any = None,
         reject_cost: Any = None,
@@ -180,6 +187,7 @@ class GaussianClassifier(
         self.estimate = estimate
         self.prior = prior
         self.dirichlet = dirichlet
+        self.categories = categories
         self.priors = priors
         self.costs = costs
         self.reject_cost = reject_cost

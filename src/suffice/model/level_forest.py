@@ -69,9 +69,10 @@ class LevelBlocks:
     def pairs(self, moments: Moments, k: int) -> Floats:
         """Return the share of each pair of levels in a class, (C, C)."""
         scatter = moments.scatters[k, self.n_numbers :, self.n_numbers :]
-        f, weight = self.frequencies(moments)[k], max(moments.weights[k], np.finfo(float).tiny)
+        f = self.frequencies(moments)[k]
+        weight = max(float(moments.weights[k]), np.finfo(float).tiny)
         # Σ w (a − f)(a − f)ᵀ / w + f fᵀ
-        shares = self.all_levels @ scatter @ self.all_levels.T / weight + np.outer(f, f)
+        shares: Floats = self.all_levels @ scatter @ self.all_levels.T / weight + np.outer(f, f)
         return np.maximum(shares, 0.0)
 
     def codes(self, rows: Floats) -> Codes:
@@ -194,7 +195,7 @@ class LevelForest:
     def log_likelihood(self, moments: Moments, blocks: LevelBlocks) -> float:
         """Return Σ w log p(c | y) of the rows that moments of encoded rows sum up."""
         total, shares, edges = 0.0, blocks.frequencies(moments), blocks.edges
-        for k in np.flatnonzero(moments.weights > 0):
+        for k in np.flatnonzero(moments.weights > 0).tolist():
             pairs = blocks.pairs(moments, k) if (self.parents[k] >= 0).any() else np.zeros((0, 0))
             for j, parent, table in self._factors(k):
                 own = slice(edges[j], edges[j + 1])

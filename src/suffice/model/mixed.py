@@ -191,7 +191,8 @@ class MixedModel(WrappedModel):
         sigmas = [self.inner.covariance_of(k).dense()[j, j] for k in range(self.n_classes)]
         variances = np.array(sigmas)
         distances = (fill - self.inner.centre[j] - self.inner.offsets[:, j]) ** 2 / variances
-        return -0.5 * (LOG_2PI + np.log(variances) + distances)
+        log_density: Floats = -0.5 * (LOG_2PI + np.log(variances) + distances)
+        return log_density
 
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         return self._read_density(x, readout, self.log_priors)

@@ -29,7 +29,7 @@ _CONFORMITY = ("strangeness", "weights")
 COSTS = ("costs", "reject_cost", "reject_label")
 OF_RECIPE = (
     *("covariance", "tied", "divisor", "pooling", "shrinkage", "target"),
-    *("estimate", "prior", "dirichlet", "priors"),
+    *("estimate", "prior", "dirichlet", "priors", "categories"),
 )
 
 
@@ -65,6 +65,7 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
         if is_open(settings[name]):
             settings[name] = chosen.get(f"{name}_", OPEN)
     moments = Moments.of_archive(header, arrays)
+    settings.setdefault("categories", "indicators")  # older files do not say
     recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
     temperature = softmax_temperature(settings["temperature"], settings.get("base"))
     model = recipe.model(moments).with_temperature(temperature)
