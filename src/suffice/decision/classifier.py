@@ -10,12 +10,14 @@ from suffice.decision.costs import parse_costs
 from suffice.errors import InvalidParameterError
 from suffice.model.averaged import AveragedModel
 from suffice.model.linear import LinearModel
+from suffice.table.mixed import read
 
 if TYPE_CHECKING:
     import numpy as np
 
     from suffice.decision.costs import Decision
     from suffice.model.class_model import ClassModel
+    from suffice.table.schema import Encoding
     from suffice.typing import Codes, Floats, Labels
 
     FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classifier:
-    """Rows of numbers to labels, posteriors, densities and samples.
+    """Rows to labels, posteriors, densities and samples.
 
     ``model`` is a Gaussian or Student t per class, linear scores, or an average of models; every
     fitted estimator has its classifier as ``classifier_``. Rows are arrays (n, d), in the order
-    of ``feature_names`` where these are known.
+    of ``feature_names`` where these are known; with an ``encoding``, frames with the columns of
+    its schema.
 
     Examples
     --------
@@ -41,6 +44,7 @@ class Classifier:
     feature_names: tuple[str, ...] | None
     model: FittedModel
     decision: Decision
+    encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
 
     @classmethod
     def of(
@@ -52,15 +56,31 @@ class Classifier:
         costs: Any = None,
         reject_cost: Any = None,
         reject_label: Any = None,
+        encoding: Encoding | None = None,
     ) -> Classifier:
         """Return the classifier that decides by these costs."""
         names = None if feature_names is None else tuple(map(str, feature_names))
-        return cls(classes, names, model, parse_costs(costs, classes, reject_cost, reject_label))
+        decision = parse_costs(costs, classes, reject_cost, reject_label)
+        return cls(classes, names, model, decision, encoding)
 
     @property
     def n_features(self) -> int:
-        """Number of features d."""
-        return self.model.n_features
+        """Number of columns of the rows."""
+        return len(self.columns) if self.encoding else self.model.n_features
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that rows must have; none where rows are arrays without names."""
+        if self.encoding is None:
+            return self.feature_names or ()
+        return tuple(c.name for c in self.encoding.schema.columns if c.kind != "left out")
+
+    def rows(self, X: Any) -> Any:
+        """Return rows as the model reads them: numbers, and indicators of levels."""
+        if self.encoding is None:
+            return X
+        _, x, indicators = read(X, self.encoding.schema)
+        return self.encoding.rows(x, indicators)
 
     @property
     def temperature(self) -> float:
@@ -84,33 +104,33 @@ class Classifier:
     def decide(self, x: Any) -> Codes:
         """Return the code of the action for each row; K is to reject."""
         if self.decision.is_map:
-            return self.model.most_probable(x)
+            return self.model.most_probable(self.rows(x))
         return self.decision.decide(self.posterior(x))
 
     def posterior(self, x: Any) -> Floats:
         """Return p(class | x), shape (n, K)."""
-        return self._probabilistic().posterior(x)
+        return self._probabilistic().posterior(self.rows(x))
 
     def log_posterior(self, x: Any) -> Floats:
         """Return log p(class | x), shape (n, K), exact far from the data."""
-        return self._probabilistic().log_posterior(x)
+        return self._probabilistic().log_posterior(self.rows(x))
 
     def scores(self, x: Any) -> Floats:
         """Return the score of each class, shape (n, K), up to a term common to all."""
-        return self.model.scores(x)
+        return self.model.scores(self.rows(x))
 
     def class_log_density(self, x: Any) -> Floats:
         """Return log p(x | class), shape (n, K)."""
-        return self._densities().class_log_density(x)
+        return self._densities().class_log_density(self.rows(x))
 
     def log_density(self, x: Any) -> Floats:
         """Return log p(x), shape (n,): low values are outliers."""
-        return self._densities().log_density(x)
+        return self._densities().log_density(self.rows(x))
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Labels]:
-        """Draw n rows and labels."""
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Any, Labels]:
+        """Draw n rows and labels; of a mixed table, a mapping from column to values."""
         x, codes = self._densities().sample(n, rng)
-        return x, self.classes[codes]
+        return (self.encoding.columns(x) if self.encoding else x), self.classes[codes]
 
     def with_priors(self, priors: Floats) -> Classifier:
         """Return the same densities under other priors (K,)."""

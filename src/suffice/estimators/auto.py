@@ -47,6 +47,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     n_kept : int, default=3
         How many of the best settings of each view of the features (as they are, transformed,
         with Fourier features) may share in the average; 1 picks the best of all.
+    categorical : list of columns, optional
+        Columns of numbers that are levels, by name or position; text, truth values and a
+        library's own categories always are. Empty numbers are filled and marked by an indicator.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are judged on, and the frequencies.
 
@@ -63,6 +66,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         What is saved.
     varying_ : array
         Features that are not constant, which the members see.
+    encoding_ : Encoding or None
+        From the columns of a mixed table to these features.
 
     Examples
     --------
@@ -75,16 +80,29 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, fourier_features: bool = True, n_kept: int = 3, random_state: int = 0
+        self,
+        *,
+        fourier_features: bool = True,
+        n_kept: int = 3,
+        categorical: Any = None,
+        random_state: int = 0,
     ) -> None:
         self.fourier_features = fourier_features
         self.n_kept = n_kept
+        self.categorical = categorical
         self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn may ask about this classifier."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the settings, then learn from all rows."""
         x, y = checked_table(self, X, y, reset=True)
-        table = Table.of(x, y, sample_weight).counted()
+        reading: Any = {"categorical": self.categorical, "missing": "indicator"}
+        table, self.encoding_ = Table.of(x, y, sample_weight, **reading).counted().encoded()
         self.classes_ = table.classes
         if table.n_classes < 2:
             msg = f"a classifier needs at least 2 classes with rows, found {table.n_classes} class"
@@ -106,7 +124,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         shares = tuple(Share(m.candidate.view, m.model, m.candidate.weight) for m in self.members_)
         known = (self.varying_, self.doubt_, self.frequencies_, self.best_model_)
-        return Classifier.of(self.classes_, feature_names(self), AveragedModel(shares, *known))
+        names = self.encoding_.feature_names if self.encoding_ else feature_names(self)
+        model = AveragedModel(shares, *known)
+        return Classifier.of(self.classes_, names, model, encoding=self.encoding_)
 
     @property
     def best_model_(self) -> ClassModel:
@@ -135,15 +155,18 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         """Return the best setting that is one Gaussian per class in the features themselves."""
         best = next((c for c in self.choices_ if not isinstance(c.view, FourierFeatures)), None)
         if best is None:
-            return GaussianClassifier(tied=True, shrinkage=0.1)
+            return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
         transform = None
         if isinstance(best.view, PowerTransformed):
-            transform = best.view.transform.among(self.varying_, self.n_features_in_)
+            width = self.encoding_.n_features if self.encoding_ else self.n_features_in_
+            transform = best.view.transform.among(self.varying_, width)
         return GaussianClassifier(
             pooling=best.pooling,
             shrinkage=best.shrinkage,
             power=transform,
             temperature=best.temperature,
+            categorical=self.categorical,
+            missing="indicator",
         )
 
     def explain(self) -> str:

@@ -115,6 +115,13 @@ class GaussianClassifier(
         "auto" is chosen by held-out log-loss.
     base : float, optional
         The base b of the posteriors bᵃ / Σ bᵃ, in the place of a temperature: T = 1 / ln b.
+    categorical : list of columns, optional
+        Columns of numbers that are levels, by name or position; text, truth values and a
+        library's own categories always are.
+    missing : {"marginal", "indicator"}, default="marginal"
+        Empty numbers are integrated out, in ``fit`` by EM on sums per pattern of empty cells; or
+        filled by a mean and marked by an indicator, where being empty tells something. An empty
+        category is a level of its own.
     prediction_sets : bool, default=False
         Measure in ``fit`` how strange each row's label looks to all other rows, as
         ``predict_set`` needs; later, ``calibrate`` does it.
@@ -175,6 +182,8 @@ class GaussianClassifier(
         power: Any = None,
         temperature: Any = 1.0,
         base: float | None = None,
+        categorical: Any = None,
+        missing: str = "marginal",
         prediction_sets: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -195,8 +204,16 @@ class GaussianClassifier(
         self.power = power
         self.temperature = temperature
         self.base = base
+        self.categorical = categorical
+        self.missing = missing
         self.prediction_sets = prediction_sets
         self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn may ask about this classifier."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
 
     # --- learning ---
 
@@ -210,7 +227,8 @@ class GaussianClassifier(
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
         _check_power(self.power, moments)
-        set_features(self, moments.n_features, moments.feature_names)
+        columns = moments.schema.names if moments.schema else moments.feature_names
+        set_features(self, len(columns) if columns else moments.n_features, columns)
         return self._set_moments(moments, self.recipe())
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -263,7 +281,7 @@ class GaussianClassifier(
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
-        table = Table.of(x, y, sample_weight)
+        table, _ = Table.of(x, y, sample_weight, **self._reading()).encoded()
         with at_most(self.n_jobs):
             found = settled(recipe, table, power=power, temperature=temperature)
         self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
@@ -274,13 +292,20 @@ class GaussianClassifier(
         self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
     ) -> Moments:
         storage = "auto" if recipe.storage == "pooled" else recipe.storage
-        collecting: Any = {
-            "storage": storage, "fourth": recipe.needs_fourth, "missing": "refuse",
-        }  # fmt: skip
+        collecting: Any = {"storage": storage, "fourth": recipe.needs_fourth, **self._reading()}
         with at_most(self.n_jobs):
             moments = Moments.of(x, y, sample_weight, classes=classes, power=power, **collecting)
         names = getattr(self, "feature_names_in_", None)
-        return moments if names is None else replace(moments, feature_names=tuple(names))
+        if names is None or moments.schema is not None:
+            return moments
+        return replace(moments, feature_names=tuple(names))
+
+    def _reading(self) -> dict[str, Any]:
+        """Return how columns are read."""
+        if self.missing not in ("marginal", "indicator"):
+            msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
+            raise InvalidParameterError(msg)
+        return {"categorical": self.categorical, "missing": self.missing}
 
     def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
@@ -299,7 +324,9 @@ class GaussianClassifier(
         model = known.model(self.moments_)
         model = model if temperature == 1 else model.with_temperature(temperature)
         costs = {name: getattr(self, name) for name in COSTS}
-        return Classifier.of(self.classes_, self.moments_.feature_names, model, **costs)
+        encoding = self.moments_.encoding
+        names = encoding.feature_names if encoding else self.moments_.feature_names
+        return Classifier.of(self.classes_, names, model, encoding=encoding, **costs)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}  # those a preset fixes too
@@ -377,24 +404,30 @@ class GaussianClassifier(
 
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns."""
-        x = checked_rows(self, X)
-        power = self.moments_.power
+        x = self.classifier_.rows(checked_rows(self, X))
+        power = self._numbers.power
         with np.errstate(invalid="ignore", over="ignore"):
             y = x if power is None else power.apply(x)
             coordinates: Floats = self._space().project(y)
         if not np.isfinite(coordinates).all():
-            refuse_unusable(x, self.moments_.feature_names)
+            refuse_unusable(x, self._numbers.feature_names)
         return coordinates
 
+    @property
+    def _numbers(self) -> Moments:
+        """The moments of the rows as the model reads them: one level of each category left out."""
+        encoding = self.moments_.encoding
+        return self.moments_.select(encoding.kept) if encoding else self.moments_
+
     def _space(self) -> DiscriminantSpace:
-        model, centre = self.model_, self.moments_.grand_mean
+        model, centre = self.model_, self._numbers.grand_mean
         within = model.shared_covariance or self._pooled_covariance()
         return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
 
     def _pooled_covariance(self) -> Any:
         covariance = "diagonal" if self.moments_.storage == "diagonal" else "full"
         recipe = Recipe.parse(covariance=covariance, tied=True, divisor=self.divisor)
-        return recipe.estimate(self.moments_, quiet=True).shared_covariance
+        return recipe.estimate(self._numbers, quiet=True).shared_covariance
 
     @property
     def _n_features_out(self) -> int:
@@ -457,7 +490,7 @@ class GaussianClassifier(
         a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
         self._check_coordinates(coordinates)
         model = self.model_.as_gaussian()
-        names, labels = self.moments_.feature_names, tuple(self.classes_[[a, b]].tolist())
+        names, labels = self._numbers.feature_names, tuple(self.classes_[[a, b]].tolist())
         return boundary_between(model, a, b, feature_names=names, labels=labels)
 
     def boundaries(self, *, coordinates: str = "rows") -> dict[tuple[Any, Any], Boundary]:
@@ -467,7 +500,7 @@ class GaussianClassifier(
 
     def log_likelihood(self) -> float:
         """Return Σ log p(x, y) of the training rows, from the moments alone."""
-        return self.model_.log_likelihood(self.moments_)
+        return self.model_.log_likelihood(self._numbers)
 
     def aic(self) -> float:
         """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""

@@ -18,6 +18,7 @@ from suffice import drawing
 from suffice.decision import Classifier
 from suffice.export import onnx, sql
 from suffice.saved.fields import save
+from suffice.table.mixed import is_mixed
 from suffice.text import tables as notebook
 from suffice.threads import at_most
 
@@ -51,7 +52,18 @@ def checked_rows(estimator: Any, X: Any) -> Any:
 
 
 def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return rows of numbers as an array; a table with other columns as it is."""
+    known = getattr(estimator, "categorical", None) is not None or getattr(
+        getattr(estimator, "moments_", None), "schema", None
+    )
+    if _takes_categories(estimator) and (known or is_mixed(X)):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
     return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+
+
+def _takes_categories(estimator: Any) -> bool:
+    return bool(estimator.__sklearn_tags__().input_tags.categorical)
 
 
 def feature_names(estimator: Any) -> tuple[str, ...] | None:
@@ -157,8 +169,16 @@ class DensityMixin(PosteriorMixin):
         """Return log p(x), shape (n,): low values are outliers."""
         return self._answer(X, Classifier.log_density)
 
-    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``."""
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Labels]:
+        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame."""
         if isinstance(random_state, np.random.RandomState):
             random_state = random_state.randint(2**31 - 1)
-        return self.classifier_.sample(n, np.random.default_rng(random_state))
+        x, y = self.classifier_.sample(n, np.random.default_rng(random_state))
+        return (as_frame(x) if isinstance(x, dict) else x), y
+
+
+def as_frame(columns: Mapping[str, Any]) -> Any:
+    """Return the columns of a mixed table as a pandas frame."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns))

@@ -11,6 +11,7 @@ from suffice.errors import FeatureMismatchError, ForgetError, warn
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.power_sums import check_same_power
 from suffice.table.labels import union
+from suffice.table.schema import Number, Schema
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from suffice.moments.moments import Moments
     from suffice.moments.scatter_storage import FourthMoments
-    from suffice.table.schema import Schema
     from suffice.typing import Codes, Floats, Labels
 
 
@@ -76,6 +76,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
 
 def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     """Return both over the levels of either side; a level that one has not seen is zero there."""
+    a, b = _named_numbers(a, b.schema), _named_numbers(b, a.schema)
     if a.schema is None or b.schema is None or a.schema == b.schema:
         if (a.schema is None) != (b.schema is None):
             mixed = next(m.schema for m in (a, b) if m.schema is not None)
@@ -90,6 +91,16 @@ def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         both = [m.weights @ under_schema(m, schema).means[:, schema.n_numbers :] for m in (a, b)]
         schema = schema.capped(both[0] + both[1])
     return under_schema(a, schema), under_schema(b, schema)
+
+
+def _named_numbers(m: Moments, schema: Schema | None) -> Moments:
+    """Return plain numbers under a schema, where the other side's are numbers with marked holes."""
+    if m.schema is not None or schema is None or schema.categories:
+        return m
+    plain = Schema(tuple(Number(number.name) for number in schema.numbers))
+    names = m.feature_names or plain.feature_names
+    fits = m.n_features == plain.n_features and names == plain.feature_names
+    return replace(m, schema=plain, feature_names=names) if fits else m
 
 
 def under_schema(m: Moments, schema: Schema) -> Moments:

@@ -70,7 +70,9 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
     temperature = softmax_temperature(settings["temperature"], settings.get("base"))
     model = recipe.model(moments).with_temperature(temperature)
     costs = {name: settings[name] for name in COSTS}
-    return Classifier.of(moments.classes, moments.feature_names, model, **costs)
+    encoding = moments.encoding
+    names = encoding.feature_names if encoding else moments.feature_names
+    return Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
 
 
 _FOURIER = ("centre", "scale", "frequencies")

@@ -36,6 +36,12 @@ def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
     return matrix, names
 
 
+def has_missing(x: Matrix) -> bool:
+    """Return whether any number is NaN."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(x.dtype.kind == "f" and np.isnan(x.sum()) and np.isnan(x).any())
+
+
 def as_weights(weight: Any, n_rows: int) -> Floats | None:
     """Return row weights (n,), checked, or None where every row counts once."""
     if weight is None:

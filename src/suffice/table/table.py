@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import as_matrix, as_weights
+from suffice.table.matrix import as_matrix, as_weights, has_missing
 from suffice.table.mixed import is_mixed, read
 from suffice.table.schema import Encoding
 
@@ -60,9 +60,10 @@ class Table:
         """
         codes: Any
         indicators = None
-        if schema is None and categorical is None and missing == "marginal" and not is_mixed(X):
+        plain = schema is None and categorical is None and not is_mixed(X)
+        if plain:
             x, names = as_matrix(X)
-        else:
+        if not plain or (missing == "indicator" and has_missing(x)):
             schema, x, indicators = read(X, schema, categorical=categorical, missing=missing)
             names = schema.feature_names
         labels, codes = encode(as_labels(y))
