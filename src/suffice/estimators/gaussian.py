@@ -212,7 +212,7 @@ class GaussianClassifier(
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
+        tags.input_tags.categorical = self.estimate != "debiased"  # which needs full rank
         return tags
 
     # --- learning ---
@@ -293,6 +293,7 @@ class GaussianClassifier(
     ) -> Moments:
         storage = "auto" if recipe.storage == "pooled" else recipe.storage
         collecting: Any = {"storage": storage, "fourth": recipe.needs_fourth, **self._reading()}
+        collecting["missing"] = "refuse" if self.missing == "marginal" else self.missing
         with at_most(self.n_jobs):
             moments = Moments.of(x, y, sample_weight, classes=classes, power=power, **collecting)
         names = getattr(self, "feature_names_in_", None)
