@@ -22,6 +22,7 @@ from suffice.saved import densities as saved
 from suffice.search.candidates import Candidate, FittedCandidate, fitted_candidates
 from suffice.search.plan import chosen
 from suffice.table import Table
+from suffice.table.schema import Encoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,6 +140,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         set_features(self, int(header["n_features"]), header["feature_names"])
         self.classes_, self.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
+        self.encoding_ = Encoding.from_json(header.get("encoding"))
         self.doubt_, self.varying_ = float(header["doubt"]), arrays["varying"]
         views = saved.views_in(header, arrays)
         sums = saved.moments_in(header, arrays)

@@ -16,6 +16,7 @@ from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
 from suffice.saved.fields import check_names, check_shapes, over, plain, revived, settings_of, under
+from suffice.table.schema import Encoding
 from suffice.validation.conformal import Conformity
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     header = {
         "n_features": auto.n_features_in_,
         "feature_names": None if names is None else list(names),
+        "encoding": auto.encoding_ and auto.encoding_.to_json(),
         "doubt": auto.doubt_,
         "views": [_view_header(view) for view in views.values()],
         "choices": [
@@ -140,15 +142,18 @@ def averaged_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
         arrays["frequencies"],
         _best(header["best"], best_moments(header, arrays)),
     )
-    classifier = Classifier.of(checked_classes(arrays["classes"]), names, model)
+    encoding = Encoding.from_json(header.get("encoding"))
+    known = encoding.feature_names if encoding else names
+    classes = checked_classes(arrays["classes"])
+    classifier = Classifier.of(classes, known, model, encoding=encoding)
     refuse_misfits(classifier)
     return classifier
 
 
 def refuse_misfits(classifier: Classifier) -> None:
     """Raise unless all parts fit together, by asking about one row that the model itself draws."""
-    row, _ = classifier.sample(1, np.random.default_rng(0))
-    posterior = classifier.posterior(row)
+    row, _ = classifier.model.sample(1, np.random.default_rng(0))  # type: ignore[union-attr]
+    posterior = classifier.model.posterior(row)
     if posterior.shape != (1, len(classifier.classes)) or not np.isfinite(posterior).all():
         msg = "the parts of the AutoGaussian in the file do not fit together: write it again"
         raise FileFormatError(msg)

@@ -290,6 +290,23 @@ class Encoding:
         parts = [level_weights[lo:hi] for lo, hi in itertools.pairwise(edges)]
         return cls(schema, tuple(int(np.argmax(part)) for part in parts))
 
+    @classmethod
+    def from_json(cls, kept: Any) -> Encoding | None:
+        """Return the encoding that a file holds, if any."""
+        if kept is None:
+            return None
+        schema = Schema.from_json(kept["columns"])
+        reference = tuple(int(at) for at in kept["reference"])
+        sizes = [c.n_levels for c in schema.categories]
+        if len(reference) != len(sizes) or not all(map(_below, reference, sizes)):
+            msg = "the encoding names reference levels that its columns do not have"
+            raise FileFormatError(msg)
+        return cls(schema, reference)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the encoding as plain values."""
+        return {"columns": self.schema.to_json(), "reference": list(self.reference)}
+
     @property
     def references(self) -> tuple[str, ...]:
         """Name of the reference level of each category."""
@@ -353,6 +370,10 @@ class Encoding:
         ):
             found[category.name] = _levels(category, rows[:, block], reference)
         return {name: found[name] for name in schema.names if name in found}
+
+
+def _below(at: int, size: int) -> bool:
+    return 0 <= at < max(size, 1)
 
 
 def _levels(category: Category, indicators: Floats, reference: int) -> Any:
