@@ -108,7 +108,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         if table.n_classes < 2:
             msg = f"a classifier needs at least 2 classes with rows, found {table.n_classes} class"
             raise TooFewClassesError(msg)
-        self.varying_ = varying_features(table)
+        self.varying_ = varying_features(table, self.encoding_)
         table = table.with_rows(table.x[:, self.varying_])
         options = {"n_kept": self.n_kept, "seed": self.random_state}
         self.choices_ = chosen(table, fourier_features=self.fourier_features, **options)
@@ -162,6 +162,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         if isinstance(best.view, PowerTransformed):
             width = self.encoding_.n_features if self.encoding_ else self.n_features_in_
             transform = best.view.transform.among(self.varying_, width)
+            if self.encoding_:
+                transform = transform.select(np.arange(self.encoding_.schema.n_numbers))
         return GaussianClassifier(
             pooling=best.pooling,
             shrinkage=best.shrinkage,
@@ -190,9 +192,19 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         return "\n".join(lines)
 
 
-def varying_features(table: Table) -> Codes:
-    """Return which features are not constant; raise for NaN, infinity or overflow."""
+_FEWEST = 5  # rows that a level needs to have a feature of its own
+
+
+def varying_features(table: Table, encoding: Encoding | None) -> Codes:
+    """Return which features are not constant; raise for NaN, infinity or overflow.
+
+    A level of very few rows is as good as constant: most folds have no variance in it.
+    """
     unweighted = replace(table, weight=None)
     moments = Moments.of_table(unweighted, storage="diagonal", fourth=False)
-    varying = np.flatnonzero(total_variances(moments) > 0)
+    varies = total_variances(moments) > 0
+    if encoding is not None:
+        on = table.x[:, encoding.schema.n_numbers :].sum(0)
+        varies[encoding.schema.n_numbers :] &= np.minimum(on, table.n_rows - on) >= _FEWEST
+    varying = np.flatnonzero(varies)
     return varying if len(varying) else np.arange(table.n_features)

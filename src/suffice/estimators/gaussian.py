@@ -549,7 +549,10 @@ def _check_power(power: Any, moments: Moments) -> None:
             "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
         )
         raise MissingStatisticsError(msg)
-    if isinstance(power, PowerTransform) and not power.equals(moments.power):
+    found = moments.power
+    if moments.schema is not None:
+        found = found.select(np.arange(moments.schema.n_numbers))
+    if isinstance(power, PowerTransform) and not power.equals(found):
         msg = "the moments were taken with another transform than the estimator's: leave it out"
         raise FeatureMismatchError(msg)
 
