@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from suffice import Moments
+from suffice.errors import ForgetError
 from suffice.moments.file import arrays_of
 
 STORAGES = ["per-class", "pooled", "diagonal"]
@@ -42,6 +43,10 @@ def assert_same(a, b, rtol=1e-10):
         left, right = a.fourth.fourths, b.fourth.fourths
         scale = 1 + max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))
         np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-9 * scale)
+
+
+def squares(m, storage):
+    return m.scatter.pooled_diagonal() if storage == "pooled" else m.diagonals
 
 
 def joined(*parts):
@@ -81,8 +86,14 @@ def test_chunks_make_the_whole(storage, a, b, c):
 @pytest.mark.parametrize("storage", STORAGES)
 @given(tables(), tables(min_rows=1))
 def test_forgetting_is_never_having_seen(storage, keep, drop):
-    whole = moments_of(joined(keep, drop), storage)
-    left, never = whole - moments_of(drop, storage), moments_of(keep, storage)
+    whole, never = moments_of(joined(keep, drop), storage), moments_of(keep, storage)
+    try:
+        left = whole - moments_of(drop, storage)
+    except ForgetError:
+        # only where fewer than six digits of some sum of squares would be left
+        held, kept = (squares(m, storage) for m in (whole, never))
+        assert np.any((kept <= 1e-9 * held) & (held > 0))
+        return
     scale = 1 + np.abs(whole.scatter.pooled_diagonal()).max()
     np.testing.assert_array_equal(left.counts, never.counts)
     np.testing.assert_allclose(left.weights, never.weights, rtol=1e-10)

@@ -13,8 +13,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision.classifier import Classifier, softmax_temperature
-from suffice.errors import FeatureMismatchError, InvalidParameterError, MissingStatisticsError
+from suffice.errors import (
+    FeatureMismatchError,
+    ForgetError,
+    InvalidParameterError,
+    MissingStatisticsError,
+)
 from suffice.estimation.fisher import DiscriminantSpace
+from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors
 from suffice.estimators.predictor import (
@@ -22,6 +28,7 @@ from suffice.estimators.predictor import (
     ScoreMixin,
     checked_rows,
     checked_table,
+    feature_names,
     set_features,
 )
 from suffice.model.gaussian import bic
@@ -40,7 +47,7 @@ from suffice.saved.densities import (
 from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.labels import code_of
-from suffice.table.matrix import refuse_unusable
+from suffice.table.matrix import numbering_rows, refuse_unusable
 from suffice.threads import at_most
 from suffice.validation.conformal import Conformity, PredictionSets
 from suffice.validation.leave_one_out import leave_one_out
@@ -244,9 +251,16 @@ class GaussianClassifier(
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)
         x, y = checked_table(self, X, y, reset=False)
-        power = self.moments_.power
-        less = self._summarise(x, y, sample_weight, self.recipe(), power)
-        return self._set_moments(self.moments_ - less)
+        recipe = self.recipe()
+        less = self._summarise(x, y, sample_weight, recipe, self.moments_.power)
+        rest = self.moments_ - less
+        if recipe.needs_fourth and rest.fourth is None:
+            msg = (
+                "cannot forget these rows exactly: too few digits of the fourth moments that "
+                "shrinkage='ledoit-wolf' needs would be left: fit again without these rows"
+            )
+            raise ForgetError(msg)
+        return self._set_moments(rest)
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Measure, on the rows of ``fit``, how strange each label looks to all other rows.
@@ -282,8 +296,10 @@ class GaussianClassifier(
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
         table, _ = Table.of(x, y, sample_weight, **self._reading()).encoded()
-        with at_most(self.n_jobs):
-            found = settled(recipe, table, power=power, temperature=temperature)
+        require_two_classes(table.classes, table.class_weights)
+        rows = table if table.weight is None else table.take(table.weight > 0)
+        with at_most(self.n_jobs), numbering_rows(table):
+            found = settled(recipe, rows, power=power, temperature=temperature)
         self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
         self.temperature_ = found.temperature
         return self.recipe(), found.power

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import FeatureMismatchError, ForgetError, warn
+from suffice.errors import FeatureMismatchError, warn
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.power_sums import check_same_power
 from suffice.table.labels import union
@@ -43,7 +43,12 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         scatter=scatter,
         fourth=_merged_fourth(a, b, sign, share[:, None] * delta, delta),
         power_sums=a.power_sums.plus(b.power_sums, sign) if a.power_sums and b.power_sums else None,
+        peaks=_greater(a.peaks, b.peaks),
     )
+
+
+def _greater(a: Floats | None, b: Floats | None) -> Floats | None:
+    return np.maximum(a, b) if a is not None and b is not None else b if a is None else a
 
 
 def _merged_fourth(
@@ -132,6 +137,7 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
         power_sums=power,
         schema=schema,
         patterns=m.patterns and m.patterns.mapped(change),
+        peaks=None if m.peaks is None else m.peaks @ np.square(change).T,
     )
 
 
@@ -171,6 +177,7 @@ def by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Momen
         fourth=m.fourth and m.fourth.by_class(change),
         power_sums=m.power_sums and m.power_sums.by_class(change),
         patterns=m.patterns and m.patterns.by_class(change, classes),
+        peaks=None if m.peaks is None else change(m.peaks),
     )
 
 
@@ -196,26 +203,6 @@ def _say_what_is_lost(a: Moments, b: Moments) -> None:
     if (a.feature_names is None) != (b.feature_names is None):
         names = quoted(a.feature_names or b.feature_names, 5)
         warn(f"one side has the columns {names}, the other no names: taken to be in this order")
-
-
-def check_contained(total: Moments, part: Moments) -> None:
-    """Refuse to take away rows that were never added."""
-    short = np.flatnonzero(part.counts > total.counts)
-    if len(short):
-        k = short[0]
-        msg = (
-            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: "
-            f"only {total.counts[k]} were ever added"
-        )
-        raise ForgetError(msg)
-    if total.patterns is not None or part.patterns is not None:
-        return  # scatters are read-outs then: each pattern is checked
-    slack = 1e-8 * (total.scatter.pooled_diagonal() + part.scatter.pooled_diagonal())
-    excess = part.scatter.pooled_diagonal() - total.scatter.pooled_diagonal()
-    lighter = part.weights > total.weights * (1 + 1e-8)
-    if np.any(excess > slack) or lighter.any():
-        msg = "cannot forget these rows: they vary more, or weigh more, than all rows ever added"
-        raise ForgetError(msg)
 
 
 def without_gone(m: Moments) -> Moments:

@@ -229,11 +229,12 @@ def _recentred(
     weights: Floats, shifts: Floats, sums: Floats, raw: Scatter, quartic: FourthMoments | None
 ) -> ChunkSums:
     """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
-    offsets = ratio(sums, weights[:, None])
-    means, low = two_sum(np.where(weights[:, None] > 0, shifts, 0.0), offsets)
-    if quartic is not None:
-        quartic = quartic.recentred(weights, sums, raw.per_class(), -offsets)
-    return ChunkSums(weights, means, low, raw.shifted(-weights, offsets), quartic)
+    with np.errstate(invalid="ignore", over="ignore"):  # told of the whole, by row and column
+        offsets = ratio(sums, weights[:, None])
+        means, low = two_sum(np.where(weights[:, None] > 0, shifts, 0.0), offsets)
+        if quartic is not None:
+            quartic = quartic.recentred(weights, sums, raw.per_class(), -offsets)
+        return ChunkSums(weights, means, low, raw.shifted(-weights, offsets), quartic)
 
 
 def _symmetric(lower: Floats) -> Floats:

@@ -53,6 +53,8 @@ def arrays_of(m: Moments) -> dict[str, Any]:
         named = m.power_sums.power.arrays().items()
         arrays |= {f"transform_{name}": array for name, array in named}
         arrays["log_slopes"] = m.power_sums.log_slopes
+    if m.peaks is not None:
+        arrays["peaks"] = m.peaks
     return arrays
 
 
@@ -69,6 +71,8 @@ def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[A
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
             _power_sums(header, arrays),
             _schema(header),
+            None,
+            arrays.get("peaks"),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
@@ -119,6 +123,8 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         shapes |= {"thirds": (k, d, d), "fourths": (k, d, d)}
     if header.get("transform") is not None:
         shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
+    if "peaks" in arrays:
+        shapes |= {"peaks": (k, d)}
     for field, shape in shapes.items():
         _check_field(field, arrays[field], shape)
     _check_sums(header, arrays)

@@ -10,14 +10,15 @@ import numpy as np
 
 from suffice import archive
 from suffice.errors import MissingStatisticsError
-from suffice.moments.algebra import aligned, check_contained, merged, without_gone
+from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import collect, plan
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
+from suffice.moments.forgetting import without
 from suffice.moments.patterns import ColumnSums, PatternSums, combined, with_patterns
 from suffice.moments.power_sums import PowerSums, parse_power
 from suffice.table import Table
 from suffice.table.labels import as_labels
-from suffice.table.matrix import refuse_unusable
+from suffice.table.matrix import refuse_nonfinite, refuse_unusable
 from suffice.table.schema import Encoding
 from suffice.text import tables as notebook
 from suffice.threads import at_most
@@ -77,6 +78,7 @@ class Moments:
     power_sums: PowerSums | None = None  # where rows were transformed: how, and Σ log slopes
     schema: Schema | None = None  # of the columns, where not all are numbers
     patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
+    peaks: Floats | None = None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
 
     @classmethod
     def of(
@@ -162,7 +164,11 @@ class Moments:
             if not np.isfinite(sums).all():
                 if holes and _has_holes(table.x):
                     return cls._incomplete(table, kept, transform, max_patterns)
-                refuse_unusable(table.x, names)
+                if w is None or w.all():
+                    refuse_unusable(table.x, names)
+                refuse_nonfinite(table.x, names, w)  # or else an absent row is to blame
+                options: Any = {"storage": storage, "fourth": fourth, "power": transform}
+                return cls.of_table(table.take(w > 0), **options)
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
         return replace(total, counts=seen.astype(np.intp), schema=table.schema)
@@ -280,8 +286,9 @@ class Moments:
         """Return the fourth moments, or say that they were not collected."""
         if self.fourth is None:
             msg = (
-                "shrinkage='ledoit-wolf' needs fourth moments, and these moments have none: "
-                "collect them with fourth=True, or use shrinkage='oas'"
+                "shrinkage='ledoit-wolf' needs fourth moments, and these have none (or lost their "
+                "digits with outliers that were forgotten): collect them with fourth=True, "
+                "or use shrinkage='oas'"
             )
             raise MissingStatisticsError(msg)
         return self.fourth
@@ -300,6 +307,7 @@ class Moments:
             fourth=self.fourth and self.fourth.select(index),
             power_sums=self.power_sums and self.power_sums.select(index),
             schema=None,
+            peaks=None if self.peaks is None else self.peaks[:, index],
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -314,9 +322,7 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
-        total, part = aligned(self, other)
-        check_contained(total, part)
-        return without_gone(combined(total, part, -1.0))
+        return without(*aligned(self, other))
 
     def save(self, path: str | Path) -> None:
         """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
