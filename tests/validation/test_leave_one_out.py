@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from tests.validation.test_cross_validation import (
     DIALS,
     estimators,
@@ -15,14 +16,17 @@ from tests.validation.test_cross_validation import (
 
 import suffice as sf
 from suffice import LDA, QDA, GaussianClassifier
+from suffice.errors import InvalidParameterError
 
 NAMES = ["iris", "crabs", "wine", "banknote", "penguins_numeric", "pima_tr"]
 
 
 def check_by_refitting(estimator, X, y, w, *, refit, every):
     """Check some rows against a fit of all the others."""
-    found = sf.leave_one_out(estimator, X, y, w, refit_priors=refit).log_posteriors
-    for i in range(0, len(y), every):
+    result = sf.leave_one_out(estimator, X, y, w, refit_priors=refit)
+    found = dict(zip(result.rows.tolist(), result.log_posteriors, strict=True))
+    assert list(found) == np.flatnonzero(w).tolist()
+    for i in list(found)[::every]:
         rest = np.arange(len(y)) != i
         fitted = clone(estimator).fit(X[rest], y[rest], w[rest])
         if not refit and estimator.priors is None:
@@ -75,3 +79,49 @@ def test_the_left_out_error_is_what_cross_validation_with_n_folds_finds(iris):
     left_out = sf.leave_one_out(QDA(shrinkage=0.2, pooling=0.1), X, y)
     found = [left_out.error, left_out.log_loss, left_out.brier]
     np.testing.assert_allclose(found, folds.means[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (sf.LogisticRegression(), r"LogisticRegression.*cross_validate\(.*cv=LeaveOneOut"),
+        (sf.AutoGaussian(), "AutoGaussian.*cv=LeaveOneOut"),
+        (RandomForestClassifier(), "RandomForestClassifier.*cv=LeaveOneOut"),
+        (LDA(temperature="auto"), "temperature.*'auto'.*fit it first"),
+        (sf.RDA(), "pooling, shrinkage.*'auto'.*fit it first"),
+        (LDA(power="auto"), "power.*'auto'.*fit it first"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_left_out_in_closed_form_is_refused_with_the_cure(iris, estimator, said):
+    with pytest.raises(InvalidParameterError, match=said):
+        sf.leave_one_out(estimator, *iris)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LDA(temperature="auto"), sf.RDA(), LDA(power="auto")], ids=str
+)
+def test_what_was_chosen_by_fit_is_left_out_as_chosen(iris, estimator):
+    X, y = iris
+    fitted = estimator.fit(X**3, y)
+    how = {"pooling": fitted.pooling_, "shrinkage": fitted.shrinkage_}
+    same = GaussianClassifier(
+        tied=fitted.tied, temperature=fitted.temperature_, power=fitted.moments_.power, **how
+    )
+    found, expected = (sf.leave_one_out(each, X**3, y) for each in (fitted, same))
+    np.testing.assert_array_equal(found.log_posteriors, expected.log_posteriors)
+    assert len(fitted.calibrate(X**3, y).predict_set(X**3)) == 150
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize(
+    "estimator", [LDA(), QDA(), sf.GaussianNB(), LDA(shrinkage="oas")], ids=str
+)
+def test_a_gross_outlier_is_judged_as_if_never_seen(iris, estimator, size):
+    X, y = iris
+    X = X.copy()
+    X[60] += size * np.array([1.0, -1, 1, 2])
+    found = sf.leave_one_out(estimator, X, y).log_posteriors[60]
+    rest = np.arange(150) != 60
+    expected = clone(estimator).fit(X[rest], y[rest]).predict_log_proba(X[60:61])[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
     from suffice.moments import Moments
     from suffice.table.schema import Encoding
-    from suffice.typing import Codes, Floats
+    from suffice.typing import Codes, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +57,9 @@ class Evidence:
         return f"{noun(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
-def require_two_classes(moments: Moments) -> None:
-    """Refuse moments in which there is nothing to tell apart."""
-    found = moments.classes[moments.weights > 0].tolist()
+def require_two_classes(classes: Labels, weights: Floats) -> None:
+    """Refuse data in which there is nothing to tell apart."""
+    found = classes[weights > 0].tolist()
     if len(found) < 2:
         msg = (
             "a classifier needs at least 2 classes with rows, found "

@@ -1,7 +1,8 @@
 """Leave-one-out: log densities of each row under the model without it, by rank-one downdates.
 
 NaN marks rows for which no closed form holds: a class that would be left empty, a covariance
-that would be left singular, or a recipe whose covariance is not linear in the scatters.
+that would be left singular or nearly so, or a recipe whose covariance is not linear in the
+scatters.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from suffice.estimation.divisors import divided, resolved_variances
 from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
-from suffice.linalg import inverse_lower, rank_tolerance, scaled_cholesky
+from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
+
+
+LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost half of its digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +182,7 @@ def _write(
     # |A'| = |A| (1 − c a),  a = vᵀ A⁻¹ v
     a = np.where(lost > 0, own_squares, 0.0)
     left = 1 - c * a
-    left = np.where(left > rank_tolerance(metric.n_features), left, np.nan)
+    left = np.where(left > LEAST_LEFT, left, np.nan)
     # uᵀ A⁻¹ v = ½ (|u|² + |v|² − |u − v|²)
     across = 0.5 * (inside + a[:, None] - loser.gaps[removal.truth])
     own = np.searchsorted(members, removal.truth) % len(members)
@@ -204,7 +208,7 @@ def _each_feature(
     rows, means = x - sums.moments.grand_mean, sums.moments.centred_means
     own, lost = rows - means[removal.truth], sums.lost(g, removal.truth)
     left = squares - (lost * removal.loss)[:, None] * own**2
-    left = np.where(left > rank_tolerance(1) * squares, left, np.nan)
+    left = np.where(left > LEAST_LEFT * squares, left, np.nan)
     variances = left / sums.divisors(g, removal)[:, None]
     constant = np.log(variances).sum(1)
     for k in sums.members(g):

@@ -185,7 +185,7 @@ class Recipe:
     def _evidence(
         self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None
     ) -> Evidence:
-        require_two_classes(moments)
+        require_two_classes(moments.classes, moments.weights)
         priors = self.priors.of(moments.classes, moments.weights)
         how, groups = self.regularisation, self.group_of(moments.classes)
         return Evidence(moments, self.structure, how, groups, priors, quiet, encoding)

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import TooFewClassesError
 from suffice.estimation.divisors import total_variances
+from suffice.estimation.plug_in import require_two_classes
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.predictor import DensityMixin, checked_table, feature_names, set_features
 from suffice.model.averaged import AveragedModel, Share
@@ -23,6 +23,7 @@ from suffice.search.candidates import Candidate, FittedCandidate, fitted_candida
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
+from suffice.table.table import numbering_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,12 +104,12 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         """Choose the settings, then learn from all rows."""
         x, y = checked_table(self, X, y, reset=True)
         reading: Any = {"categorical": self.categorical, "missing": "indicator"}
-        table, self.encoding_ = Table.of(x, y, sample_weight, **reading).counted().encoded()
+        whole = Table.of(x, y, sample_weight, **reading)
+        table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes
-        if table.n_classes < 2:
-            msg = f"a classifier needs at least 2 classes with rows, found {table.n_classes} class"
-            raise TooFewClassesError(msg)
-        self.varying_ = varying_features(table, self.encoding_)
+        require_two_classes(table.classes, table.class_weights)
+        with numbering_rows(whole):
+            self.varying_ = varying_features(table, self.encoding_)
         table = table.with_rows(table.x[:, self.varying_])
         options = {"n_kept": self.n_kept, "seed": self.random_state}
         self.choices_ = chosen(table, fourier_features=self.fourier_features, **options)

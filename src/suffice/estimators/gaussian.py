@@ -47,7 +47,8 @@ from suffice.saved.densities import (
 from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.labels import code_of
-from suffice.table.matrix import numbering_rows, refuse_unusable
+from suffice.table.matrix import refuse_unusable
+from suffice.table.table import numbering_rows
 from suffice.threads import at_most
 from suffice.validation.conformal import Conformity, PredictionSets
 from suffice.validation.leave_one_out import leave_one_out

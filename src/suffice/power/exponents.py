@@ -30,7 +30,7 @@ def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Flo
     rows = sampled_rows(np.flatnonzero(w > 0), n_rows, seed)
     sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
     if not np.isfinite(sample).all():
-        refuse_unusable(x, None)
+        refuse_unusable(x, None, w)
     columns = np.ascontiguousarray(sample.T)
     n_jobs = None if sample.size > PARALLEL else 1
     found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))

@@ -64,11 +64,12 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
     return w
 
 
-def refuse_unusable(x: Matrix, names: tuple[str, ...] | None) -> NoReturn:
-    """Raise the error that names the first NaN or infinity, or a column whose squares overflow."""
+def refuse_nonfinite(x: Matrix, names: tuple[str, ...] | None, weight: Any = None) -> None:
+    """Raise the error that names the first NaN or infinity in a row of positive weight, if any."""
     for lo in range(0, len(x), 4096):
         block = x[lo : lo + 4096]
-        bad = np.argwhere(~np.isfinite(block))
+        found = ~np.isfinite(block)
+        bad = np.argwhere(found if weight is None else found & (weight[lo : lo + 4096, None] > 0))
         if len(bad):
             row, column = bad[0]
             what = "NaN" if np.isnan(block[row, column]) else "infinity"
@@ -77,6 +78,11 @@ def refuse_unusable(x: Matrix, names: tuple[str, ...] | None) -> NoReturn:
                 "drop or impute such rows first"
             )
             raise InvalidInputError(msg)
+
+
+def refuse_unusable(x: Matrix, names: tuple[str, ...] | None, weight: Any = None) -> NoReturn:
+    """Raise the error that names the first NaN or infinity, or a column whose squares overflow."""
+    refuse_nonfinite(x, names, weight)
     column = int(np.argmax(np.abs(x).max(0)))
     msg = (
         f"Input X contains infinity after squaring: column {column_name(names, column)} reaches "

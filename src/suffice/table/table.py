@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import as_matrix, as_weights, has_missing
+from suffice.table.matrix import as_matrix, as_weights, has_missing, refuse_nonfinite
 from suffice.table.mixed import is_mixed, read
 from suffice.table.schema import Encoding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from suffice.table.matrix import Matrix
     from suffice.table.schema import Schema
     from suffice.typing import Codes, Floats, Labels
@@ -144,6 +147,16 @@ class Table:
             return table
         codes = np.searchsorted(present, table.codes)
         return replace(table, classes=self.classes[present], codes=codes)
+
+
+@contextmanager
+def numbering_rows(table: Table) -> Iterator[None]:
+    """Let errors about samples and folds of rows name the row of the table, and its column."""
+    try:
+        yield
+    except InvalidInputError:
+        refuse_nonfinite(table.x, table.names, table.weight)
+        raise
 
 
 def require_as_many(n_rows: int, n_labels: int) -> None:

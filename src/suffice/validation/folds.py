@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
@@ -23,7 +23,7 @@ from suffice.table import Table
 from suffice.table.labels import as_labels, codes_of, encode
 from suffice.table.matrix import as_matrix, as_weights, taken
 from suffice.table.sampling import stratified_folds, stratified_sample
-from suffice.table.table import require_as_many
+from suffice.table.table import numbering_rows, require_as_many
 from suffice.validation.predictions import Predictions, log_posteriors_of
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ class Folds:
         """Return users' rows, labels and folds; a seed shuffles a number of folds."""
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         labels = checked_labels(rows, y)
-        known = None if groups is None else checked_groups(groups, len(labels))
-        splitter, protocol = _splitter(cv, labels, known, seed)
-        splits = splitter.split(np.zeros((len(labels), 1)), labels, known)
-        pairs = tuple((np.asarray(train), np.asarray(test)) for train, test in splits)
         weight = as_weights(sample_weight, len(labels))
+        # rows of weight zero are absent: whatever divides the rows does not see them
+        seen = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
+        known = None if groups is None else checked_groups(groups, len(labels))[seen]
+        pairs, protocol = _divided(cv, checked_labels(seen, labels[seen]), known, seen, seed)
         return cls(rows, *encode(labels), weight, pairs, protocol)
 
     @classmethod
@@ -124,7 +124,8 @@ class Folds:
             started, table = time.perf_counter(), self.table
             at = 1 if _is_partition(self.splits, len(self.codes)) else 0
             tables = (table.take(split[at]) for split in self.splits)
-            parts = [Moments.of_table(each, storage=storage, fourth=fourth) for each in tables]
+            with numbering_rows(table):
+                parts = [Moments.of_table(each, storage=storage, fourth=fourth) for each in tables]
             trains = tuple(sums_without(parts) if at else parts)
             seconds = (time.perf_counter() - started) / len(trains)
             self._moments[need] = TrainingMoments(trains, seconds)
@@ -205,17 +206,33 @@ def checked_groups(groups: Any, n_rows: int) -> Labels:
     return known
 
 
-def _splitter(cv: Any, labels: Labels, groups: Labels | None, seed: int | None) -> tuple[Any, str]:
-    """Return what divides the rows, and how to say so."""
+def _divided(
+    cv: Any, labels: Labels, groups: Labels | None, seen: Codes, seed: int | None
+) -> tuple[Splits, str]:
+    """Return row numbers of folds of the rows seen, whose labels are given, and how to say so."""
     if isinstance(cv, (int, np.integer)):
-        return _stratified(int(cv), labels, groups, seed)
-    if hasattr(cv, "get_n_splits"):
-        return cv, f"{cv.get_n_splits(labels, labels, groups)} folds, {type(cv).__name__}"
-    if not isinstance(cv, Iterable) or isinstance(cv, str):
+        splitter, protocol = _stratified(int(cv), labels, groups, seed)
+    elif hasattr(cv, "get_n_splits"):
+        splitter = cv
+        protocol = f"{cv.get_n_splits(labels, labels, groups)} folds, {type(cv).__name__}"
+    elif isinstance(cv, Iterable) and not isinstance(cv, str):
+        given = [[rows[np.isin(rows, seen)] for rows in map(np.asarray, pair)] for pair in cv]
+        return _filled(given), f"{len(given)} folds, given by row numbers"
+    else:
         msg = f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
         raise InvalidParameterError(msg)
-    given = list(cv)
-    return check_cv(given), f"{len(given)} folds, given by row numbers"
+    splits = splitter.split(np.zeros((len(seen), 1)), labels, groups)
+    return _filled([[seen[rows] for rows in pair] for pair in splits]), protocol
+
+
+def _filled(pairs: Sequence[Sequence[Codes]]) -> Splits:
+    """Return the pairs, each with rows to learn from and to judge by."""
+    for fold, (train, test) in enumerate(pairs):
+        if not (len(train) and len(test)):
+            lack = "judge by" if len(train) else "learn from"
+            msg = f"fold {fold} has no row of positive weight to {lack}: leave it out of cv"
+            raise InvalidInputError(msg)
+    return tuple((train, test) for train, test in pairs)
 
 
 def _stratified(

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.errors import ForgetError, InvalidParameterError
 from suffice.estimation.rank_one_downdate import downdated_scores
+from suffice.estimation.settings import is_open
 from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import in_blocks
 from suffice.moments import Moments
 from suffice.table import Table
+from suffice.table.table import numbering_rows
 from suffice.validation.folds import transformed
 from suffice.validation.predictions import Predictions
 
@@ -49,14 +52,44 @@ def leave_one_out(
     >>> sf.leave_one_out(sf.LDA(), *load_iris(return_X_y=True))
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
-    table = transformed(Table.of(X, y, sample_weight), estimator.power)
-    recipe = estimator.recipe()
+    _require_closed_form(estimator)
+    recipe, table = estimator.recipe(), Table.of(X, y, sample_weight)
+    rows = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight)
+    with numbering_rows(table):
+        return _left_out(estimator, recipe, table.take(rows), rows, refit_priors=refit_priors)
+
+
+def _left_out(
+    estimator: Any, recipe: Recipe, table: Table, rows: Codes, *, refit_priors: bool
+) -> Predictions:
+    table = transformed(table, _power(estimator))
     storage = "per-class" if recipe.needs_fourth else recipe.storage
     moments = Moments.of_table(table, storage=storage, fourth=recipe.needs_fourth)
     scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
     _read(LogPosterior(estimator.resolved_temperature()), scores)
-    rows, best = np.arange(table.n_rows), scores.argmax(1)
-    return Predictions(table.classes, table.codes, best, scores, rows, table.weight)
+    return Predictions(table.classes, table.codes, scores.argmax(1), scores, rows, table.weight)
+
+
+def _power(estimator: Any) -> Any:
+    """Return the transform as it is set, or as it was chosen."""
+    fitted = is_open(estimator.power) and hasattr(estimator, "moments_")
+    return estimator.moments_.power if fitted else estimator.power
+
+
+def _require_closed_form(estimator: Any) -> None:
+    name = type(estimator).__name__
+    if not hasattr(estimator, "recipe"):
+        msg = (
+            f"{name} is no Gaussian model read from sums, so it must be fitted again for every "
+            "row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), LeaveOneOut being "
+            "scikit-learn's"
+        )
+        raise InvalidParameterError(msg)
+    words = {"temperature": estimator.resolved_temperature(), "power": _power(estimator)}
+    left = [*estimator.recipe().open_settings, *(word for word in words if is_open(words[word]))]
+    if left:
+        msg = f"{', '.join(left)} of this {name} say 'auto', which fit chooses: fit it first"
+        raise InvalidParameterError(msg)
 
 
 def _read(readout: LogPosterior, scores: Floats) -> None:
@@ -76,22 +109,25 @@ def left_out_scores(
     scores = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
     unknown = np.flatnonzero(np.isnan(scores.sum(1)))
     _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
-    for i in unknown:
-        scores[i] = _refitted(recipe, moments, x[i], int(truth[i]), w[i], refit=refit_priors)
+    for i in unknown.tolist():
+        rest = _without(moments, table, i)
+        model = recipe.estimate(rest, quiet=True)
+        if not refit_priors:
+            model = model.with_priors(_fixed(recipe, moments, rest))
+        scores[i] = model.scores(x[i : i + 1])[0]
     return scores
 
 
-def _refitted(
-    recipe: Recipe, moments: Moments, row: Any, k: int, w: float, *, refit: bool
-) -> Floats:
-    """Return the scores of one row under the model estimated from the moments without it."""
-    label = moments.classes[k : k + 1]
+def _without(moments: Moments, table: Table, i: int) -> Moments:
+    """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
     options: Any = {"storage": moments.storage, "fourth": moments.fourth is not None}
-    rest = moments - Moments.of(row[None], label, [w], **options) if w > 0 else moments
-    model = recipe.estimate(rest, quiet=True)
-    if not refit:
-        model = model.with_priors(_fixed(recipe, moments, rest))
-    return np.asarray(model.scores(row[None])[0])
+    try:
+        rest = moments - Moments.of_table(table.take(slice(i, i + 1)), **options)
+    except ForgetError:
+        rest = None
+    if rest is None or (rest.fourth is None and options["fourth"]):
+        return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
+    return rest
 
 
 def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:
