@@ -83,7 +83,7 @@ def learners():
         id="grid",
     )
     yield pytest.param(lambda X, y, w: sf.leave_one_out(sf.LDA(), X, y, w), id="left out")
-    yield pytest.param(lambda X, y, w: sf.Moments.of(X, y, w), id="moments")
+    yield pytest.param(lambda X, y, w: sf.Moments.of(X, y, w, missing="refuse"), id="moments")
 
 
 @pytest.mark.parametrize("learn", list(learners()))
@@ -106,8 +106,8 @@ def test_large_tables_too_have_absent_rows(iris):
     X, y = np.tile(iris[0], (500, 1)), np.tile(iris[1], 500)
     bad, w = X.copy(), np.ones(len(y))
     bad[40_033, 2], w[40_033] = np.nan, 0
-    found, without = sf.Moments.of(bad, y, w), np.arange(len(y)) != 40_033
+    found, without = sf.Moments.of(bad, y, w, missing="refuse"), np.arange(len(y)) != 40_033
     np.testing.assert_allclose(found.scatters, sf.Moments.of(X[without], y[without]).scatters)
     bad[60_000, 1] = -np.inf
     with pytest.raises(InvalidInputError, match="infinity: row 60000, column 1"):
-        sf.Moments.of(bad, y, w)
+        sf.Moments.of(bad, y, w, missing="refuse")
