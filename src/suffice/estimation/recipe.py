@@ -171,7 +171,7 @@ class Recipe:
             raise InvalidParameterError(settings.UNRESOLVED)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
-        require_two_classes(moments)
+        require_two_classes(moments.classes, moments.weights)
         if moments.schema is not None:
             return self.categories.model(self, moments, quiet=quiet)
         return self.learnt(moments, quiet=quiet)
