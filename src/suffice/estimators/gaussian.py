@@ -28,7 +28,6 @@ from suffice.estimators.predictor import (
     ScoreMixin,
     checked_rows,
     checked_table,
-    feature_names,
     set_features,
 )
 from suffice.model.gaussian import bic
