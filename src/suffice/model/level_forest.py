@@ -77,13 +77,15 @@ class LevelBlocks:
 
     def codes(self, rows: Floats) -> Codes:
         """Return the level of each category, −1 where it is unknown, (n, q)."""
-        codes = np.zeros((len(rows), len(self.sizes)), np.intp)
+        codes, columns = np.zeros((len(rows), len(self.sizes)), np.intp), rows.T.copy()
         for j, (lo, hi) in enumerate(itertools.pairwise(self.starts)):
-            if hi > lo:
-                own = rows[:, lo:hi]
-                largest = own.argmax(1)
-                on = np.take_along_axis(own, largest[:, None], 1)[:, 0] > 1 - own.sum(1)
-                codes[:, j] = np.where(np.isnan(own).any(1), -1, np.where(on, largest + 1, 0))
+            # the reference has what the others leave of 1; the level of largest share holds
+            most = 1 - columns[lo:hi].sum(0)
+            unknown = np.isnan(most)
+            for level, share in enumerate(columns[lo:hi], 1):
+                codes[share > most, j] = level
+                most = np.maximum(most, share)
+            codes[unknown, j] = -1
         return codes
 
     def indicators(self, codes: Codes) -> Floats:

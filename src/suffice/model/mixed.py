@@ -19,6 +19,7 @@ from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import simulated_error
 from suffice.model.class_model import WrappedModel
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
+from suffice.threads import side_by_side
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
 
 MOST_COMBINATIONS = 4096  # of unknown levels that are summed over one by one
-_BLOCK = 1 << 16  # rows read at a time
+_BLOCK = 1 << 13  # rows read at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +201,8 @@ class MixedModel(WrappedModel):
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
         rows = np.asarray(x, np.float64)
         starts = range(0, max(len(rows), 1), _BLOCK)
-        parts = [self._log_density(rows[start : start + _BLOCK]) for start in starts]
+        blocks = [rows[start : start + _BLOCK] for start in starts]
+        parts = side_by_side(self._log_density, blocks, n_numbers=rows.size)
         values = readout.read(log_weights + np.concatenate(parts))
         bad = np.isnan(values) if values.dtype.kind == "f" else values < 0
         if bad.any():
@@ -217,7 +219,10 @@ class MixedModel(WrappedModel):
         if self.coefficients is None:
             return self.levels.log_probability(codes) + self.inner.class_log_density(z)
         out = np.empty((len(rows), self.n_classes))
-        patterns, of_row = np.unique(codes < 0, axis=0, return_inverse=True)
+        unknown = codes < 0
+        if not unknown.any():
+            return self._summed(z, codes, np.zeros(0, np.intp))
+        patterns, of_row = np.unique(unknown, axis=0, return_inverse=True)
         for at, pattern in enumerate(patterns):
             own = np.flatnonzero(of_row.ravel() == at)
             out[own] = self._summed(z[own], codes[own], np.flatnonzero(pattern))
