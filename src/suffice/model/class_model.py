@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from suffice.model.missing import by_holes
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
 
 if TYPE_CHECKING:
@@ -125,6 +126,26 @@ class ClassModel(ABC):
         return self._read_density(x, LogDensity(), self.log_priors)
 
     @abstractmethod
+    def marginal(self, observed: Codes) -> ClassModel:
+        """Return the same kind of model of some features alone: indices, or (d,) bool."""
+
+    def allowing_missing(self) -> ClassModel:
+        """Return the model of rows in which NaN means "not observed".
+
+        Missing features are integrated out: a row is judged by the marginal model of what was
+        observed of it, and by the prior where nothing was.
+        """
+        return MarginalModel(self)
+
+    @abstractmethod
+    def impute(self, x: Any) -> Floats:
+        """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d)."""
+
+    @abstractmethod
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows, NaN replaced by a draw of p(x_m | x_o), shape (n, d)."""
+
+    @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its density."""
 
@@ -152,6 +173,16 @@ class ClassModel(ABC):
     @abstractmethod
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
         """Return what is read out of log p(x | k) + log_weights_k."""
+
+    @abstractmethod
+    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
+        """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
+
+    @abstractmethod
+    def _read_observed_density(
+        self, x: Floats, readout: Readout, log_weights: Floats
+    ) -> npt.NDArray[Any]:
+        """Return what ``_read_density`` would of rows that have NaN and numbers."""
 
     def _with(self, **fields: Any) -> Self:
         """Return the model with other priors or another temperature."""
@@ -202,5 +233,85 @@ class WrappedModel(ClassModel):
         """Covariance of all classes of ``inner``, where they share one."""
         return self.inner.shared_covariance
 
+    @property
+    def has_density(self) -> bool:
+        """Whether ``inner`` has one."""
+        return self.inner.has_density
+
+    @property
+    def formula(self) -> Formula:
+        """That of ``inner``."""
+        return self.inner.formula
+
+    def marginal(self, observed: Codes) -> ClassModel:
+        """Return the marginal of ``inner``."""
+        return self.inner.marginal(observed)
+
+    def impute(self, x: Any) -> Floats:
+        """Return the rows as ``inner`` fills them."""
+        return self.inner.impute(x)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows as ``inner`` fills them at random."""
+        return self.inner.sample_missing(x, rng)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
+        """Draw n pairs (x, k) from ``inner``."""
+        return self.inner.sample(n, rng)
+
+    def as_gaussian(self) -> GaussianModel:
+        """Return the Gaussian model with the same posterior as ``inner``."""
+        return self.inner.as_gaussian()
+
+    def log_likelihood(self, moments: Moments) -> float:
+        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
+        return self.inner.log_likelihood(moments)
+
+    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
+        """Return the error of the best rule if the model were true: no matter which units."""
+        return self.inner.bayes_error(n_samples, rng)
+
+    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
+        return self.inner._read_observed(x, readout)
+
+    def _read_observed_density(
+        self, x: Floats, readout: Readout, log_weights: Floats
+    ) -> npt.NDArray[Any]:
+        return self.inner._read_observed_density(x, readout, log_weights)
+
     def _with(self, **fields: Any) -> Self:
         return super()._with(inner=self.inner._with(**fields))
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalModel(WrappedModel):
+    """A model that judges every row by what was observed of it; NaN is a hole.
+
+    Complete rows read exactly as ``inner`` reads them; where nothing was observed the posterior
+    is the prior, and the log density is 0. Infinities are refused.
+
+    Examples
+    --------
+    >>> import numpy as np, suffice as sf
+    >>> model = sf.LDA().fit([[0.0, 1], [1, 0], [5, 5], [6, 6]], ["a", "a", "b", "b"]).model_
+    >>> rows = [[0.5, np.nan], [np.nan, np.nan]]
+    >>> model.allowing_missing().posterior(rows).round(3).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+
+    inner: ClassModel
+
+    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        # softmax(T log π / T) = π
+        prior = self.temperature * self.log_priors
+        inner = self.inner
+        verbs = (lambda x: inner._read(x, readout), lambda x: inner._read_observed(x, readout))
+        return by_holes(np.asarray(x), readout, prior, *verbs)
+
+    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+        inner, how = self.inner, (readout, log_weights)
+        verbs = (
+            lambda x: inner._read_density(x, *how),
+            lambda x: inner._read_observed_density(x, *how),
+        )
+        return by_holes(np.asarray(x), readout, log_weights, *verbs)

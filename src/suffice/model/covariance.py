@@ -6,6 +6,7 @@ and ``colorize`` undoes it, so that standard normal rows become rows of N(0, Σ)
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +15,7 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.scoring import Scaled, Whitened
+from suffice.threads import over_chunks
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
@@ -37,10 +39,8 @@ class FullCovariance:
 
     @classmethod
     def of_root(cls, root: Floats) -> FullCovariance:
-        """Return Σ = A Aᵀ of an invertible A, without forming the product."""
-        # Aᵀ = Q R  ⇒  Σ = Rᵀ R,  L = Rᵀ with a positive diagonal
-        r = np.linalg.qr(root.T, mode="r")
-        factor = (r * np.sign(np.diagonal(r))[:, None]).T
+        """Return Σ = A Aᵀ of an A with independent rows, without forming the product."""
+        factor = _lower_factor(root)
         return cls(factor, inverse_lower(factor))
 
     @property
@@ -68,6 +68,32 @@ class FullCovariance:
     def part(self, classes: Codes, constants: Floats, means: Floats) -> Whitened:
         """Return what scores the classes that share Σ."""
         return Whitened(classes, constants, means, self.whitening)
+
+    def marginal(self, observed: Codes) -> FullCovariance:
+        """Return Σ_oo of the features ``observed``, not empty."""
+        return FullCovariance.of_root(self.factor[observed])
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        """Return L_oo, L_mo, L_mm: the factor of Σ with the observed features first.
+
+        x_m given x_o has mean μ_m + L_mo L_oo⁻¹ (x_o − μ_o) and covariance L_mm L_mmᵀ.
+        """
+        n = len(observed)
+        lower = _lower_factor(self.factor[np.concatenate([observed, missing])])
+        return lower[:n, :n], lower[n:, :n], lower[n:, n:]
+
+    def observed_distances(self, x: Floats, means: Floats) -> tuple[Floats, Floats]:
+        """Return |L_oo⁻¹ (x_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rows where NaN is a hole."""
+        from suffice.model.missing_kernels import full_distances
+
+        sigma, means = self.dense(), np.ascontiguousarray(means)
+        distances, log_dets = np.empty((len(x), len(means))), np.empty(len(x))
+
+        def work(lo: int, hi: int) -> None:
+            full_distances(x[lo:hi], sigma, means, distances[lo:hi], log_dets[lo:hi])
+
+        deque(over_chunks(work, len(x)), maxlen=0)
+        return distances, log_dets
 
     def dense(self) -> Floats:
         """Return Σ = L Lᵀ."""
@@ -110,6 +136,30 @@ class DiagonalCovariance:
         """Return what scores the classes that share Σ."""
         return Scaled(classes, constants, means, self.scale)
 
+    def marginal(self, observed: Codes) -> DiagonalCovariance:
+        """Return Σ_oo of the features ``observed``."""
+        return DiagonalCovariance(self.scale[observed])
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        """Return L_oo, L_mo = 0 and L_mm: missing features do not depend on observed ones."""
+        none = np.zeros((len(missing), len(observed)))
+        return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
+
+    def observed_distances(self, x: Floats, means: Floats) -> tuple[Floats, Floats]:
+        """Return |(x_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,) of rows where NaN is a hole."""
+        from suffice.model.missing_kernels import scaled_distances
+
+        distances, log_dets = np.empty((len(x), len(means))), np.empty(len(x))
+        inverse, logs = 1 / self.scale, 2 * np.log(self.scale)
+        means = np.ascontiguousarray(means)
+
+        def work(lo: int, hi: int) -> None:
+            part = slice(lo, hi)
+            scaled_distances(x[part], inverse, logs, means, distances[part], log_dets[part])
+
+        deque(over_chunks(work, len(x)), maxlen=0)
+        return distances, log_dets
+
     def dense(self) -> Floats:
         """Return Σ = diag(σ²)."""
         return np.diag(self.scale**2)
@@ -117,6 +167,14 @@ class DiagonalCovariance:
     def dense_precision(self) -> Floats:
         """Return Σ⁻¹ = diag(σ⁻²)."""
         return np.diag(self.scale**-2.0)
+
+
+def _lower_factor(root: Floats) -> Floats:
+    """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal."""
+    # Aᵀ = Q R  ⇒  A Aᵀ = Rᵀ R,  L = Rᵀ
+    r = np.linalg.qr(root.T, mode="r")
+    factor: Floats = (r * np.sign(np.diagonal(r))[:, None]).T
+    return factor
 
 
 Covariance: TypeAlias = FullCovariance | DiagonalCovariance

@@ -11,7 +11,8 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import gaussian_error
-from suffice.model.class_model import ClassModel, WrappedModel
+from suffice.model.class_model import WrappedModel
+from suffice.model.elliptical import EllipticalModel
 from suffice.model.scoring import Formula, Scorer
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianModel(ClassModel):
+class GaussianModel(EllipticalModel):
     r"""Class k has prior :math:`\pi_k` and density :math:`N(\mu_k, \Sigma_k)`.
 
     Classes of one group share one covariance. Means are kept relative to a common centre, so
@@ -112,6 +113,26 @@ class GaussianModel(ClassModel):
             x[rows] = covariance.colorize(x[rows])
         return self.centre + (x + self.offsets[codes])
 
+    @property
+    def shapes(self) -> tuple[Covariance, ...]:
+        """Σ of each group, (G,)."""
+        return self.covariances
+
+    def marginal(self, observed: Codes) -> GaussianModel:
+        """Return N(μ_o, Σ_oo) of some features alone: indices, or (d,) bool."""
+        kept = np.arange(self.n_features)[observed]
+        return replace(
+            self,
+            centre=self.centre[kept],
+            offsets=self.offsets[:, kept],
+            covariances=tuple(sigma.marginal(kept) for sigma in self.covariances),
+            # at most those of so many full matrices
+            n_covariance_parameters=min(
+                self.n_covariance_parameters,
+                len(self.covariances) * len(kept) * (len(kept) + 1) // 2,
+            ),
+        )
+
     def as_gaussian(self) -> GaussianModel:
         """Return itself."""
         return self
@@ -152,6 +173,16 @@ class GaussianModel(ClassModel):
 
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
         return self._density_scorer(log_weights).score(x, readout)
+
+    def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
+        # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)
+        return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
+
+    def _radii(
+        self, codes: Codes, distances: Floats, n_observed: Codes, rng: np.random.Generator
+    ) -> Floats:
+        del distances, n_observed, rng  # a conditional Gaussian is as wide for every x_o
+        return np.ones(len(codes))
 
 
 def _squared_distances(model: GaussianModel, moments: Moments) -> float:
@@ -228,6 +259,23 @@ class DebiasedModel(WrappedModel):
         """Refuse: there is nothing to draw from."""
         raise InvalidParameterError(_NO_DENSITY)
 
+    def marginal(self, observed: Codes) -> NoReturn:  # noqa: ARG002
+        """Refuse: what is no density cannot be integrated over missing features."""
+        raise InvalidParameterError(_NO_MARGINAL)
+
+    def impute(self, x: Any) -> NoReturn:  # noqa: ARG002
+        """Refuse: what is no density has no conditional mean."""
+        raise InvalidParameterError(_NO_MARGINAL)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
+        """Refuse: there is nothing to draw from."""
+        raise InvalidParameterError(_NO_MARGINAL)
+
+    def _read_observed(self, x: Floats, readout: Readout) -> NoReturn:  # noqa: ARG002
+        raise InvalidParameterError(_NO_MARGINAL)
+
+    _read_observed_density = _read_observed
+
     @property
     def formula(self) -> Formula:
         """That of the Gaussian model with the same posterior."""
@@ -243,4 +291,8 @@ class DebiasedModel(WrappedModel):
 _NO_DENSITY = (
     "debiased scores are estimates of log densities, not densities: they give posteriors, but "
     "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
+)
+_NO_MARGINAL = (
+    "debiased scores are estimates of log densities, not densities: missing values cannot be "
+    "integrated out; use estimate='predictive', 'map' or 'plug-in', or drop incomplete rows"
 )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from suffice.model.tiles import LANES, empty_tile
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -125,6 +127,18 @@ class Argmax(Readout):
         from suffice.model.softmax_kernels import write_argmax
 
         return bool(write_argmax(tile, n_classes, out))
+
+
+def read_scores(a: Floats, readout: Readout) -> npt.NDArray[Any]:
+    """Return what is read out of scores (n, K), by compiled loops."""
+    n, k = a.shape
+    n_chunks = -(-n // LANES)
+    tile, whole = empty_tile(n_chunks, k), np.zeros((n_chunks * LANES, k))
+    whole[:n] = a
+    tile[:, :k] = whole.reshape(n_chunks, LANES, k).transpose(0, 2, 1)
+    values = np.empty((n, k) if readout.per_class else n, readout.dtype)
+    readout.write(tile, k, values)
+    return values
 
 
 def _finite(a: Floats) -> npt.NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.model.bayes_error import simulated_error
-from suffice.model.class_model import ClassModel
+from suffice.model.elliptical import EllipticalModel
 from suffice.model.posterior import Joint, Readout
 from suffice.model.scoring import Formula, Scorer
 
@@ -58,7 +58,7 @@ class Tailed(Readout):
 
 
 @dataclass(frozen=True, eq=False)
-class StudentModel(ClassModel):
+class StudentModel(EllipticalModel):
     r"""Class k has prior :math:`\pi_k` and a Student t density with :math:`f_k` degrees.
 
     .. math::  \log t_k(x) = c_k - \tfrac{f_k + d}{2} \log(1 + s_k \Delta_k^2), \quad
@@ -112,6 +112,21 @@ class StudentModel(ClassModel):
             z[rows] = scale.colorize(z[rows])
         return self.centre + (z + self.offsets[k]), k
 
+    @property
+    def shapes(self) -> tuple[Covariance, ...]:
+        """Ψ of each group, (G,)."""
+        return self.scales
+
+    def marginal(self, observed: Codes) -> StudentModel:
+        """Return the Student t of some features alone, with as many degrees of freedom.
+
+        Kotz & Nadarajah (2004), *Multivariate t Distributions and Their Applications*, 1.10.
+        """
+        kept = np.arange(self.n_features)[observed]
+        scales = tuple(scale.marginal(kept) for scale in self.scales)
+        centre, offsets = self.centre[kept], self.offsets[:, kept]
+        return replace(self, centre=centre, offsets=offsets, scales=scales)
+
     def as_gaussian(self) -> NoReturn:
         """Refuse: surfaces between Student t densities are no quadrics."""
         msg = (
@@ -147,6 +162,20 @@ class StudentModel(ClassModel):
         powers = (self.degrees + self.n_features) / 2
         return Tailed(readout, log_weights + self._constants, powers, self.shares)
 
+    def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
+        d = n_observed[:, None]
+        log_gammas = self._log_gammas(np.arange(self.n_features + 1)[:, None])[n_observed]
+        # log t(x_o) = c_o − ½ (f + d_o) log(1 + s Δ²)
+        tails = (self.degrees + d) / 2 * np.log1p(self.shares * distances)
+        return self._log_peaks(d, log_gammas, log_dets) - tails
+
+    def _radii(
+        self, codes: Codes, distances: Floats, n_observed: Codes, rng: np.random.Generator
+    ) -> Floats:
+        # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
+        shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n_observed)
+        return np.sqrt((1 + shares * distances) / (shares * chi))
+
     @cached_property
     def _scorer(self) -> Scorer:
         scales = [self.scales[g] for g in self.group_of]
@@ -155,11 +184,16 @@ class StudentModel(ClassModel):
     @cached_property
     def _constants(self) -> Floats:
         """Log density of each class at its m_k, shape (K,)."""
+        log_dets = np.array([scale.log_det for scale in self.scales])[self.group_of]
+        return self._log_peaks(self.n_features, self._log_gammas(self.n_features), log_dets)
+
+    def _log_peaks(self, d: Any, log_gammas: Floats, log_dets: Floats) -> Floats:
+        # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
+        peaks: Floats = log_gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
+        return peaks
+
+    def _log_gammas(self, d: Any) -> Floats:
         from scipy.special import gammaln  # slow to import, and seldom needed
 
-        d = self.n_features
-        log_dets = np.array([scale.log_det for scale in self.scales])[self.group_of]
-        # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
-        gammas = gammaln((self.degrees + d) / 2) - gammaln(self.degrees / 2)
-        constants: Floats = gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
-        return constants
+        gammas: Floats = gammaln((self.degrees + d) / 2) - gammaln(self.degrees / 2)
+        return gammas

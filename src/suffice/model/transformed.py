@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from suffice.model.bayes_error import BayesError
     from suffice.model.class_model import ClassModel
-    from suffice.model.gaussian import GaussianModel
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -39,11 +37,6 @@ class TransformedModel(WrappedModel):
     transform: PowerTransform  # t
 
     @property
-    def has_density(self) -> bool:
-        """Whether the model of t(x) has one."""
-        return self.inner.has_density
-
-    @property
     def n_parameters(self) -> int:
         """Number of free parameters, each exponent other than 1 counted."""
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
@@ -53,18 +46,26 @@ class TransformedModel(WrappedModel):
         y, k = self.inner.sample(n, rng)
         return self.transform.inverse(y), k
 
-    def as_gaussian(self) -> GaussianModel:
-        """Return the Gaussian model of transformed rows with the same posterior."""
-        return self.inner.as_gaussian()
+    def marginal(self, observed: Codes) -> TransformedModel:
+        """Return the same kind of model of some features alone: indices, or (d,) bool."""
+        kept = np.arange(self.n_features)[observed]
+        return TransformedModel(self.inner.marginal(kept), self.transform.select(kept))
+
+    def impute(self, x: Any) -> Floats:
+        """Return the rows, NaN replaced by t⁻¹ of the conditional mean of t(x), shape (n, d).
+
+        Of one class that is the conditional median of x, not its mean.
+        """
+        return self._filled(x, self.inner.impute)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows, NaN replaced by a draw of p(x_m | x_o), exactly, shape (n, d)."""
+        return self._filled(x, lambda y: self.inner.sample_missing(y, rng))
 
     def log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
         slopes = 0.0 if moments.power_sums is None else float(moments.power_sums.log_slopes.sum())
         return self.inner.log_likelihood(moments) + slopes
-
-    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true: no matter which units."""
-        return self.inner.bayes_error(n_samples, rng)
 
     @property
     def formula(self) -> Formula:
@@ -80,6 +81,24 @@ class TransformedModel(WrappedModel):
         slopes = self.transform.log_jacobian(x)
         read += slopes[:, None] if readout.per_class else slopes
         return read
+
+    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
+        return self.inner._read_observed(self.transform.apply_observed(x), readout)
+
+    def _read_observed_density(
+        self, x: Floats, readout: Readout, log_weights: Floats
+    ) -> npt.NDArray[Any]:
+        y = self.transform.apply_observed(x)
+        read = self.inner._read_observed_density(y, readout, log_weights)
+        slopes = np.nansum(self.transform.log_slopes(x), axis=1)
+        read += slopes[:, None] if readout.per_class else slopes
+        return read
+
+    def _filled(self, x: Any, fill: Callable[[Floats], Floats]) -> Floats:
+        """Return the rows, holes filled in the units of t."""
+        x = np.asarray(x, np.float64)
+        filled = self.transform.inverse(fill(self.transform.apply_observed(x)))
+        return np.where(np.isnan(x), filled, x)
 
     def _each_block(self, rows: Any, verb: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Return ``verb`` of the transformed rows, some at a time."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.power.exponents import fitted_columns
 
 if TYPE_CHECKING:
@@ -156,6 +156,15 @@ class PowerTransform:
     def apply(self, x: Any) -> Floats:
         """Return the transformed rows, shape (n, d)."""
         return self._each_block(x, self._forward)
+
+    def apply_observed(self, x: Any) -> Floats:
+        """Return the transformed rows, shape (n, d); NaN, and NaN alone, stays NaN."""
+        y = self.apply(x)
+        bad = np.argwhere(~np.isfinite(y) & ~np.isnan(x))
+        if len(bad):
+            msg = f"row {bad[0, 0]}, column {bad[0, 1]}: infinite, or too large to transform"
+            raise InvalidInputError(msg)
+        return y
 
     def inverse(self, y: Any) -> Floats:
         """Return the rows whose transform is ``y``, shape (n, d)."""

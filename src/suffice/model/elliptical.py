@@ -1,0 +1,155 @@
+"""Densities of x through distances alone, and what holes in x leave of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from suffice.model.class_model import ClassModel
+from suffice.model.missing import patterns_of
+from suffice.model.posterior import read_scores
+from suffice.model.scoring import SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from suffice.model.covariance import Covariance
+    from suffice.model.posterior import Readout
+    from suffice.typing import Codes, Floats
+
+# n·d³ from which a pattern's rows are better scored together than each with a factor of its own
+COMMON = 20_000_000
+
+
+class EllipticalModel(ClassModel):
+    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)); classes of one group share Ψ.
+
+    So have all marginals, with the parts m_o and Ψ_oo.
+    """
+
+    if TYPE_CHECKING:  # fields of the models
+
+        @property
+        def group_of(self) -> Codes:
+            """Group of each class, shape (K,)."""
+
+    @property
+    @abstractmethod
+    def shapes(self) -> tuple[Covariance, ...]:
+        """Ψ of each group, (G,)."""
+
+    @abstractmethod
+    def marginal(self, observed: Codes) -> Self:
+        """Return the same kind of model of some features alone: indices, or (d,) bool."""
+
+    @abstractmethod
+    def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
+        """Return log p(x_o | k), (n, K), from squared distances and log|Ψ_oo| of each class."""
+
+    @abstractmethod
+    def _radii(
+        self, codes: Codes, distances: Floats, n_observed: Codes, rng: np.random.Generator
+    ) -> Floats:
+        """Return r, (n,), with x_m = E[x_m | x_o] + r Ψ_{m|o}^½ z for Gaussian z."""
+
+    def impute(self, x: Any) -> Floats:
+        """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).
+
+        The posterior is that of ``posterior``, temperature included. Where a Student t has no
+        mean (f + d_o ≤ 1) its centre stands for it.
+        """
+        filled = np.array(x, np.float64)
+        posterior = self.allowing_missing().posterior(filled)
+        for rows, observed, missing in _incomplete(filled):
+            y = filled[np.ix_(rows, observed)] - self.centre[observed]
+            mean = np.zeros((len(rows), len(missing)))
+            for k, psi in enumerate(self._shape_of_class(observed, missing)):
+                # E[x_m | x_o, k] = m_m + L_mo L_oo⁻¹ (x_o − m_o)
+                gain = _solved(psi[0], y - self.offsets[k, observed]) @ psi[1].T
+                mean += posterior[rows, k, None] * (self.offsets[k, missing] + gain)
+            filled[np.ix_(rows, missing)] = self.centre[missing] + mean
+        return filled
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows, NaN replaced by a draw: k from p(k | x_o), then x_m given x_o and k."""
+        filled = np.array(x, np.float64)
+        cumulative = self.allowing_missing().posterior(filled).cumsum(1)
+        uniform = rng.random(len(filled)) * cumulative[:, -1]
+        codes = (uniform[:, None] >= cumulative[:, :-1]).sum(1)
+        noise = rng.standard_normal(filled.shape)
+        mean, distances = np.zeros_like(filled), np.zeros(len(filled))
+        n_observed = (~np.isnan(filled)).sum(1)
+        for rows, observed, missing in _incomplete(filled):
+            factors = self._shape_of_class(observed, missing)
+            for k in np.unique(codes[rows]):
+                own, (l_oo, l_mo, l_mm) = rows[codes[rows] == k], factors[k]
+                y = filled[np.ix_(own, observed)] - self.centre[observed]
+                z, holes = _solved(l_oo, y - self.offsets[k, observed]), np.ix_(own, missing)
+                distances[own] = np.square(z).sum(1)
+                mean[holes] = self.offsets[k, missing] + z @ l_mo.T
+                noise[holes] = noise[holes] @ l_mm.T
+        # x_m = μ_m + L_mo z_o + r L_mm z_m,  z_o = L_oo⁻¹ (x_o − μ_o)
+        radii = self._radii(codes, distances, n_observed, rng)
+        return np.where(np.isnan(filled), self.centre + (mean + radii[:, None] * noise), filled)
+
+    def _shape_of_class(self, observed: Codes, missing: Codes) -> list[Any]:
+        """Return L_oo, L_mo, L_mm of each class, factored once per group."""
+        factors = [shape.conditional(observed, missing) for shape in self.shapes]
+        return [factors[g] for g in self.group_of]
+
+    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
+        return self._read_observed_density(x, readout, self.log_priors)
+
+    def _read_observed_density(
+        self, x: Floats, readout: Readout, log_weights: Floats
+    ) -> npt.NDArray[Any]:
+        shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
+        values, lone = np.empty(shape, readout.dtype), np.zeros(len(x), bool)
+        patterns, pattern_of = patterns_of(~np.isnan(x))
+        common = np.bincount(pattern_of) * self.n_features**3 >= COMMON
+        if x.size * self.n_classes >= SMALL:
+            lone = ~common[pattern_of]
+            values[lone], lost = self._read_lone(x[lone], readout, log_weights)
+            lone[np.flatnonzero(lone)[lost]] = False
+        for p in np.unique(pattern_of[~lone]):
+            rows, observed = np.flatnonzero((pattern_of == p) & ~lone), patterns[p]
+            part = x[rows][:, observed]
+            marginal = self.marginal(np.flatnonzero(observed))
+            values[rows] = marginal._read_density(part, readout, log_weights)
+        return values
+
+    def _read_lone(
+        self, x: Floats, readout: Readout, log_weights: Floats
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """Return the values of rows factored each on its own, and which were not found so."""
+        y, n = x - self.centre, len(x)
+        distances, log_dets = np.empty((n, self.n_classes)), np.empty((n, self.n_classes))
+        for g, shape in enumerate(self.shapes):
+            members = np.flatnonzero(self.group_of == g)
+            distances[:, members], log_det = shape.observed_distances(y, self.offsets[members])
+            log_dets[:, members] = log_det[:, None]
+        a = self._log_density(distances, log_dets, (~np.isnan(x)).sum(1)) + log_weights
+        return read_scores(a, readout), ~np.isfinite(a.max(1))
+
+
+def _incomplete(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:
+    """Yield rows of one pattern, and the features observed and missing in them."""
+    lacking = np.flatnonzero(np.isnan(x).any(1))
+    patterns, pattern_of = patterns_of(~np.isnan(x[lacking]))
+    order = np.argsort(pattern_of, kind="stable")
+    edges = np.cumsum(np.bincount(pattern_of, minlength=len(patterns)))
+    for pattern, places in zip(patterns, np.split(order, edges[:-1]), strict=True):
+        yield lacking[places], np.flatnonzero(pattern), np.flatnonzero(~pattern)
+
+
+def _solved(lower: Floats, y: Floats) -> Floats:
+    """Return L⁻¹ y for each row."""
+    if not y.size:
+        return y
+    z: Floats = solve_triangular(lower, y.T, lower=True, check_finite=False)
+    return z.T
