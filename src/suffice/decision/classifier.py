@@ -45,6 +45,7 @@ class Classifier:
     model: FittedModel
     decision: Decision
     encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
+    allow_missing: bool = False  # whether NaN means "not observed", to be integrated out
 
     @classmethod
     def of(
@@ -104,7 +105,7 @@ class Classifier:
     def decide(self, x: Any) -> Codes:
         """Return the code of the action for each row; K is to reject."""
         if self.decision.is_map:
-            return self.model.most_probable(self.rows(x))
+            return self._reader.most_probable(self.rows(x))
         return self.decision.decide(self.posterior(x))
 
     def posterior(self, x: Any) -> Floats:
@@ -117,7 +118,7 @@ class Classifier:
 
     def scores(self, x: Any) -> Floats:
         """Return the score of each class, shape (n, K), up to a term common to all."""
-        return self.model.scores(self.rows(x))
+        return self._reader.scores(self.rows(x))
 
     def class_log_density(self, x: Any) -> Floats:
         """Return log p(x | class), shape (n, K)."""
@@ -131,6 +132,26 @@ class Classifier:
         """Draw n rows and labels; of a mixed table, a mapping from column to values."""
         x, codes = self._densities().sample(n, rng)
         return (self.encoding.columns(x) if self.encoding else x), self.classes[codes]
+
+    def impute(self, x: Any) -> Floats:
+        """Return the rows, NaN replaced by its conditional mean given what was observed."""
+        return self._fillable().impute(x)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows, NaN replaced by a draw given what was observed."""
+        return self._fillable().sample_missing(x, rng)
+
+    def allowing_missing(self) -> Classifier:
+        """Return the classifier of rows in which NaN means "not observed".
+
+        Examples
+        --------
+        >>> import numpy as np, suffice as sf
+        >>> fitted = sf.LDA().fit([[0.0, 1], [1, 0], [5, 5], [6, 6]], ["a", "a", "b", "b"])
+        >>> fitted.classifier_.allowing_missing().predict(np.array([[np.nan, 5.0]])).tolist()
+        ['b']
+        """
+        return replace(self, allow_missing=True)
 
     def with_priors(self, priors: Floats) -> Classifier:
         """Return the same densities under other priors (K,)."""
@@ -149,12 +170,22 @@ class Classifier:
     def _probabilistic(self) -> FittedModel:
         if not self.has_posterior:
             raise InvalidParameterError(_ONLY_SCORES.format("posteriors"))
-        return self.model
+        return self._reader
 
     def _densities(self) -> ClassModel | AveragedModel:
         if isinstance(self.model, LinearModel):
             raise InvalidParameterError(_ONLY_SCORES.format("densities"))
-        return self.model
+        return self.model.allowing_missing() if self.allow_missing else self.model
+
+    def _fillable(self) -> ClassModel | AveragedModel:
+        if self.encoding is not None:
+            msg = "only tables of numbers are filled: leave out columns of categories"
+            raise InvalidParameterError(msg)
+        return self._densities()
+
+    @property
+    def _reader(self) -> FittedModel:
+        return self.model.allowing_missing() if self.allow_missing else self.model
 
 
 _ONLY_SCORES = "this model has linear scores and no {}: fit one that has, such as LDA"

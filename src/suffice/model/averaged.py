@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.model.missing import has_holes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suffice.model.class_model import ClassModel
     from suffice.model.views import View
     from suffice.typing import Codes, Floats
@@ -31,16 +34,34 @@ class Share:
         blocks = (self.view.apply(x[start : start + _BLOCK]) for start in starts)
         return np.concatenate([self.model.posterior(block) for block in blocks])
 
+    @property
+    def integrates(self) -> bool:
+        """Whether missing features can be integrated out."""
+        return self.view.by_feature and self.model.has_density
+
+    def posterior_observed(self, x: Floats, filled: Floats) -> Floats:
+        """Return p(k | x_o), by marginals where there are any, else of rows filled."""
+        if self.integrates:
+            return replace(self, model=self.model.allowing_missing()).posterior(x)
+        posterior = self.posterior(filled)
+        posterior[np.isnan(x).all(1)] = self.model.priors
+        return posterior
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AveragedModel:
-    """p(k | x) = ε π_k + (1 − ε) Σ_m s_m p_m(k | x); densities are those of the best model."""
+    """p(k | x) = ε π_k + (1 − ε) Σ_m s_m p_m(k | x); densities are those of the best model.
+
+    Where NaN is allowed, members integrate missing features out exactly; those that cannot (random
+    Fourier features, debiased scores) see them filled by the conditional mean of the best model.
+    """
 
     shares: tuple[Share, ...]
     features: Codes  # columns that the shares see
     doubt: float  # ε
     frequencies: Floats  # π  (K,)
     best: ClassModel  # of all columns
+    allows_missing: bool = False
 
     @property
     def has_density(self) -> bool:
@@ -68,12 +89,30 @@ class AveragedModel:
         msg = "an average of models cannot be exported: export its best_estimator_"
         raise InvalidParameterError(msg)
 
+    def allowing_missing(self) -> AveragedModel:
+        """Return the average for rows in which NaN means "not observed"."""
+        return replace(self, best=self.best.allowing_missing(), allows_missing=True)
+
+    def impute(self, x: Any) -> Floats:
+        """Return the rows, NaN replaced by conditional means of the best single model."""
+        return self.best.impute(x)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows, NaN replaced by draws of the best single model."""
+        return self.best.sample_missing(x, rng)
+
     def posterior(self, x: Any) -> Floats:
         """Return the averaged p(k | x), shape (n, K)."""
         seen = x[:, self.features]
-        posterior = np.tile(self.doubt * self.frequencies, (len(seen), 1))
+        if self.allows_missing and has_holes(seen):
+            filled = self.impute(x)[:, self.features]
+            return self._average(lambda share: share.posterior_observed(seen, filled), len(seen))
+        return self._average(lambda share: share.posterior(seen), len(seen))
+
+    def _average(self, posterior_of: Callable[[Share], Floats], n: int) -> Floats:
+        posterior = np.tile(self.doubt * self.frequencies, (n, 1))
         for share in self.shares:
-            posterior += (1 - self.doubt) * share.weight * share.posterior(seen)
+            posterior += (1 - self.doubt) * share.weight * posterior_of(share)
         return posterior
 
     def log_posterior(self, x: Any) -> Floats:

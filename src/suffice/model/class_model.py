@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from suffice.model.missing import by_holes
+from suffice.model.missing import HoleReader
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from suffice.model.bayes_error import BayesError
     from suffice.model.covariance import Covariance
     from suffice.model.gaussian import GaussianModel
+    from suffice.model.missing import IncompleteRows
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -175,12 +176,12 @@ class ClassModel(ABC):
         """Return what is read out of log p(x | k) + log_weights_k."""
 
     @abstractmethod
-    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
+    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
         """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
 
     @abstractmethod
     def _read_observed_density(
-        self, x: Floats, readout: Readout, log_weights: Floats
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
     ) -> npt.NDArray[Any]:
         """Return what ``_read_density`` would of rows that have NaN and numbers."""
 
@@ -271,13 +272,13 @@ class WrappedModel(ClassModel):
         """Return the error of the best rule if the model were true: no matter which units."""
         return self.inner.bayes_error(n_samples, rng)
 
-    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
-        return self.inner._read_observed(x, readout)
+    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
+        return self.inner._read_observed(rows, readout)
 
     def _read_observed_density(
-        self, x: Floats, readout: Readout, log_weights: Floats
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
     ) -> npt.NDArray[Any]:
-        return self.inner._read_observed_density(x, readout, log_weights)
+        return self.inner._read_observed_density(rows, readout, log_weights)
 
     def _with(self, **fields: Any) -> Self:
         return super()._with(inner=self.inner._with(**fields))
@@ -302,16 +303,21 @@ class MarginalModel(WrappedModel):
     inner: ClassModel
 
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+        def complete(x: Any) -> npt.NDArray[Any]:
+            return self.inner._read(x, readout)
+
+        def incomplete(rows: IncompleteRows) -> npt.NDArray[Any]:
+            return self.inner._read_observed(rows, readout)
+
         # softmax(T log π / T) = π
         prior = self.temperature * self.log_priors
-        inner = self.inner
-        verbs = (lambda x: inner._read(x, readout), lambda x: inner._read_observed(x, readout))
-        return by_holes(np.asarray(x), readout, prior, *verbs)
+        return HoleReader(readout, prior, complete, incomplete).read(np.asarray(x))
 
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        inner, how = self.inner, (readout, log_weights)
-        verbs = (
-            lambda x: inner._read_density(x, *how),
-            lambda x: inner._read_observed_density(x, *how),
-        )
-        return by_holes(np.asarray(x), readout, log_weights, *verbs)
+        def complete(x: Any) -> npt.NDArray[Any]:
+            return self.inner._read_density(x, readout, log_weights)
+
+        def incomplete(rows: IncompleteRows) -> npt.NDArray[Any]:
+            return self.inner._read_observed_density(rows, readout, log_weights)
+
+        return HoleReader(readout, log_weights, complete, incomplete).read(np.asarray(x))

@@ -15,9 +15,10 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.scoring import Scaled, Whitened
-from suffice.threads import over_chunks
+from suffice.threads import in_order, n_threads_of, over_chunks
 
 if TYPE_CHECKING:
+    from suffice.model.missing import IncompleteRows
     from suffice.typing import Codes, Floats
 
 
@@ -82,18 +83,22 @@ class FullCovariance:
         lower = _lower_factor(self.factor[np.concatenate([observed, missing])])
         return lower[:n, :n], lower[n:, :n], lower[n:, n:]
 
-    def observed_distances(self, x: Floats, means: Floats) -> tuple[Floats, Floats]:
-        """Return |L_oo⁻¹ (x_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rows where NaN is a hole."""
+    def observed_distances(
+        self, rows: IncompleteRows, centre: Floats, offsets: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return |L_oo⁻¹ (x_o − μ_o)|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
         from suffice.model.missing_kernels import full_distances
 
-        sigma, means = self.dense(), np.ascontiguousarray(means)
-        distances, log_dets = np.empty((len(x), len(means))), np.empty(len(x))
+        n, n_threads = len(rows.order), n_threads_of(None)
+        found = np.empty((n, len(offsets))), np.empty(n)
+        given = rows.x, centre, rows.order, *rows.runs()
+        matrices = self.dense(), np.ascontiguousarray(offsets)
 
-        def work(lo: int, hi: int) -> None:
-            full_distances(x[lo:hi], sigma, means, distances[lo:hi], log_dets[lo:hi])
+        def work(first: int) -> None:
+            full_distances(*given, first, n_threads, *matrices, *found)
 
-        deque(over_chunks(work, len(x)), maxlen=0)
-        return distances, log_dets
+        deque(in_order(work, range(n_threads)), maxlen=0)
+        return found
 
     def dense(self) -> Floats:
         """Return Σ = L Lᵀ."""
@@ -145,19 +150,21 @@ class DiagonalCovariance:
         none = np.zeros((len(missing), len(observed)))
         return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
 
-    def observed_distances(self, x: Floats, means: Floats) -> tuple[Floats, Floats]:
-        """Return |(x_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,) of rows where NaN is a hole."""
+    def observed_distances(
+        self, rows: IncompleteRows, centre: Floats, offsets: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return |(x_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
         from suffice.model.missing_kernels import scaled_distances
 
-        distances, log_dets = np.empty((len(x), len(means))), np.empty(len(x))
-        inverse, logs = 1 / self.scale, 2 * np.log(self.scale)
-        means = np.ascontiguousarray(means)
+        n = len(rows.order)
+        distances, log_dets = np.empty((n, len(offsets))), np.empty(n)
+        known = 1 / self.scale, 2 * np.log(self.scale), np.ascontiguousarray(offsets)
 
         def work(lo: int, hi: int) -> None:
-            part = slice(lo, hi)
-            scaled_distances(x[part], inverse, logs, means, distances[part], log_dets[part])
+            part = rows.order[lo:hi]
+            scaled_distances(rows.x, centre, part, *known, distances[lo:hi], log_dets[lo:hi])
 
-        deque(over_chunks(work, len(x)), maxlen=0)
+        deque(over_chunks(work, n), maxlen=0)
         return distances, log_dets
 
     def dense(self) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from suffice.model.class_model import ClassModel
-from suffice.model.missing import patterns_of
+from suffice.model.missing import IncompleteRows
 from suffice.model.posterior import read_scores
 from suffice.model.scoring import SMALL
 
@@ -102,49 +102,48 @@ class EllipticalModel(ClassModel):
         factors = [shape.conditional(observed, missing) for shape in self.shapes]
         return [factors[g] for g in self.group_of]
 
-    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
-        return self._read_observed_density(x, readout, self.log_priors)
+    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
+        return self._read_observed_density(rows, readout, self.log_priors)
 
     def _read_observed_density(
-        self, x: Floats, readout: Readout, log_weights: Floats
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
     ) -> npt.NDArray[Any]:
-        shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
-        values, lone = np.empty(shape, readout.dtype), np.zeros(len(x), bool)
-        patterns, pattern_of = patterns_of(~np.isnan(x))
-        common = np.bincount(pattern_of) * self.n_features**3 >= COMMON
-        if x.size * self.n_classes >= SMALL:
-            lone = ~common[pattern_of]
-            values[lone], lost = self._read_lone(x[lone], readout, log_weights)
-            lone[np.flatnonzero(lone)[lost]] = False
-        for p in np.unique(pattern_of[~lone]):
-            rows, observed = np.flatnonzero((pattern_of == p) & ~lone), patterns[p]
-            part = x[rows][:, observed]
-            marginal = self.marginal(np.flatnonzero(observed))
-            values[rows] = marginal._read_density(part, readout, log_weights)
+        n, d = len(rows.order), self.n_features
+        shape = (n, self.n_classes) if readout.per_class else (n,)
+        values: npt.NDArray[Any] = np.empty(shape, readout.dtype)
+        apart = np.ones(len(rows.patterns), bool)
+        if n * d * self.n_classes >= SMALL:
+            apart = rows.counts * d**3 >= COMMON
+            a = self._observed_scores(rows.only(~apart)) + log_weights
+            together = np.flatnonzero(np.repeat(~apart, rows.counts))
+            values[together] = read_scores(a, readout)
+            # what is lost to rounding, or too far away, is found or refused pattern by pattern
+            lost = together[~np.isfinite(a.max(1))]
+            apart[np.searchsorted(rows.starts, lost, "right") - 1] = True
+        for p in np.flatnonzero(apart).tolist():
+            observed = np.flatnonzero(rows.patterns[p])
+            part = rows.x[np.ix_(rows.of_pattern(p), observed)]
+            read = self.marginal(observed)._read_density(part, readout, log_weights)
+            values[rows.starts[p] : rows.starts[p + 1]] = read
         return values
 
-    def _read_lone(
-        self, x: Floats, readout: Readout, log_weights: Floats
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-        """Return the values of rows factored each on its own, and which were not found so."""
-        y, n = x - self.centre, len(x)
-        distances, log_dets = np.empty((n, self.n_classes)), np.empty((n, self.n_classes))
+    def _observed_scores(self, rows: IncompleteRows) -> Floats:
+        """Return log p(x_o | k), (n, K), factored pattern by pattern in compiled loops."""
+        distances, log_dets = np.empty((2, len(rows.order), self.n_classes))
         for g, shape in enumerate(self.shapes):
             members = np.flatnonzero(self.group_of == g)
-            distances[:, members], log_det = shape.observed_distances(y, self.offsets[members])
+            about = self.centre, self.offsets[members]
+            distances[:, members], log_det = shape.observed_distances(rows, *about)
             log_dets[:, members] = log_det[:, None]
-        a = self._log_density(distances, log_dets, (~np.isnan(x)).sum(1)) + log_weights
-        return read_scores(a, readout), ~np.isfinite(a.max(1))
+        return self._log_density(distances, log_dets, rows.n_observed)
 
 
 def _incomplete(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Yield rows of one pattern, and the features observed and missing in them."""
-    lacking = np.flatnonzero(np.isnan(x).any(1))
-    patterns, pattern_of = patterns_of(~np.isnan(x[lacking]))
-    order = np.argsort(pattern_of, kind="stable")
-    edges = np.cumsum(np.bincount(pattern_of, minlength=len(patterns)))
-    for pattern, places in zip(patterns, np.split(order, edges[:-1]), strict=True):
-        yield lacking[places], np.flatnonzero(pattern), np.flatnonzero(~pattern)
+    """Yield rows of one pattern with holes, and the features observed and missing in them."""
+    rows = IncompleteRows.of(x)
+    for p, pattern in enumerate(rows.patterns):
+        if not pattern.all():
+            yield rows.of_pattern(p), np.flatnonzero(pattern), np.flatnonzero(~pattern)
 
 
 def _solved(lower: Floats, y: Floats) -> Floats:

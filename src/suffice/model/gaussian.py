@@ -271,10 +271,11 @@ class DebiasedModel(WrappedModel):
         """Refuse: there is nothing to draw from."""
         raise InvalidParameterError(_NO_MARGINAL)
 
-    def _read_observed(self, x: Floats, readout: Readout) -> NoReturn:  # noqa: ARG002
+    def _read_observed(self, *_: Any) -> NoReturn:
         raise InvalidParameterError(_NO_MARGINAL)
 
-    _read_observed_density = _read_observed
+    def _read_observed_density(self, *_: Any) -> NoReturn:
+        raise InvalidParameterError(_NO_MARGINAL)
 
     @property
     def formula(self) -> Formula:

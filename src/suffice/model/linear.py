@@ -39,6 +39,10 @@ class LinearModel:
         """Number of features d."""
         return int(self.weights.shape[1])
 
+    def allowing_missing(self) -> LinearModel:
+        """Return itself: linear scores say nothing of what is missing, and refuse NaN."""
+        return self
+
     def scores(self, x: Any) -> Floats:
         """Return wₖᵀx + bₖ, shape (n, K); of two classes the first has score 0."""
         with np.errstate(invalid="ignore", over="ignore"):

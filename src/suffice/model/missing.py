@@ -1,7 +1,8 @@
-"""Rows in which NaN means "not observed": what is missing is integrated out."""
+"""Rows in which NaN means "not observed", by patterns of what was."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,91 +11,130 @@ from suffice.errors import InvalidInputError
 from suffice.table.matrix import refuse_unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
     from suffice.model.posterior import Readout
     from suffice.typing import Codes, Floats
 
-    Verb = Callable[[Any], npt.NDArray[Any]]
-
-BLOCK = 1 << 22  # numbers of incomplete rows looked at together
-
-
-def by_holes(
-    x: npt.NDArray[Any], readout: Readout, nothing: Floats, complete: Verb, incomplete: Verb
-) -> npt.NDArray[Any]:
-    """Return ``complete`` of all rows; if that fails for NaN, of those without any.
-
-    Others are ``incomplete``; rows of NaN alone have scores ``nothing`` (K,).
-    """
-    try:
-        return complete(x)
-    except InvalidInputError:
-        n_observed = observed_counts(x)
-        if n_observed is None:
-            raise
-    values = np.empty((len(x), len(nothing)) if readout.per_class else len(x), readout.dtype)
-    values[n_observed == 0] = readout.read(nothing[None])
-    whole = n_observed == x.shape[1]
-    for chosen, verb in ((whole, complete), (~whole & (n_observed > 0), incomplete)):
-        for rows in _blocks(np.flatnonzero(chosen), x.shape[1]):
-            values[rows] = _read_rows(x, rows, verb)
-    return values
+BLOCK = 1 << 22  # numbers looked at together
+MOST = 16  # rows of a run
+FEW = 256  # rows that tell whether holes are common
 
 
-def observed_counts(x: npt.NDArray[Any]) -> Codes | None:
-    """Return the entries observed of each row, None if none is missing; refuse infinities."""
-    if x.dtype.kind != "f" or not np.isnan(x).any():
-        return None
-    observed = ~np.isnan(x)
-    if np.isinf(x).any():
-        refuse_unusable(np.where(observed, x, 0.0), None)
-    counts: Codes = observed.sum(1)
-    return counts
-
-
-def patterns_of(observed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Codes]:
-    """Return the distinct rows (P, d), and which of them each row (n, d) is, (n,).
+@dataclass(frozen=True, slots=True, eq=False)
+class IncompleteRows:
+    """Rows, and which of them have the same holes; what is read of them follows ``order``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> patterns, pattern_of = patterns_of(np.array([[True, False], [True, True], [True, False]]))
-    >>> patterns.tolist(), pattern_of.tolist()
-    ([[True, False], [True, True]], [0, 1, 0])
+    >>> rows = IncompleteRows.of(np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]]))
+    >>> rows.patterns.tolist(), [rows.of_pattern(p).tolist() for p in range(2)]
+    ([[True, False], [True, True]], [[0, 2], [1]])
     """
-    bits = np.packbits(observed, axis=1)
-    words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
-    words[:, : bits.shape[1]] = bits
-    code = np.zeros(len(bits), np.int64)
-    for i, word in enumerate(words.view(">u8").T):
-        code = _ranks(word.astype(np.uint64)) + (0 if i == 0 else code * len(bits))
-        code = code if i == 0 else _ranks(code)
-    patterns = np.empty((code.max(initial=-1) + 1, observed.shape[1]), bool)
-    patterns[code] = observed
-    return patterns, code
+
+    x: Floats  # (N, d), NaN is a hole
+    patterns: npt.NDArray[np.bool_]  # what was observed  (P, d), distinct
+    order: Codes  # rows that are meant, by pattern  (n,)
+    starts: Codes  # where each pattern begins there  (P + 1,)
+
+    @classmethod
+    def of(cls, x: Floats) -> IncompleteRows:
+        """Return the rows, sorted out."""
+        observed = ~np.isnan(x)
+        bits = np.packbits(observed, axis=1)
+        padded = np.zeros((len(x), -(-max(bits.shape[1], 1) // 8) * 8), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        words = padded.view(np.uint64)
+        order = np.argsort(words[:, 0]) if words.shape[1] == 1 else np.lexsort(words.T)
+        ahead = words[order]
+        new = np.flatnonzero((ahead[1:] != ahead[:-1]).any(1)) + 1
+        starts = np.concatenate([[0], new, [len(x)]]) if len(x) else np.zeros(1, np.intp)
+        return cls(x, observed[order[starts[:-1]]], order, starts)
+
+    def of_pattern(self, p: int) -> Codes:
+        """Return the rows of a pattern."""
+        return self.order[self.starts[p] : self.starts[p + 1]]
+
+    @property
+    def counts(self) -> Codes:
+        """Rows of each pattern, (P,)."""
+        return np.diff(self.starts)
+
+    @property
+    def n_observed(self) -> Codes:
+        """Entries observed of each row in order, (n,)."""
+        return np.repeat(self.patterns.sum(1), self.counts)
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> IncompleteRows:
+        """Return the rows of some patterns (P,)."""
+        order = self.order[np.repeat(chosen, self.counts)]
+        starts = np.concatenate([[0], np.cumsum(self.counts[chosen])])
+        return IncompleteRows(self.x, self.patterns[chosen], order, starts)
+
+    def runs(self) -> tuple[Codes, Codes]:
+        """Return the places in ``order`` where runs begin, and their lengths: longest first."""
+        n_runs = -(-self.counts // MOST)
+        n_before = np.repeat(np.cumsum(n_runs) - n_runs, n_runs)
+        firsts = np.repeat(self.starts[:-1], n_runs) + MOST * (np.arange(n_runs.sum()) - n_before)
+        counts = np.minimum(np.repeat(self.starts[1:], n_runs) - firsts, MOST)
+        longest_first = np.argsort(-counts, kind="stable")
+        return firsts[longest_first], counts[longest_first]
 
 
-def _ranks(keys: npt.NDArray[Any]) -> Codes:
-    ranks: Codes = np.unique(keys, return_inverse=True)[1]
-    return ranks
+@dataclass(frozen=True, slots=True, eq=False)
+class HoleReader:
+    """Reads rows by their holes: none, some, or nothing observed."""
+
+    readout: Readout
+    nothing: Floats  # scores where nothing was observed  (K,)
+    complete: Callable[[Any], npt.NDArray[Any]]
+    incomplete: Callable[[IncompleteRows], npt.NDArray[Any]]
+
+    def read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return ``complete`` of all rows; only if that fails look for holes."""
+        if not has_holes(x[:FEW]):
+            try:
+                return self.complete(x)
+            except InvalidInputError:
+                if not has_holes(x):
+                    raise
+        step = max(BLOCK // max(x.shape[1], 1), 1)
+        starts = range(0, len(x), step)
+        return np.concatenate([self._checked(x, lo, min(lo + step, len(x))) for lo in starts])
+
+    def _checked(self, x: npt.NDArray[Any], lo: int, hi: int) -> npt.NDArray[Any]:
+        """Return what is read of rows lo to hi; name the first that cannot be read."""
+        try:
+            return self._read(x[lo:hi])
+        except InvalidInputError:
+            if np.isinf(x).any():
+                refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
+        while hi - lo > 1:
+            middle = (lo + hi) // 2
+            try:
+                self._read(x[lo:middle])
+                lo = middle
+            except InvalidInputError:
+                hi = middle
+        msg = f"row {lo} is so far from every class that it overflows: check its units"
+        raise InvalidInputError(msg)
+
+    def _read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        rows = IncompleteRows.of(x.astype(np.float64, order="C", copy=False))
+        n, d = rows.patterns.sum(1), x.shape[1]
+        shape = (len(x), len(self.nothing)) if self.readout.per_class else (len(x),)
+        values: npt.NDArray[Any] = np.empty(shape, self.readout.dtype)
+        values[rows.only(n == 0).order] = self.readout.read(self.nothing[None])
+        whole = rows.only(n == d).order
+        values[whole] = self.complete(x[whole])
+        others = rows.only((n > 0) & (n < d))
+        values[others.order] = self.incomplete(others)
+        return values
 
 
-def _blocks(rows: Codes, d: int) -> Iterator[Codes]:
-    """Yield some of the rows at a time."""
-    step = max(BLOCK // max(d, 1), 1)
-    return (rows[lo : lo + step] for lo in range(0, len(rows), step))
-
-
-def _read_rows(x: npt.NDArray[Any], rows: Codes, verb: Verb) -> npt.NDArray[Any]:
-    """Return ``verb`` of some finite rows; name the first that overflows."""
-    try:
-        return verb(x[rows].astype(np.float64, copy=False))
-    except InvalidInputError:
-        if len(rows) > 1:
-            for half in np.array_split(rows, 2):
-                _read_rows(x, half, verb)
-        msg = f"row {rows[0]} is so far from every class that it overflows: check its units"
-        raise InvalidInputError(msg) from None
+def has_holes(x: npt.NDArray[Any]) -> bool:
+    """Return whether some entry is missing."""
+    return x.dtype.kind == "f" and bool(np.isnan(x).any())

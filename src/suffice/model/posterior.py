@@ -136,7 +136,7 @@ def read_scores(a: Floats, readout: Readout) -> npt.NDArray[Any]:
     tile, whole = empty_tile(n_chunks, k), np.zeros((n_chunks * LANES, k))
     whole[:n] = a
     tile[:, :k] = whole.reshape(n_chunks, LANES, k).transpose(0, 2, 1)
-    values = np.empty((n, k) if readout.per_class else n, readout.dtype)
+    values: npt.NDArray[Any] = np.empty((n, k) if readout.per_class else n, readout.dtype)
     readout.write(tile, k, values)
     return values
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suffice.model.class_model import ClassModel
+    from suffice.model.missing import IncompleteRows
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -82,17 +83,20 @@ class TransformedModel(WrappedModel):
         read += slopes[:, None] if readout.per_class else slopes
         return read
 
-    def _read_observed(self, x: Floats, readout: Readout) -> npt.NDArray[Any]:
-        return self.inner._read_observed(self.transform.apply_observed(x), readout)
+    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
+        return self.inner._read_observed(self._transformed(rows), readout)
 
     def _read_observed_density(
-        self, x: Floats, readout: Readout, log_weights: Floats
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
     ) -> npt.NDArray[Any]:
-        y = self.transform.apply_observed(x)
+        y = self._transformed(rows)
         read = self.inner._read_observed_density(y, readout, log_weights)
-        slopes = np.nansum(self.transform.log_slopes(x), axis=1)
+        slopes = np.nansum(self.transform.log_slopes(rows.x[rows.order]), axis=1)
         read += slopes[:, None] if readout.per_class else slopes
         return read
+
+    def _transformed(self, rows: IncompleteRows) -> IncompleteRows:
+        return replace(rows, x=self.transform.apply_observed(rows.x))
 
     def _filled(self, x: Any, fill: Callable[[Floats], Floats]) -> Floats:
         """Return the rows, holes filled in the units of t."""

@@ -19,6 +19,7 @@ class Plain:
     """The rows as they are."""
 
     name = "features as they are"
+    by_feature = True  # a missing feature leaves a missing one
 
     def apply(self, x: Any) -> Floats:
         """Return the rows, shape (n, d)."""
@@ -31,6 +32,7 @@ class PowerTransformed:
 
     transform: PowerTransform
     name = "Yeo–Johnson features"
+    by_feature = True
 
     def apply(self, x: Any) -> Floats:
         """Return the transformed rows, shape (n, d)."""
@@ -51,6 +53,7 @@ class FourierFeatures:
     scale: Floats  # (d,)
     frequencies: Floats  # Ω  (d, D)
     width: float  # of the kernel, in typical distances between rows
+    by_feature = False  # every wave sees all features
 
     @classmethod
     def of(cls, below: View, x: Any, width: float, n: int, seed: int) -> FourierFeatures:
