@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from suffice.errors import InvalidParameterError
 from suffice.model.missing import HoleReader
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
     from suffice.typing import Codes, Floats
+
+
+NO_MARGINAL = (
+    "this model has no marginal densities, so missing values can be neither integrated out nor "
+    "filled: use estimate='predictive', 'map' or 'plug-in', and categories='indicators'"
+)
 
 
 class ClassModel(ABC):
@@ -126,9 +133,9 @@ class ClassModel(ABC):
         """Return log p(x) = log Σ_k π_k p(x | k), shape (n,)."""
         return self._read_density(x, LogDensity(), self.log_priors)
 
-    @abstractmethod
-    def marginal(self, observed: Codes) -> ClassModel:
+    def marginal(self, observed: Codes) -> ClassModel:  # noqa: ARG002
         """Return the same kind of model of some features alone: indices, or (d,) bool."""
+        raise InvalidParameterError(NO_MARGINAL)
 
     def allowing_missing(self) -> ClassModel:
         """Return the model of rows in which NaN means "not observed".
@@ -138,13 +145,13 @@ class ClassModel(ABC):
         """
         return MarginalModel(self)
 
-    @abstractmethod
-    def impute(self, x: Any) -> Floats:
+    def impute(self, x: Any) -> Floats:  # noqa: ARG002
         """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d)."""
+        raise InvalidParameterError(NO_MARGINAL)
 
-    @abstractmethod
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Return the rows, NaN replaced by a draw of p(x_m | x_o), shape (n, d)."""
+        raise InvalidParameterError(NO_MARGINAL)
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
@@ -175,15 +182,18 @@ class ClassModel(ABC):
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
         """Return what is read out of log p(x | k) + log_weights_k."""
 
-    @abstractmethod
-    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
+    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:  # noqa: ARG002
         """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
+        raise InvalidParameterError(NO_MARGINAL)
 
-    @abstractmethod
     def _read_observed_density(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
+        self,
+        rows: IncompleteRows,  # noqa: ARG002
+        readout: Readout,  # noqa: ARG002
+        log_weights: Floats,  # noqa: ARG002
     ) -> npt.NDArray[Any]:
         """Return what ``_read_density`` would of rows that have NaN and numbers."""
+        raise InvalidParameterError(NO_MARGINAL)
 
     def _with(self, **fields: Any) -> Self:
         """Return the model with other priors or another temperature."""
@@ -244,18 +254,6 @@ class WrappedModel(ClassModel):
         """That of ``inner``."""
         return self.inner.formula
 
-    def marginal(self, observed: Codes) -> ClassModel:
-        """Return the marginal of ``inner``."""
-        return self.inner.marginal(observed)
-
-    def impute(self, x: Any) -> Floats:
-        """Return the rows as ``inner`` fills them."""
-        return self.inner.impute(x)
-
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows as ``inner`` fills them at random."""
-        return self.inner.sample_missing(x, rng)
-
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k) from ``inner``."""
         return self.inner.sample(n, rng)
@@ -271,14 +269,6 @@ class WrappedModel(ClassModel):
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true: no matter which units."""
         return self.inner.bayes_error(n_samples, rng)
-
-    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
-        return self.inner._read_observed(rows, readout)
-
-    def _read_observed_density(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
-    ) -> npt.NDArray[Any]:
-        return self.inner._read_observed_density(rows, readout, log_weights)
 
     def _with(self, **fields: Any) -> Self:
         return super()._with(inner=self.inner._with(**fields))
@@ -301,6 +291,18 @@ class MarginalModel(WrappedModel):
     """
 
     inner: ClassModel
+
+    def marginal(self, observed: Codes) -> ClassModel:
+        """Return the marginal of ``inner``."""
+        return self.inner.marginal(observed)
+
+    def impute(self, x: Any) -> Floats:
+        """Return the rows as ``inner`` fills them."""
+        return self.inner.impute(x)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows as ``inner`` fills them at random."""
+        return self.inner.sample_missing(x, rng)
 
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         def complete(x: Any) -> npt.NDArray[Any]:

@@ -259,24 +259,6 @@ class DebiasedModel(WrappedModel):
         """Refuse: there is nothing to draw from."""
         raise InvalidParameterError(_NO_DENSITY)
 
-    def marginal(self, observed: Codes) -> NoReturn:  # noqa: ARG002
-        """Refuse: what is no density cannot be integrated over missing features."""
-        raise InvalidParameterError(_NO_MARGINAL)
-
-    def impute(self, x: Any) -> NoReturn:  # noqa: ARG002
-        """Refuse: what is no density has no conditional mean."""
-        raise InvalidParameterError(_NO_MARGINAL)
-
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
-        """Refuse: there is nothing to draw from."""
-        raise InvalidParameterError(_NO_MARGINAL)
-
-    def _read_observed(self, *_: Any) -> NoReturn:
-        raise InvalidParameterError(_NO_MARGINAL)
-
-    def _read_observed_density(self, *_: Any) -> NoReturn:
-        raise InvalidParameterError(_NO_MARGINAL)
-
     @property
     def formula(self) -> Formula:
         """That of the Gaussian model with the same posterior."""
@@ -292,8 +274,4 @@ class DebiasedModel(WrappedModel):
 _NO_DENSITY = (
     "debiased scores are estimates of log densities, not densities: they give posteriors, but "
     "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
-)
-_NO_MARGINAL = (
-    "debiased scores are estimates of log densities, not densities: missing values cannot be "
-    "integrated out; use estimate='predictive', 'map' or 'plug-in', or drop incomplete rows"
 )

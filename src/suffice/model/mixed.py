@@ -195,6 +195,10 @@ class MixedModel(WrappedModel):
         log_density: Floats = -0.5 * (LOG_2PI + np.log(variances) + distances)
         return log_density
 
+    def allowing_missing(self) -> MixedModel:
+        """Return itself: encoded rows may have NaN."""
+        return self
+
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         return self._read_density(x, readout, self.log_priors)
 
@@ -217,7 +221,9 @@ class MixedModel(WrappedModel):
         for j, at in enumerate(self.filled):
             z[codes[:, j] == 1, at] = np.nan
         if self.coefficients is None:
-            return self.levels.log_probability(codes) + self.inner.class_log_density(z)
+            return self.levels.log_probability(
+                codes
+            ) + self.inner.allowing_missing().class_log_density(z)
         out = np.empty((len(rows), self.n_classes))
         unknown = codes < 0
         if not unknown.any():
@@ -239,7 +245,7 @@ class MixedModel(WrappedModel):
             terms = self.levels.log_probability(codes)
             m = self.blocks.indicators(codes)
             for members, model, slopes in self._groups:
-                terms[:, members] += model.class_log_density(z - m @ slopes.T)
+                terms[:, members] += model.allowing_missing().class_log_density(z - m @ slopes.T)
             total = terms if total is None else np.logaddexp(total, terms)
         assert total is not None
         return total
@@ -266,7 +272,7 @@ class MixedModel(WrappedModel):
                 # p(c_j = level | c, k) = p(c_j = level, c | k) / p(c | k)
                 m[:, :, start + level - 1] = np.exp(self.levels.log_probability(tried) - out)
         for k, slopes in enumerate(self._by_class()):
-            model = _of_classes(self.inner, np.array([k]))
+            model = _of_classes(self.inner, np.array([k])).allowing_missing()
             out[:, k] += model.class_log_density(z - m[:, k] @ slopes.T)[:, 0]
         return out
 
