@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from suffice.diagnostics.normality import normality
     from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
     from suffice.estimators.auto import AutoGaussian
+    from suffice.estimators.encoder import TableEncoder
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
     from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
     from suffice.estimators.logistic import LogisticRegression
@@ -65,6 +66,7 @@ _HOMES = {
     "LinearGaussianRegressor": "suffice.estimators.least_squares",
     "LogisticRegression": "suffice.estimators.logistic",
     "Perceptron": "suffice.estimators.perceptron",
+    "TableEncoder": "suffice.estimators.encoder",
     "compare": "suffice.comparison",
     "select": "suffice.comparison",
     "learning_curve": "suffice.comparison.learning_curve",
@@ -93,6 +95,7 @@ __all__ = [
     "PowerTransform",
     "Quadric",
     "Report",
+    "TableEncoder",
     "box_m",
     "calibration",
     "class_separation",

@@ -146,7 +146,7 @@ def compare(
     *,
     sample_weight: Any = None,
     groups: Any = None,
-    missing: str = "drop",
+    missing: str = "keep",
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
@@ -169,8 +169,9 @@ def compare(
         five from 2,000 rows on.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
-    missing : {"drop", "keep"}
-        Whether rows with missing values are left out for all, or left to each model.
+    missing : {"keep", "drop"}
+        Whether rows with missing values are used, or left out for all. Models that take only
+        numbers get categories as indicators, and empty cells filled and marked by indicators.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
@@ -217,7 +218,7 @@ def compare(
 
 
 def folds_for(
-    X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int, missing: str = "drop"
+    X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int, missing: str = "keep"
 ) -> Folds:
     """Return the folds that every model is judged on: rows that count, without missing values."""
     if missing not in ("drop", "keep"):

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from suffice.comparison.models import n_parameters
 from suffice.comparison.outcome import Failure, FoldResult, Outcome, outcome_of
 from suffice.curves.ranking import mean_area
 from suffice.estimation.settings import is_open
-from suffice.table.matrix import taken
+from suffice.estimators.encoder import TableEncoder, takes
+from suffice.table.matrix import is_complete, taken
 from suffice.validation.folds import fitted, weight_name
 from suffice.validation.predictions import placed
 
@@ -95,8 +97,15 @@ class ByFitting:
         return taken(folds.X, at)
 
 
-def learner_of(estimator: Any) -> FromMoments | ByFitting:
-    """Return how an estimator learns: from moments, if they hold all it needs."""
+def learner_of(estimator: Any, folds: Folds) -> FromMoments | ByFitting:
+    """Return how an estimator learns: from moments, if they hold all it needs.
+
+    One that takes only numbers gets a table of other kinds encoded.
+    """
+    if not folds.is_plain:
+        gaps = not is_complete(folds.X).all()
+        known = takes(estimator, folds.X, has_gaps=gaps)
+        return ByFitting(estimator if known else make_pipeline(TableEncoder(), estimator))
     if not hasattr(estimator, "fit_moments"):
         return ByFitting(estimator)
     settings = estimator.get_params(deep=False)
@@ -122,7 +131,7 @@ def judged(
     results: list[FoldResult] = []
     try:
         with overheard() as caught:
-            learner = learner_of(model.estimator)
+            learner = learner_of(model.estimator, folds)
             for fold in range(len(folds.splits)):
                 results.append(judged_fold(learner, folds, fold)[1])
                 step()

@@ -161,7 +161,7 @@ def cross_validate(
     check_criterion(criterion)
     params, candidates = candidates_of(estimator, grid)
     folds = Folds.of(X, y, cv, sample_weight, groups)
-    if all(is_read_from_moments(c) for c in candidates):
+    if folds.is_plain and all(is_read_from_moments(c) for c in candidates):
         losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
     else:
         losses, absent = _by_fitting(candidates, folds)
@@ -181,6 +181,8 @@ def is_read_from_moments(candidate: Any) -> bool:
     if not hasattr(candidate, "recipe"):
         return False
     words = (candidate.resolved_temperature(), candidate.power)
+    if candidate.categorical is not None:
+        return False
     return not candidate.recipe().open_settings and not any(map(is_open, words))
 
 

@@ -21,7 +21,8 @@ from suffice.moments import Moments
 from suffice.moments.power_sums import parse_power
 from suffice.table import Table
 from suffice.table.labels import as_labels, codes_of, encode
-from suffice.table.matrix import as_matrix, as_weights, taken
+from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
+from suffice.table.mixed import is_mixed
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.validation.predictions import Predictions, log_posteriors_of
@@ -89,6 +90,11 @@ class Folds:
     def table(self) -> Table:
         """The rows as numbers."""
         return Table(as_matrix(self.X)[0], self.classes, self.codes, self.weight)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the rows are numbers, none of them missing."""
+        return not is_mixed(self.X) and bool(is_complete(self.X).all())
 
     @cached_property
     def judged_rows(self) -> Codes:
