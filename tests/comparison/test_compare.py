@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB as SklearnNB
@@ -345,11 +345,11 @@ def test_rows_and_labels_that_do_not_match_are_refused(iris):
 
 
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame])
-def test_rows_with_missing_values_are_left_out_for_all_and_said(make, iris):
+def test_rows_with_missing_values_may_be_left_out_for_all_and_that_is_said(make, iris):
     X, y = iris
     holes = X.copy()
     holes[3, 1] = holes[77, 0] = np.nan
-    result = sf.compare(make(holes), y, ["LDA", "tree"], 5)
+    result = sf.compare(make(holes), y, ["LDA", "tree"], 5, missing="drop")
     assert not result.failures
     assert result.n_rows == 148
     assert result.protocol.endswith("; 2 rows with missing values left out")
@@ -361,17 +361,33 @@ def test_rows_with_missing_values_are_left_out_for_all_and_said(make, iris):
     assert result.to_frame().loc["LDA", "error"] == pytest.approx(np.mean(wrong))
 
 
-def test_missing_values_may_be_left_to_members_that_know_them(iris):
+def test_every_row_of_an_incomplete_table_is_judged_by_every_model(iris):
     X, y = iris
     holes = X.copy()
     holes[3, 1] = np.nan
-    result = sf.compare(holes, y, ["LDA", "tree"], 5, missing="keep")
-    assert [failure.name for failure in result.failures] == ["LDA"]
-    assert result.n_rows == 150
+    result = sf.compare(holes, y, ["LDA", "logistic", "knn", "tree"], 5)
+    assert not result.failures
+    assert [outcome.n_rows for outcome in result.outcomes] == [150] * 4
+
+
+def test_a_model_of_numbers_gets_categories_as_indicators(iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.where(X[:, 2] > 4.8, "long", "short"))
+    result = sf.compare(frame, y, {"own": LogisticRegression()}, 5)
+    dense = np.column_stack([X, X[:, 2] <= 4.8])
+    wrong = [
+        np.mean(LogisticRegression().fit(dense[a], y[a]).predict(dense[b]) != y[b])
+        for a, b in FOLDS.split(X, y)
+    ]
+    assert result.outcomes[0].error == pytest.approx(np.mean(wrong))
+
+
+def test_words_for_missing_values_are_checked(iris):
+    X, y = iris
     with pytest.raises(InvalidParameterError, match="'drop' or 'keep'"):
         sf.compare(X, y, ["LDA"], missing="fill")
     with pytest.raises(InvalidInputError, match="no rows to learn from"):
-        sf.compare(np.full_like(X, np.nan), y, ["LDA"])
+        sf.compare(np.full_like(X, np.nan), y, ["LDA"], missing="drop")
 
 
 def test_a_null_of_a_frame_is_missing_too(iris):
@@ -379,4 +395,4 @@ def test_a_null_of_a_frame_is_missing_too(iris):
     frame = pl.DataFrame(X).with_columns(
         pl.when(pl.col("column_0") > 7.5).then(None).otherwise(pl.col("column_0")).alias("column_0")
     )
-    assert sf.compare(frame, y, ["LDA"], 5).n_rows == (X[:, 0] <= 7.5).sum()
+    assert sf.compare(frame, y, ["LDA"], 5, missing="drop").n_rows == (X[:, 0] <= 7.5).sum()

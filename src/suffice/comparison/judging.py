@@ -97,14 +97,13 @@ class ByFitting:
         return taken(folds.X, at)
 
 
-def learner_of(estimator: Any, folds: Folds) -> FromMoments | ByFitting:
+def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFitting:
     """Return how an estimator learns: from moments, if they hold all it needs.
 
     One that takes only numbers gets a table of other kinds encoded.
     """
-    if not folds.is_plain:
-        gaps = not is_complete(folds.X).all()
-        known = takes(estimator, folds.X, has_gaps=gaps)
+    if not is_plain:
+        known = takes(estimator, X, has_gaps=not is_complete(X).all())
         return ByFitting(estimator if known else make_pipeline(TableEncoder(), estimator))
     if not hasattr(estimator, "fit_moments"):
         return ByFitting(estimator)
@@ -131,7 +130,7 @@ def judged(
     results: list[FoldResult] = []
     try:
         with overheard() as caught:
-            learner = learner_of(model.estimator, folds)
+            learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
             for fold in range(len(folds.splits)):
                 results.append(judged_fold(learner, folds, fold)[1])
                 step()

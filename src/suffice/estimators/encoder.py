@@ -90,12 +90,15 @@ def takes(estimator: Any, X: Any, *, has_gaps: bool) -> bool:
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
-    first = estimator[0] if isinstance(estimator, Pipeline) else estimator
-    if isinstance(first, ColumnTransformer):
+    steps = (
+        [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    )
+    if isinstance(steps[0], ColumnTransformer):
         return True  # it was made for a certain table
-    tags = get_tags(first).input_tags
-    kinds = tags.categorical or tags.string or not is_mixed(X)
-    return bool(kinds and (tags.allow_nan or not has_gaps))
+    tags = [get_tags(step).input_tags for step in steps]
+    kinds = tags[0].categorical or tags[0].string or not is_mixed(X)
+    fills = any(type(step).__module__.startswith("sklearn.impute") for step in steps)
+    return bool(kinds and (not has_gaps or fills or all(tag.allow_nan for tag in tags)))
 
 
 def _mean(column: Floats) -> float:

@@ -107,7 +107,7 @@ def simplest(comparison: Comparison, members: tuple[ComparedModel, ...]) -> Outc
 
 def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
     """Return a copy of an estimator that learnt from all rows, from moments where they suffice."""
-    learner = learner_of(estimator, Folds.of(data.table.x, data.table.labels, 2))
+    learner = learner_of(estimator, data.table.x, is_plain=True)
     if isinstance(learner, FromMoments):
         options: dict[str, Any] = {"storage": learner.storage, "fourth": learner.fourth}
         return learner.read(Moments.of_table(data.table, **options))
