@@ -76,6 +76,21 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
     return values, vectors
 
 
+def principal_axes(sigma: Floats) -> tuple[Floats, Floats]:
+    """Return variances along the principal axes of Σ, falling, and the axes as columns.
+
+    They are the singular values and vectors of a root taken after scaling, so that a small
+    variance beside a large one keeps its digits, as in a decomposition of the rows.
+    """
+    root = scaled_cholesky(sigma)
+    if root is None:
+        corr, scale = correlation(sigma)
+        e, v = symmetric_eigen(corr)
+        root = scale[:, None] * v * np.sqrt(np.maximum(e, 0.0))
+    axes, roots, _ = np.linalg.svd(root)
+    return np.square(roots), axes
+
+
 def positive_factor(h: Floats) -> Floats:
     """Return lower L with H = L Lᵀ, or of H with a slightly larger diagonal."""
     factor = scaled_cholesky(h)

@@ -32,28 +32,39 @@ def standard_deviations(moments: Moments) -> Floats:
     return np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
 
 
+def root_mean_squares(moments: Moments) -> Floats:
+    """Return the size of each feature about zero, over all rows, shape (d,)."""
+    return np.hypot(np.sqrt(total_variances(moments)), moments.grand_mean)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
     """The map z = (x − m) / s to the units a solver works in, and back."""
 
     centre: Floats  # m  (d,)
     inverse: Floats  # 1 / s  (d,); zero for a constant feature
+    lead: float = 1.0  # what stands before z and meets the intercept; 0 where there is none
 
     @classmethod
-    def of(cls, moments: Moments) -> Scaling:
-        """Return the map that gives every feature mean zero and standard deviation one."""
-        s = standard_deviations(moments)
-        return cls(moments.grand_mean, np.divide(1.0, s, out=np.zeros(len(s)), where=s > 0))
+    def of(cls, moments: Moments, *, fit_intercept: bool = True) -> Scaling:
+        """Return the map that gives every feature mean zero and standard deviation one.
+
+        Without an intercept features stay about zero, and their root mean square becomes one.
+        """
+        if fit_intercept:
+            return cls(moments.grand_mean, _reciprocals(standard_deviations(moments)))
+        zero = np.zeros(moments.n_features)
+        return cls(zero, _reciprocals(root_mean_squares(moments)), 0.0)
 
     @classmethod
-    def raw(cls, n_features: int) -> Scaling:
+    def raw(cls, n_features: int, *, fit_intercept: bool = True) -> Scaling:
         """Return the map that leaves every feature as it is."""
-        return cls(np.zeros(n_features), np.ones(n_features))
+        return cls(np.zeros(n_features), np.ones(n_features), float(fit_intercept))
 
     def standardised(self, table: Table) -> Table:
         """Return the table with rows (1, z), shape (n, 1 + d), and a weight for each."""
         z = np.empty((table.n_rows, table.n_features + 1))
-        z[:, 0] = 1.0
+        z[:, 0] = self.lead
         np.subtract(table.x, self.centre, out=z[:, 1:])
         z[:, 1:] *= self.inverse
         return replace(table, x=z, weight=table.weights, names=None)
@@ -68,10 +79,14 @@ class Scaling:
     def from_original(self, beta: Floats) -> Floats:
         """Return (φ_0, φ) for (w_0, w), each (…, 1 + d); a constant feature gets zero."""
         # φ = w s,  φ_0 = w_0 + wᵀm
-        v = self.inverse
-        slopes = beta[..., 1:] * np.divide(1.0, v, out=np.zeros(len(v)), where=v > 0)
-        intercept = beta[..., :1] + beta[..., 1:] @ self.centre[:, None]
+        slopes = beta[..., 1:] * _reciprocals(self.inverse)
+        intercept = self.lead * (beta[..., :1] + beta[..., 1:] @ self.centre[:, None])
         return np.concatenate([intercept, slopes], axis=-1)
+
+
+def _reciprocals(s: Floats) -> Floats:
+    """Return 1 / s, and zero where s is."""
+    return np.divide(1.0, s, out=np.zeros(len(s)), where=s > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +140,10 @@ class CompiledDesign:
         """Return −log-likelihood at φ (C, 1 + d) and its gradient (C, 1 + d)."""
         if len(phi) > 1 or not self.table.x.flags.c_contiguous:
             loss, gradient, _ = self._summed(phi, 0)
-            return loss, gradient
-        return self._row_by_row(phi)
+        else:
+            loss, gradient = self._row_by_row(phi)
+        gradient[:, 0] *= self.scaling.lead
+        return loss, gradient
 
     def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
         """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
@@ -136,6 +153,8 @@ class CompiledDesign:
         for block, k, j in zip(lower, *np.tril_indices(c), strict=True):
             low = np.tril(block[:d, :d])
             hessian[k, :, j] = hessian[j, :, k] = low + np.tril(low, -1).T
+        for first in (gradient[:, 0], hessian[:, 0], hessian[:, :, :, 0]):
+            first *= self.scaling.lead
         return loss, gradient, hessian
 
     def sample(self, n: int) -> CompiledDesign:

@@ -172,11 +172,11 @@ class Stream:
             moments = replace(moments, scatter=DiagonalScatter(moments.diagonals))
         return cls(replace(moments, fourth=None), beta, beta)
 
-    def fed(self, table: Table, descent: StochasticDescent, l2: float) -> Stream:
+    def fed(self, table: Table, descent: StochasticDescent, l2: float, **posed: bool) -> Stream:
         """Return the stream after one more batch, coded by the classes of the stream."""
         storage = "pooled" if self.moments.storage == "pooled" else "diagonal"
         moments = self.moments + coded_moments(table, storage)
-        problem = Problem.of(table, moments, l2=l2)
+        problem = Problem.of(table, moments, l2=l2, **posed)
         scaling, objective = problem.scaling, problem.objective
         share = objective.design.total_weight / moments.total_weight
         objective = replace(objective, penalty=objective.penalty * share)

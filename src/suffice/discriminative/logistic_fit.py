@@ -79,18 +79,20 @@ def fit_logistic(
     solver: Solver | None = None,
     start: Start | None = None,
     limits: Mapping[str, Any] | None = None,
-    standardize: bool = True,
     record: bool = False,
+    refuse_separation: bool = True,
+    **posed: bool,
 ) -> LogisticFit:
     """Return the fit of a table whose moments are known.
 
     Without a solver, the one that suits the size. ``limits`` are fields of ``Stopping`` that
     replace the solver's own. Where l2 = 0 and the classes turn out to be separable, the fit of
-    ``SUBSTITUTE_L2`` is returned, and says so.
+    ``SUBSTITUTE_L2`` is returned, and says so, unless told not to look. ``posed`` are settings of
+    ``Problem.of``.
     """
 
     def fitted(l2: float) -> tuple[Problem, Solution[Any]]:
-        problem = Problem.of(table, moments, l2=l2, standardize=standardize)
+        problem = Problem.of(table, moments, l2=l2, **posed)
         way = solver or suitable_solver(problem)
         first = (start or lda_start)(problem)
         stopping = replace(way.default, **(limits or {}))
@@ -98,7 +100,8 @@ def fit_logistic(
 
     with one_blas_thread(when=table.x.size > SMALL):
         problem, solution = fitted(l2)
-        separation = find_separation(problem, solution) if l2 == 0 else None
+        looked = refuse_separation and l2 == 0
+        separation = find_separation(problem, solution) if looked else None
         if separation is None:
             return LogisticFit(problem, solution, l2, None)
         return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)

@@ -103,7 +103,7 @@ def _gain(problem: Problem) -> Floats:
     """Return c with cᵀδ = Σ over rows and rivals of (δ_y − δ_k)ᵀz, scaled to one, (C·D,)."""
     m, scaling = problem.moments, problem.scaling
     means = (m.centred_means + m.grand_mean - scaling.centre) * scaling.inverse
-    sums = m.weights[:, None] * np.column_stack([np.ones(len(means)), means])
+    sums = m.weights[:, None] * np.column_stack([np.full(len(means), scaling.lead), means])
     gain = (m.n_classes * sums - sums.sum(0))[1:].ravel()
     return np.asarray(gain / np.abs(gain).max())
 
@@ -118,7 +118,7 @@ class Constraints:
     @classmethod
     def of(cls, block: Table, delta: Floats, n: int) -> Constraints:
         """Return the n constraints of least margin of some rows (1, z)."""
-        scale = np.abs(block.x).max(1)  # at least 1, the leading entry
+        scale = np.maximum(np.abs(block.x).max(1), np.finfo(float).tiny)
         scores = all_scores(delta @ block.x.T) / scale
         row = np.arange(len(scale))
         margins = scores[block.codes, row] - scores  # (K, n)

@@ -50,15 +50,16 @@ class Inference:
         # tr H⁻¹ (H − Λ)
         freedom = c * d - float(np.vdot(inverse, pull))
         m = problem.moments
-        null = float(m.weights @ np.log(m.weights / m.total_weight))
+        shares = m.weights / m.total_weight if problem.scaling.lead else 1 / np.full(c + 1, c + 1.0)
+        null = float(m.weights @ np.log(shares))
         beta = problem.scaling.to_original(point.phi)
         covariance = _in_original_units(problem, inverse.reshape(c, d, c, d))
         return cls(beta, covariance, freedom, -point.misfit, null, m.total_weight, l2)
 
     @classmethod
-    def at(cls, table: Table, beta: Floats, l2: float) -> Inference:
+    def at(cls, table: Table, beta: Floats, l2: float, **posed: bool) -> Inference:
         """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
-        problem = Problem.of(table, coded_moments(table), l2=l2)
+        problem = Problem.of(table, coded_moments(table), l2=l2, **posed)
         point = problem.objective.curve(problem.scaling.from_original(beta))
         return cls.of(problem, point, l2)
 
@@ -187,7 +188,10 @@ def _totals(s: LogisticSummary) -> Iterator[str]:
             "the penalised fit; l2=0 is maximum likelihood"
         )
     if not s.standard_errors.all() or np.isnan(s.standard_errors).any():
-        yield "nan: a constant column, or a combination of the others; its coefficient is zero"
+        yield (
+            "nan: a constant column, a combination of the others, or an intercept not asked for; "
+            "its coefficient is zero"
+        )
 
 
 def _in_original_units(problem: Problem, inverse: Floats) -> Floats:
@@ -195,6 +199,8 @@ def _in_original_units(problem: Problem, inverse: Floats) -> Floats:
     c, d = inverse.shape[:2]
     jacobian = problem.scaling.to_original(np.eye(d)).T
     covariance = np.einsum("ij,ajbk,lk->aibl", jacobian, inverse, jacobian, optimize=True)
-    covariance[:, 1 + problem.aliased] = np.nan
-    covariance[:, :, :, 1 + problem.aliased] = np.nan
+    held = 1 + problem.aliased
+    held = held if problem.scaling.lead else np.append(held, 0)
+    covariance[:, held] = np.nan
+    covariance[:, :, :, held] = np.nan
     return np.asarray(covariance.reshape(c * d, c * d))

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import InvalidParameterError, TooFewClassesError
+from suffice.errors import InvalidParameterError, NotConvergedWarning, TooFewClassesError
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.model.geometry import Hyperplane
 from suffice.model.linear import LinearModel
@@ -20,6 +21,10 @@ from suffice.table.table import Table
 
 if TYPE_CHECKING:
     from suffice.typing import Floats, Labels
+
+
+class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
+    """An iteration ended before it arrived: scikit-learn's ``ConvergenceWarning`` too."""
 
 
 def labelled(

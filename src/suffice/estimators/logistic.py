@@ -28,12 +28,12 @@ from suffice.discriminative.summary import Inference
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidParameterError,
-    NotConvergedWarning,
     SeparationWarning,
     UnknownLabelError,
 )
 from suffice.estimators.linear import (
     LinearDecisions,
+    UnfinishedDescentWarning,
     chosen,
     class_weighted,
     labelled,
@@ -61,7 +61,7 @@ def warn_of(estimator: Any, fit: LogisticFit) -> None:
     notes = (
         (_aliased(estimator, fit), DegenerateDataWarning),
         (_separated(estimator, fit), SeparationWarning),
-        (_unfinished(fit), NotConvergedWarning),
+        (_unfinished(fit), UnfinishedDescentWarning),
     )
     for message, category in notes:
         if message:
@@ -154,6 +154,8 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
     max_iter : int, optional
         Most steps (passes, for "sgd"): by default 100 for "newton", 1000 for "quasi-newton" and
         "sgd", 10000 for "gd".
+    fit_intercept : bool, default=True
+        Whether scores have an intercept. Without one, s_j is the root mean square of feature j.
     class_weight : None, "balanced" or {label: weight}, default=None
         Factor on the weights of each class's rows.
     standardize : bool, default=True
@@ -216,6 +218,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         tol: float | None = None,
         epsilon: float | None = None,
         max_iter: int | None = None,
+        fit_intercept: bool = True,
         class_weight: Any = None,
         standardize: bool = True,
         warm_start: bool = False,
@@ -230,6 +233,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         self.tol = tol
         self.epsilon = epsilon
         self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.standardize = standardize
         self.warm_start = warm_start
@@ -248,8 +252,9 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
             solver=solver,
             limits=limits,
             start=self._start_for(table),
-            standardize=self.standardize,
             record=self.record,
+            standardize=self.standardize,
+            fit_intercept=self.fit_intercept,
         )
         return self._accept(table, fit)
 
@@ -270,7 +275,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
             self.classes_, self.l2_ = labels, self._penalty()
             self._stream = Stream.before(len(labels), table.n_features)
         table = class_weighted(self._recoded(table), self.class_weight)
-        self._stream = self._stream.fed(table, self._stochastic(), self._penalty())
+        self._stream = self._stream.fed(table, self._stochastic(), self._penalty(), **self._posed())
         self._set_coefficients(self._stream.average)
         self._inference = None
         for name in _OF_A_FIT:
@@ -328,7 +333,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         if not np.array_equal(table.classes, self.classes_):
             msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
             raise UnknownLabelError(msg)
-        return Inference.at(table, self._beta(), self.l2_)
+        return Inference.at(table, self._beta(), self.l2_, **self._posed())
 
     def _recoded(self, batch: Table) -> Table:
         """Return a batch coded by the classes of the stream."""
@@ -341,6 +346,9 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
             )
             raise UnknownLabelError(msg)
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
+
+    def _posed(self) -> dict[str, bool]:
+        return {"fit_intercept": self.fit_intercept}
 
     def _penalty(self) -> float:
         return positive("l2", self.l2, zero=True)

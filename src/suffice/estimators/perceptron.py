@@ -26,8 +26,14 @@ from suffice.discriminative.perceptron import (
     trace_of,
 )
 from suffice.discriminative.problem import coded_moments
-from suffice.errors import NotConvergedWarning
-from suffice.estimators.linear import LinearDecisions, chosen, labelled, positive, require_two
+from suffice.estimators.linear import (
+    LinearDecisions,
+    UnfinishedDescentWarning,
+    chosen,
+    labelled,
+    positive,
+    require_two,
+)
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
@@ -151,7 +157,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
                 "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
                 "LogisticRegression"
             )
-            warnings.warn(msg, NotConvergedWarning, stacklevel=2)
+            warnings.warn(msg, UnfinishedDescentWarning, stacklevel=2)
         return self
 
     def _design(self, table: Table, scaling: Scaling) -> Design:

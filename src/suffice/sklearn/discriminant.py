@@ -1,0 +1,302 @@
+"""Linear and quadratic discriminant analysis by scikit-learn's definitions, from moments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn import discriminant_analysis as theirs
+
+from suffice.estimation.shrinkage import ledoit_wolf_intensity
+from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
+from suffice.model.covariance import FullCovariance
+from suffice.model.scoring import Scorer
+from suffice.sklearn.rows import (
+    FLOATS,
+    Decided,
+    both_classes,
+    labelled_rows,
+    moments_of,
+    pooled_rows,
+)
+
+if TYPE_CHECKING:
+    from suffice.moments import Moments
+    from suffice.table import Table
+    from suffice.typing import Floats
+
+_MOST_NUMBERS = 1 << 27  # of scatters: beyond this, class by class is kinder to the memory
+
+
+def class_covariances(moments: Moments, shrinkage: Any) -> Floats:
+    """Return Σ_k of every class, (K, d, d), biased, and shrunk as scikit-learn shrinks."""
+    scatters, weights = moments.scatters, moments.weights
+    if shrinkage == "auto":
+        fourths = moments.required_fourth().fourths
+        return np.stack(list(map(_standardised_ledoit_wolf, weights, scatters, fourths)))
+    return shrunk_to_sphere(scatters / weights[:, None, None], shrinkage)
+
+
+def shrunk_to_sphere(sigma: Floats, shrinkage: float | None) -> Floats:
+    """Return (1 − γ) Σ + γ (tr Σ / d) I, of one matrix or of many."""
+    if not shrinkage:
+        return sigma
+    d = sigma.shape[-1]
+    mean = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] / d
+    return np.asarray((1 - shrinkage) * sigma + shrinkage * mean * np.eye(d))
+
+
+def _standardised_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) -> Floats:
+    """Return the covariance shrunk to a sphere in units of its own standard deviations."""
+    sigma = scatter / weight
+    gamma = ledoit_wolf_intensity(weight, scatter, fourth)
+    scale = unit_scale(np.diagonal(sigma))
+    # Σ = D R D → D ((1 − γ) R + γ (tr R / d) I) D
+    return shrunk_to_sphere(sigma / scale / scale[:, None], gamma) * scale * scale[:, None]
+
+
+class LinearDiscriminantAnalysis(Decided, theirs.LinearDiscriminantAnalysis):
+    """Linear discriminant analysis: parameters, attributes and definitions are scikit-learn's.
+
+    The rows are summed once and the solvers work on the sums. Left to scikit-learn's own code: a
+    ``covariance_estimator``, which asks for rows, and tables with more features than rows.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
+
+    Examples
+    --------
+    >>> from suffice.sklearn import LinearDiscriminantAnalysis
+    >>> X, y = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]], [1, 1, 1, 2, 2, 2]
+    >>> LinearDiscriminantAnalysis().fit(X, y).predict([[-0.8, -1]]).tolist()
+    [1]
+    """
+
+    coef_: Floats
+    intercept_: Floats
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X`` with labels ``y``."""
+        self._validate_params()
+        table = labelled_rows(self, X, y, ensure_min_samples=2, dtype=FLOATS)
+        if self._is_theirs(table):
+            return super().fit(X, y)  # type: ignore[no-any-return]
+        self.classes_ = table.classes
+        self._check_sizes(table)
+        self.priors_ = self._class_priors(table)
+        moments = moments_of(table, self._storage(), fourth=self.shrinkage == "auto")
+        self.means_ = moments.means
+        {"svd": self._by_axes, "lsqr": self._by_inverse, "eigen": self._by_ratio}[self.solver](
+            moments, table
+        )
+        if table.n_classes == 2:
+            self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
+        if table.x.dtype == np.float32:
+            _to_single(self)
+        self._n_features_out = self._max_components
+        return self
+
+    def _is_theirs(self, table: Table) -> bool:
+        """Return whether scikit-learn's own code must answer, or refuse."""
+        misused = self.solver == "svd" and self.shrinkage is not None
+        alone = self.covariance_estimator is not None or table.n_classes < 2
+        per_class = table.n_classes if self._storage() == "per-class" else 1
+        big = per_class * table.n_features**2 > _MOST_NUMBERS
+        return misused or alone or big or table.n_features >= table.n_rows
+
+    def _storage(self) -> str:
+        own = self.priors is not None and (self.solver != "svd" or self.store_covariance)
+        return "per-class" if own or self.shrinkage == "auto" else "pooled"
+
+    def _check_sizes(self, table: Table) -> None:
+        if table.n_rows == table.n_classes:
+            msg = "The number of samples must be more than the number of classes."
+            raise ValueError(msg)
+        most = min(table.n_classes - 1, table.n_features)
+        if self.n_components is not None and self.n_components > most:
+            msg = "n_components cannot be larger than min(n_features, n_classes - 1)."
+            raise ValueError(msg)
+        self._max_components = most if self.n_components is None else self.n_components
+
+    def _class_priors(self, table: Table) -> Floats:
+        if self.priors is None:
+            return table.class_weights / table.n_rows
+        priors = np.asarray(self.priors, np.float64)
+        if (priors < 0).any():
+            msg = "priors must be non-negative"
+            raise ValueError(msg)
+        if abs(priors.sum() - 1.0) > 1e-5:
+            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
+            priors = priors / priors.sum()
+        return priors
+
+    def _within(self, moments: Moments) -> Floats:
+        """Return Σ_k π_k Σ_k."""
+        if moments.storage == "per-class":
+            sigmas = class_covariances(moments, self.shrinkage)
+            return np.asarray(np.einsum("k,kij->ij", self.priors_, sigmas))
+        # with the priors of the rows, Σ_k (n_k / n) S_k / n_k = S / n
+        return shrunk_to_sphere(moments.pooled_scatter / moments.total_weight, self.shrinkage)
+
+    def _by_axes(self, moments: Moments, _table: Table) -> None:
+        """Whiten by the principal axes of the within-class correlations, above ``tol``."""
+        if self.store_covariance:
+            self.covariance_ = self._within(moments)
+        n, d = moments.total_weight, moments.n_features
+        sigma, totals = moments.pooled_scatter / n, moments.between_scatter.diagonal() / n
+        variances = resolved(sigma.diagonal(), moments.grand_mean, totals)
+        scale = unit_scale(variances)
+        e, v = linalg.eigh(sigma / scale / scale[:, None] * np.outer(variances > 0, variances > 0))
+        # singular values of the scaled rows are √e
+        kept = e > max(self.tol**2, rank_tolerance(d))
+        whitening = (v[:, kept] / np.sqrt(e[kept]))[:, ::-1] / scale[:, None]
+        about = self.priors_ @ moments.centred_means
+        offsets, self.xbar_ = moments.centred_means - about, moments.grand_mean + about
+        # the axes of the class means: √(n π_k / (K − 1)) (μ_k − μ) whitened
+        spread = np.sqrt(n * self.priors_ / (len(offsets) - 1))[:, None] * offsets @ whitening
+        _, s, vt = np.linalg.svd(spread, full_matrices=False)
+        self.explained_variance_ratio_ = (s**2 / np.sum(s**2))[: self._max_components]
+        self.scalings_ = whitening @ vt[s > self.tol * s[:1]].T
+        z = offsets @ self.scalings_
+        self.coef_ = z @ self.scalings_.T
+        # −½ |z_k|² + log π_k − w_kᵀ μ
+        self.intercept_ = -0.5 * np.square(z).sum(1) + self._log_priors() - self.coef_ @ self.xbar_
+
+    def _by_inverse(self, moments: Moments, _table: Table) -> None:
+        """Solve Σ w_k = μ_k."""
+        self.covariance_ = self._within(moments)
+        self._score_by(linalg.lstsq(self.covariance_, self.means_.T)[0].T)
+
+    def _by_ratio(self, moments: Moments, table: Table) -> None:
+        """Find the axes of the greatest ratio of between-class to within-class variance."""
+        self.covariance_ = self._within(moments)
+        between = self._total(moments, table) - self.covariance_
+        values, vectors = linalg.eigh(between, self.covariance_)
+        self.explained_variance_ratio_ = (values / values.sum())[::-1][: self._max_components]
+        self.scalings_ = vectors[:, ::-1]
+        self._score_by(self.means_ @ self.scalings_ @ self.scalings_.T)
+
+    def _total(self, moments: Moments, table: Table) -> Floats:
+        """Return the covariance of all rows about their mean, shrunk as the others are."""
+        if self.shrinkage == "auto":
+            whole = moments_of(pooled_rows(table), "per-class", fourth=True)
+            return np.asarray(class_covariances(whole, "auto")[0])
+        scatter = moments.scatter.pooled() + moments.between_scatter
+        return shrunk_to_sphere(scatter / moments.total_weight, self.shrinkage)
+
+    def _score_by(self, weights: Floats) -> None:
+        # w_k0 = −½ μ_kᵀ w_k + log π_k
+        half = 0.5 * np.einsum("kj,kj->k", self.means_, weights)
+        self.coef_, self.intercept_ = weights, self._log_priors() - half
+
+    def _log_priors(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_)
+
+    def _scorer(self) -> Scorer:
+        weights, intercepts = both_classes(self.coef_, self.intercept_)
+        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
+
+    def _precision(self) -> Any:
+        return self.coef_.dtype
+
+
+def _to_single(estimator: Any) -> None:
+    """Turn every array that a fit found to float32, as its rows were."""
+    for name, value in vars(estimator).items():
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and name != "classes_":
+            setattr(estimator, name, value.astype(np.float32))
+
+
+class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysis):
+    """Quadratic discriminant analysis: parameters, attributes and definitions are scikit-learn's.
+
+    Left to scikit-learn's own code: a ``covariance_estimator``, which asks for rows, and tables
+    with more features than rows.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
+
+    Examples
+    --------
+    >>> from suffice.sklearn import QuadraticDiscriminantAnalysis
+    >>> X, y = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]], [1, 1, 1, 2, 2, 2]
+    >>> QuadraticDiscriminantAnalysis().fit(X, y).predict([[-0.8, -1]]).tolist()
+    [1]
+    """
+
+    solver: Any = "svd"  # where these are no parameters yet
+    shrinkage: Any = None
+    covariance_estimator: Any = None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows ``X`` with labels ``y``."""
+        self._validate_params()
+        table = labelled_rows(self, X, y)
+        if self._is_theirs(table):
+            return super().fit(X, y)  # type: ignore[no-any-return]
+        counts = table.class_weights
+        for label in table.classes[counts == 1]:
+            msg = f"y has only 1 sample in class {label}, covariance is ill defined."
+            raise ValueError(msg)
+        priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
+        moments = moments_of(table, "per-class", fourth=self.shrinkage == "auto")
+        sigmas = class_covariances(moments, self.shrinkage)
+        axes = [principal_axes(sigma) for sigma in sigmas]
+        if self.solver == "svd":
+            keep, add = 1 - self.reg_param, self.reg_param
+            axes = [(keep * scaling + add, rotation) for scaling, rotation in axes]
+            sigmas = np.stack([(s * rotation) @ rotation.T for s, rotation in axes])
+        for label, count, (scaling, _) in zip(table.classes, counts, axes, strict=True):
+            self._check_rank(label, int(count), scaling)
+        single = np.float32 if table.x.dtype == np.float32 else np.float64
+        self.classes_, self.priors_ = table.classes, priors
+        self.means_ = moments.means.astype(single)
+        self.scalings_ = [scaling.astype(single) for scaling, _ in axes]
+        self.rotations_ = [rotation.astype(single) for _, rotation in axes]
+        if self.store_covariance:
+            self.covariance_ = [sigma.astype(single) for sigma in sigmas]
+        self._known = (self.scalings_, self.rotations_, self._covariances())
+        return self
+
+    def _is_theirs(self, table: Table) -> bool:
+        """Return whether scikit-learn's own code must answer, or refuse."""
+        misused = self.solver == "svd" and self.shrinkage is not None
+        alone = self.covariance_estimator is not None or table.n_classes < 2
+        big = table.n_classes * table.n_features**2 > _MOST_NUMBERS
+        return misused or alone or big or table.n_features >= table.n_rows
+
+    def _check_rank(self, label: Any, count: int, scaling: Floats) -> None:
+        d, eigen = len(scaling), self.solver == "eigen"
+        if (scaling > self.tol).sum() == d and (eigen or count >= d):
+            return
+        what = f"The covariance matrix of class {label} is not full rank."
+        if eigen or count > d:
+            cure = "shrinkage" if eigen else "reg_param"
+            msg = f"{what} Increase the value of `{cure}` to reduce the collinearity."
+            raise linalg.LinAlgError(msg)
+        msg = (
+            f"{what} When using `solver='svd'` the number of samples in each class should be more "
+            f"than the number of features, but class {label} has {count} samples and {d} features. "
+            "Try using `solver='eigen'` and setting the parameter `shrinkage` for regularization."
+        )
+        raise linalg.LinAlgError(msg)
+
+    def _covariances(self) -> list[FullCovariance]:
+        axes = zip(self.scalings_, self.rotations_, strict=True)
+        roots = (np.asarray(v, np.float64) * np.sqrt(s, dtype=np.float64) for s, v in axes)
+        return [FullCovariance.of_root(root) for root in roots]
+
+    def _scorer(self) -> Scorer:
+        scalings, rotations, known = vars(self).get("_known", (None, None, None))
+        same = scalings is self.scalings_ and rotations is self.rotations_
+        covariances = known if same else self._covariances()
+        # log π_k − ½ log|Σ_k| − ½ |W_k (x − μ_k)|²
+        log_dets = np.array([np.log(s, dtype=np.float64).sum() for s in self.scalings_])
+        with np.errstate(divide="ignore"):
+            constants = np.log(self.priors_) - 0.5 * log_dets
+        return Scorer.of(constants, np.asarray(self.means_, np.float64), covariances)

@@ -1,0 +1,109 @@
+"""Rows in and answers out: scikit-learn's checks at the edge, compiled sums and scores inside."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
+from suffice.moments import Moments
+from suffice.table import Table
+from suffice.table.labels import encode
+from suffice.table.matrix import as_matrix
+
+if TYPE_CHECKING:
+    from suffice.model.posterior import Readout
+    from suffice.model.scoring import Scorer
+    from suffice.typing import Floats, Labels
+
+FLOATS = (np.float64, np.float32)
+
+
+def labelled_rows(estimator: Any, X: Any, y: Any, **checks: Any) -> Table:
+    """Return users' rows and labels, checked by scikit-learn."""
+    x, y = validate_data(estimator, X, y, **checks)
+    x, _ = as_matrix(x)
+    if y.dtype.kind in "iubU":
+        classes, codes = encode(y)
+    else:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    return Table(x, classes, codes)
+
+
+def coded(table: Table) -> Table:
+    """Return the table with codes for classes: moments need no labels."""
+    return replace(table, classes=np.arange(table.n_classes))
+
+
+def moments_of(table: Table, storage: str, *, fourth: bool = False) -> Moments:
+    """Return the sums of a table, classes known by their codes."""
+    return Moments.of_table(coded(table), storage=storage, fourth=fourth)
+
+
+def pooled_rows(table: Table) -> Table:
+    """Return the table with all rows in one class, every row counted once."""
+    codes = np.zeros(table.n_rows, np.intp)
+    return Table(table.x, table.classes[:1], codes)
+
+
+class Scored(ABC):
+    """Answers read from scores of the fitted attributes, as these are now."""
+
+    classes_: Labels
+
+    @abstractmethod
+    def _scorer(self) -> Scorer:
+        """Return what scores rows, from the public attributes."""
+
+    def predict(self, X: Any) -> Labels:
+        """Return the most probable class of each row, (n,)."""
+        labels: Labels = self.classes_[self._read(X, Argmax())]
+        return labels
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return p(class | x), (n, K)."""
+        return cast("Floats", self._read(X, Posterior()))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log p(class | x), (n, K), exact far from the data."""
+        return cast("Floats", self._read(X, LogPosterior()))
+
+    def _read(self, X: Any, readout: Readout) -> Any:
+        check_is_fitted(self)
+        x, _ = as_matrix(validate_data(self, X, reset=False))
+        values = self._scorer().score(x, readout)
+        return values.astype(np.float32) if self._is_single(x, values) else values
+
+    def _is_single(self, x: Any, values: Any) -> bool:
+        """Return whether answers are float32: rows and attributes both are."""
+        return False if values.dtype.kind != "f" else x.dtype == self._precision() == np.float32
+
+    def _precision(self) -> Any:
+        return np.dtype(np.float64)
+
+
+class Decided(Scored):
+    """The same with the scores themselves."""
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return log-posterior scores up to a common term: (n, K), or (n,) of two classes."""
+        scores: Floats = self._read(X, Joint())
+        if len(self.classes_) > 2:
+            return scores
+        difference: Floats = scores[:, 1] - scores[:, 0]
+        return difference
+
+
+def both_classes(coef: Any, intercept: Any) -> tuple[Floats, Floats]:
+    """Return the weights and intercepts of all classes; the first of two scores zero."""
+    w = np.atleast_2d(np.asarray(coef, np.float64))
+    b = np.broadcast_to(np.asarray(intercept, np.float64).ravel(), len(w))
+    if len(w) > 1:
+        return w, b
+    return np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
