@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, MissingStatisticsError
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, numbers_of
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.groups import group_codes
+from suffice.estimation.missing import completed
 from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in, require_two_classes
 from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from suffice.estimation.priors import PriorRule
     from suffice.estimation.structures import Structure
     from suffice.model.class_model import ClassModel
+    from suffice.model.gaussian import GaussianModel
     from suffice.model.views import View
     from suffice.moments import Moments
     from suffice.table.schema import Encoding
@@ -180,7 +182,32 @@ class Recipe:
         self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None
     ) -> ClassModel:
         """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
-        return self.learning.model(self._evidence(moments, quiet=quiet, encoding=encoding))
+        whole = self.completed(moments, quiet=quiet, encoding=encoding)
+        return self.learning.model(self._evidence(whole, quiet=quiet, encoding=encoding))
+
+    def completed(
+        self, moments: Moments, *, quiet: bool = False, encoding: Encoding | None = None
+    ) -> Moments:
+        """Return the sums of complete rows: expected ones, by EM, where numbers are missing."""
+        if moments.patterns is None:
+            return moments
+        if self.needs_fourth:
+            msg = (
+                "shrinkage='ledoit-wolf' needs fourth moments, which rows with missing values do "
+                "not have: use shrinkage='oas' or a number, or missing='indicator'"
+            )
+            raise MissingStatisticsError(msg)
+        # parameters that are integrated out, or debiased, are completed at their plug-in estimates
+        iterated = self.learning.plugs_in or self.learning.at_mode
+        recipe = self if iterated else replace(self, learning=PlugIn())
+
+        def m_step(whole: Moments) -> GaussianModel:
+            return recipe.learning.model(
+                recipe._evidence(whole, quiet=True, encoding=encoding)
+            ).as_gaussian()
+
+        groups, diagonal = self.group_of(moments.classes), self.structure.is_diagonal
+        return completed(moments, m_step, groups, diagonal=diagonal, quiet=quiet)
 
     def _evidence(
         self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None
@@ -203,7 +230,8 @@ class Recipe:
 
     def bic(self, moments: Moments) -> float:
         """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
-        model, deficient = plug_in(self._evidence(moments, quiet=True))
+        whole = self.completed(moments, quiet=True)
+        model, deficient = plug_in(self._evidence(whole, quiet=True))
         if deficient:
             return np.inf
         return bic(model.log_likelihood(moments), model.n_parameters, moments.total_weight)

@@ -14,6 +14,7 @@ from suffice.model.bayes_error import gaussian_error
 from suffice.model.class_model import WrappedModel
 from suffice.model.elliptical import EllipticalModel
 from suffice.model.scoring import Formula, Scorer
+from suffice.moments.expectation import observed_log_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,6 +142,8 @@ class GaussianModel(EllipticalModel):
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
         seen = moments.weights > 0
         w = moments.weights[seen]
+        if moments.patterns is not None:
+            return float(w @ self.log_priors[seen]) + observed_log_likelihood(moments, self)
         log_dets = np.array([c.log_det for c in self.covariances])[self.group_of][seen]
         # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ S_g)
         gaussian = self.log_priors[seen] - 0.5 * (self.n_features * LOG_2PI + log_dets)
