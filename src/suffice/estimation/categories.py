@@ -68,6 +68,8 @@ class Tree:
     def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
         """Return the density of numbers and levels."""
         encoded, encoding = encoded_moments(moments)
+        if not recipe.structure.is_diagonal:
+            encoded = recipe.completed(encoded, quiet=quiet, encoding=encoding)
         blocks = LevelBlocks.of(encoding)
         parents = [
             spanning_tree(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import FileFormatError
+from suffice.moments.patterns import ColumnSums, PatternSums
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import (
     DiagonalScatter,
@@ -15,12 +17,14 @@ from suffice.moments.scatter_storage import (
     PooledScatter,
 )
 from suffice.power import PowerTransform
+from suffice.table import Table
 from suffice.table.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from suffice.moments.moments import Moments
+    from suffice.moments.patterns import Incomplete
 
 KIND = "moments"
 _SUMS = ("counts", "weights", "means", "means_low")
@@ -40,6 +44,7 @@ def header_of(m: Moments) -> dict[str, Any]:
         "fourth": m.fourth is not None,
         "transform": None if m.power is None else "yeo-johnson",
         **({} if m.schema is None else {"schema": m.schema.to_json()}),
+        **({} if m.patterns is None else {"patterns": _header_of_patterns(m.patterns)}),
     }
 
 
@@ -55,7 +60,51 @@ def arrays_of(m: Moments) -> dict[str, Any]:
         arrays["log_slopes"] = m.power_sums.log_slopes
     if m.peaks is not None:
         arrays["peaks"] = m.peaks
+    if m.patterns is not None:
+        arrays |= {f"cells_{name}": array for name, array in arrays_of(m.patterns.cells).items()}
+    if isinstance(m.patterns, PatternSums):
+        rows = m.patterns.rows
+        arrays |= {"rows_x": rows.x, "rows_codes": rows.codes, "rows_weights": rows.weights}
+        arrays["lost"] = m.patterns.lost
     return arrays
+
+
+def _header_of_patterns(patterns: Incomplete) -> dict[str, Any]:
+    limit = patterns.limit if isinstance(patterns, PatternSums) else None
+    kind = "patterns" if isinstance(patterns, PatternSums) else "columns"
+    return {"kind": kind, "limit": limit, "cells": header_of(patterns.cells)}
+
+
+def cells_of(
+    header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of the cells of rows with empty cells, moments themselves."""
+    named = {name.removeprefix("cells_"): a for name, a in arrays.items() if "cells_" in name}
+    return dict(header["patterns"]["cells"]), named
+
+
+def with_cells(
+    m: Moments, cells: Moments, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> Moments:
+    """Return the moments of an archive with their sums by pattern, after checking these."""
+    found, d = header["patterns"], m.n_features
+    if found["kind"] == "columns":
+        if cells.n_classes != m.means.size or cells.n_features != 1:
+            msg = f"the file has {cells.n_classes} sums by column, expected {m.means.size}"
+            raise FileFormatError(msg)
+        return replace(m, patterns=ColumnSums(cells, d))
+    fields = ("rows_x", "rows_codes", "rows_weights", "lost")
+    x, codes, weights, lost = (arrays[name] for name in fields)
+    _check_field("means", np.nan_to_num(x, nan=0.0, posinf=np.inf), (len(x), d))
+    _check_field("counts", codes, (len(x),))
+    _check_field("weights", weights, (len(x),))
+    _check_field("counts", lost, (d,))
+    patterns = PatternSums(cells, Table(x, m.classes, codes, weights), lost, found["limit"])
+    spelled = cells.classes.dtype.kind == "U" and cells.n_features == d
+    if not spelled or max(codes.max(initial=0), *patterns.class_of, 0) >= max(m.n_classes, 1):
+        msg = "the patterns of empty cells name a class that is not there: write the file again"
+        raise FileFormatError(msg)
+    return replace(m, patterns=patterns)
 
 
 def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from suffice import archive
 from suffice.errors import MissingStatisticsError
 from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import collect, plan
-from suffice.moments.file import KIND, arrays_of, fields_from, header_of
+from suffice.moments.file import KIND, arrays_of, cells_of, fields_from, header_of, with_cells
 from suffice.moments.forgetting import without
 from suffice.moments.patterns import ColumnSums, PatternSums, combined, with_patterns
 from suffice.moments.power_sums import PowerSums, parse_power
@@ -204,7 +204,10 @@ class Moments:
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         """Return the moments that a file holds, after checking every shape and number."""
-        return cls(*fields_from(header, arrays))
+        m = cls(*fields_from(header, arrays))
+        if "patterns" not in header:
+            return m
+        return with_cells(m, cls.of_archive(*cells_of(header, arrays)), header, arrays)
 
     @property
     def n_classes(self) -> int:
