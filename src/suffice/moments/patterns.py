@@ -525,7 +525,8 @@ def _filled(
 
 
 def _plain(m: Moments) -> Moments:
-    return replace(m, feature_names=None, fourth=None, power_sums=None, patterns=None, schema=None)
+    bare: Any = {"feature_names": None, "fourth": None, "power_sums": None, "schema": None}
+    return replace(m, patterns=None, peaks=None, **bare)
 
 
 def _flattened(m: Moments, weights: Floats, means: Floats, low: Floats, squares: Floats) -> Moments:
