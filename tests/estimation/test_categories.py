@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import CategoricalNB
@@ -384,6 +384,7 @@ def test_samples_of_a_tree_have_the_frequencies_and_dependence_of_the_rows():
 
 
 @pytest.mark.parametrize("words", READINGS, ids=str)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10_000))
 def test_merged_and_forgotten_rows_give_the_model_of_the_rest(words, seed):
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.model import mixed
@@ -159,6 +160,90 @@ def test_many_unknown_levels_take_the_numbers_at_the_expected_indicators(monkeyp
         np.testing.assert_allclose(known.class_log_density(row)[0, k], expected, rtol=1e-12)
     monkeypatch.undo()
     assert known.class_log_density(row)[0, 1] != pytest.approx(expected)
+
+
+PLACES = [(1, 4), (0, 1, 2, 3), (0, 5, 6, 7), (2, 3, 4, 5, 6, 7)]
+
+
+def open_rows(known, rng, places, n=1):
+    x, _ = known.sample(1, rng)
+    x = np.repeat(x, n, axis=0)
+    x[:, places] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("coefficients", [False, True])
+def test_missing_cells_are_filled_by_their_mean_and_drawn_by_their_distribution(
+    coefficients, places
+):
+    rng = np.random.default_rng(20)
+    known = model(rng, coefficients=coefficients)
+    rows = open_rows(known, rng, list(places), 40_000)
+    drawn = known.sample_missing(rows, np.random.default_rng(1))
+    mean = known.impute(rows[:1])[0]
+    seen = ~np.isnan(rows[0])
+    np.testing.assert_array_equal(drawn[:, seen], rows[:, seen])
+    np.testing.assert_array_equal(mean[seen], rows[0, seen])
+    assert np.isin(drawn[:, 2:], (0, 1)).all()
+    error = 5 * drawn.std(0) / np.sqrt(len(rows)) + 1e-9
+    assert np.all(np.abs(drawn.mean(0) - mean) < error)
+    levels = known.blocks.codes(drawn)
+    every = np.unique(levels, axis=0)
+    trial = np.repeat(rows[:1], len(every), axis=0)
+    trial[:, 2:] = known.blocks.indicators(every)
+    expected = np.exp(known.log_density(trial) - known.log_density(rows[:1]))
+    found = [(levels == level).all(1).mean() for level in every]
+    assert np.abs(found - expected).max() < 0.015
+
+
+def test_many_unknown_levels_are_filled_from_the_tree(monkeypatch):
+    rng = np.random.default_rng(21)
+    known = model(rng, coefficients=False)
+    rows = open_rows(known, rng, [2, 3, 5, 6, 7], 20_000)
+    exact = known.impute(rows[:1])
+    monkeypatch.setattr(mixed, "MOST_COMBINATIONS", 1)
+    np.testing.assert_allclose(known.impute(rows[:1]), exact, rtol=1e-10)
+    drawn = known.sample_missing(rows, np.random.default_rng(0))
+    assert np.isin(drawn[:, 2:], (0, 1)).all()
+    assert np.abs(drawn.mean(0) - exact[0]).max() < 0.02
+
+
+def test_a_class_without_rows_fills_nothing():
+    rng = np.random.default_rng(22)
+    known = model(rng).with_priors(np.array([1.0, 0.0]))
+    rows = open_rows(known, rng, [0, 2, 3])
+    alone = known.with_priors(np.array([1 - 1e-300, 1e-300]))
+    np.testing.assert_allclose(known.impute(rows), alone.impute(rows))
+    assert np.isfinite(known.sample_missing(rows, rng)).all()
+
+
+@pytest.mark.parametrize("coefficients", [False, True])
+def test_missing_numbers_are_integrated_out(coefficients):
+    rng = np.random.default_rng(23)
+    known = model(rng, coefficients=coefficients)
+    x, _ = known.sample(5, rng)
+    x[:, 1] = np.nan
+    grid = np.linspace(-60, 60, 20_001)
+    for row in x:
+        tried = np.repeat(row[None], len(grid), axis=0)
+        tried[:, 1] = grid
+        total = np.log(trapezoid(np.exp(known.class_log_density(tried)), grid, axis=0))
+        np.testing.assert_allclose(known.class_log_density(row[None])[0], total, rtol=1e-7)
+    nothing = np.full((1, known.n_features), np.nan)
+    np.testing.assert_allclose(known.posterior(nothing), [[0.4, 0.6]])
+
+
+def test_errors_name_the_row_of_the_table():
+    known = model(np.random.default_rng(24))
+    x, _ = known.sample(30, np.random.default_rng(0))
+    x[::2, 2:4] = np.nan
+    x[17, 1] = 1e200
+    with pytest.raises(InvalidInputError, match="row 17 is so far"):
+        known.posterior(x)
+    x[23, 0] = np.inf
+    with pytest.raises(InvalidInputError, match="row 23, column 0"):
+        known.posterior(x)
 
 
 @pytest.mark.parametrize("coefficients", [False, True])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -110,17 +110,7 @@ class HoleReader:
         try:
             return self._read(x[lo:hi])
         except InvalidInputError:
-            if np.isinf(x).any():
-                refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
-        while hi - lo > 1:
-            middle = (lo + hi) // 2
-            try:
-                self._read(x[lo:middle])
-                lo = middle
-            except InvalidInputError:
-                hi = middle
-        msg = f"row {lo} is so far from every class that it overflows: check its units"
-        raise InvalidInputError(msg)
+            refuse_unread(self._read, x, lo, hi)
 
     def _read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
         rows = IncompleteRows.of(x.astype(np.float64, order="C", copy=False))
@@ -133,6 +123,21 @@ class HoleReader:
         others = rows.only((n > 0) & (n < d))
         values[others.order] = self.incomplete(others)
         return values
+
+
+def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) -> NoReturn:
+    """Raise the error that names the first infinity, or the first of rows lo to hi that fails."""
+    if np.isinf(x).any():
+        refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        try:
+            read(x[lo:middle])
+            lo = middle
+        except InvalidInputError:
+            hi = middle
+    msg = f"row {lo} is so far from every class that it overflows: check its units"
+    raise InvalidInputError(msg)
 
 
 def has_holes(x: npt.NDArray[Any]) -> bool:

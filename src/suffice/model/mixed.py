@@ -18,15 +18,19 @@ from suffice.errors import (
 from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import simulated_error
 from suffice.model.class_model import WrappedModel
+from suffice.model.missing import refuse_unread
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
 from suffice.threads import side_by_side
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from suffice.model.bayes_error import BayesError
     from suffice.model.gaussian import GaussianModel
     from suffice.model.level_forest import LevelBlocks, LevelForest
+    from suffice.model.missing import IncompleteRows
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -66,20 +70,14 @@ class MixedModel(WrappedModel):
     @cached_property
     def offsets(self) -> Floats:
         """Mean of the numbers that are observed, and of the indicators, less ``centre``, (K, D)."""
-        numbers, shares = self.inner.offsets, self._shares
-        if self.coefficients is not None:
-            numbers = numbers + np.einsum("kpc,kc->kp", self._by_class(), shares)
+        shares, slopes = self._shares, self._slopes[self.inner.group_of]
+        numbers = self.inner.offsets + np.einsum("kpc,kc->kp", slopes, shares)
         return np.concatenate([numbers, shares], axis=1)
 
     @property
     def _shares(self) -> Floats:
         """Expected indicators, (K, C')."""
         return np.delete(self.levels.frequencies, self.blocks.edges[:-1], axis=1)
-
-    def _by_class(self) -> Floats:
-        assert self.coefficients is not None
-        by_class: Floats = self.coefficients[self.inner.group_of]
-        return by_class
 
     @property
     def n_parameters(self) -> int:
@@ -92,16 +90,15 @@ class MixedModel(WrappedModel):
         """Covariance of numbers and indicators of each class, (K, D, D)."""
         k, p, d = self.n_classes, self.blocks.n_numbers, self.n_features
         out = np.zeros((k, d, d))
-        slopes = np.zeros((k, p, d - p)) if self.coefficients is None else self._by_class()
-        for at in range(k):
+        for at, slopes in enumerate(self._slopes[self.inner.group_of]):
             pairs = self.levels.pairs(at)
             f = np.diagonal(pairs)
             kept = np.delete(np.arange(len(f)), self.blocks.edges[:-1])
             # Cov(m) = P − f fᵀ,  Cov(z, m) = B Cov(m),  Cov(z) = Σ + B Cov(m) Bᵀ
             spread = (pairs - np.outer(f, f))[np.ix_(kept, kept)]
-            cross = slopes[at] @ spread
+            cross = slopes @ spread
             out[at, p:, p:], out[at, :p, p:], out[at, p:, :p] = spread, cross, cross.T
-            out[at, :p, :p] = self.inner.covariance_of(at).dense() + cross @ slopes[at].T
+            out[at, :p, :p] = self.inner.covariance_of(at).dense() + cross @ slopes.T
         return out
 
     @property
@@ -114,10 +111,9 @@ class MixedModel(WrappedModel):
         k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
         codes = self.levels.sample(k, rng)
         m, z = self.blocks.indicators(codes), self.inner.sample_of(k, rng)
-        if self.coefficients is not None:
-            for g, slopes in enumerate(self.coefficients):
-                rows = np.flatnonzero(self.inner.group_of[k] == g)
-                z[rows] += m[rows] @ slopes.T
+        for g, slopes in enumerate(self._slopes):
+            rows = np.flatnonzero(self.inner.group_of[k] == g)
+            z[rows] += m[rows] @ slopes.T
         for j, at, fill in zip(itertools.count(), self.filled, self.fills, strict=False):
             z[codes[:, j] == 1, at] = fill
         return np.concatenate([z, m], axis=1), k
@@ -199,6 +195,56 @@ class MixedModel(WrappedModel):
         """Return itself: encoded rows may have NaN."""
         return self
 
+    def impute(self, x: Any) -> Floats:
+        """Return the rows, NaN replaced by its mean given the rest: of a level, its probability."""
+        rows, p = np.array(x, np.float64), self.blocks.n_numbers
+        log_density, filled = self.log_density(rows)[:, None], np.zeros_like(rows)
+        for own, z, codes, unknown in self._by_pattern(rows):
+            for m, terms in self._completed(z, codes, unknown):
+                # p(k, c_u | x) = π_k p(z, c | k) / p(x)
+                weights = np.exp(self.log_priors + terms - log_density[own])
+                filled[own, p:] += (weights[:, :, None] * m).sum(1)
+                for k, (model, slopes) in enumerate(self._alone):
+                    shift = m[:, min(k, m.shape[1] - 1)] @ slopes.T
+                    filled[own, :p] += weights[:, [k]] * (model.impute(z - shift) + shift)
+        return np.where(np.isnan(rows), filled, rows)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
+        """Return the rows, NaN replaced by a draw given the rest.
+
+        Unknown levels of more than 4096 combinations are drawn one by one.
+        """
+        rows, p = np.array(x, np.float64), self.blocks.n_numbers
+        filled = np.zeros_like(rows)
+        for own, z, codes, unknown in self._by_pattern(rows):
+            best, k = np.full(len(own), -np.inf), np.zeros(len(own), np.intp)
+            levels = np.zeros((len(own), self.n_features - p))
+            for m, terms in self._completed(z, codes, unknown):
+                # the largest of log p + Gumbel noise is a draw of p(k, c_u | x)
+                noisy = terms + self.log_priors + rng.gumbel(size=terms.shape)
+                better = np.flatnonzero(noisy.max(1) > best)
+                best[better], k[better] = noisy[better].max(1), noisy[better].argmax(1)
+                levels[better] = m[better, np.minimum(k[better], m.shape[1] - 1)]
+            levels = self._drawn(levels, rng)
+            filled[own, p:] = levels
+            for at in np.unique(k):
+                model, slopes = self._alone[at]
+                here = np.flatnonzero(k == at)
+                shift = levels[here] @ slopes.T
+                filled[own[here], :p] = model.sample_missing(z[here] - shift, rng) + shift
+        return np.where(np.isnan(rows), filled, rows)
+
+    def _drawn(self, shares: Floats, rng: np.random.Generator) -> Floats:
+        """Return a level of each category, as indicators, by the probabilities of its levels."""
+        codes = np.zeros((len(shares), len(self.blocks.sizes)), np.intp)
+        for j, (lo, hi) in enumerate(
+            itertools.pairwise(self.blocks.starts - self.blocks.n_numbers)
+        ):
+            upto = shares[:, lo:hi].cumsum(1)
+            u = rng.random(len(shares))[:, None]
+            codes[:, j] = np.where(u[:, 0] < upto.max(1, initial=0), (u >= upto).sum(1) + 1, 0)
+        return self.blocks.indicators(codes)
+
     def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
         return self._read_density(x, readout, self.log_priors)
 
@@ -206,63 +252,99 @@ class MixedModel(WrappedModel):
         rows = np.asarray(x, np.float64)
         starts = range(0, max(len(rows), 1), _BLOCK)
         blocks = [rows[start : start + _BLOCK] for start in starts]
-        parts = side_by_side(self._log_density, blocks, n_numbers=rows.size)
-        values = readout.read(log_weights + np.concatenate(parts))
-        bad = np.isnan(values) if values.dtype.kind == "f" else values < 0
-        if bad.any():
-            row = int(np.argmax(bad if bad.ndim == 1 else bad.any(1)))
-            msg = f"row {row} is so far from every class that it overflows: check its units"
-            raise InvalidInputError(msg)
-        return values
+        try:
+            parts = side_by_side(self._log_density, blocks, n_numbers=rows.size)
+        except InvalidInputError:
+            refuse_unread(self._log_density, rows, 0, len(rows))
+        return readout.read(log_weights + np.concatenate(parts))
+
+    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
+        return self._read(rows.x[rows.order], readout)
+
+    def _read_observed_density(
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
+    ) -> npt.NDArray[Any]:
+        return self._read_density(rows.x[rows.order], readout, log_weights)
 
     def _log_density(self, rows: Floats) -> Floats:
         """Return log p(x | k), (n, K)."""
+        if self.coefficients is None:
+            z, codes = self._parts(rows)
+            numbers = self.inner.allowing_missing().class_log_density(z)
+            return self.levels.log_probability(codes) + numbers
+        out = np.full((len(rows), self.n_classes), -np.inf)
+        for own, z, codes, unknown in self._by_pattern(rows):
+            for _, terms in self._completed(z, codes, unknown):
+                out[own] = np.logaddexp(out[own], terms)
+        return out
+
+    def _parts(self, rows: Floats) -> tuple[Floats, Codes]:
+        """Return the numbers, NaN where their cell was empty, and the levels."""
         codes, z = self.blocks.codes(rows), rows[:, : self.blocks.n_numbers].copy()
         for j, at in enumerate(self.filled):
             z[codes[:, j] == 1, at] = np.nan
-        if self.coefficients is None:
-            return self.levels.log_probability(
-                codes
-            ) + self.inner.allowing_missing().class_log_density(z)
-        out = np.empty((len(rows), self.n_classes))
+        return z, codes
+
+    def _by_pattern(self, rows: Floats) -> Iterator[tuple[Codes, Floats, Codes, Codes]]:
+        """Yield rows of the same unknown categories: which, numbers, levels, the categories."""
+        z, codes = self._parts(rows)
         unknown = codes < 0
         if not unknown.any():
-            return self._summed(z, codes, np.zeros(0, np.intp))
+            yield np.arange(len(rows)), z, codes, np.zeros(0, np.intp)
+            return
         patterns, of_row = np.unique(unknown, axis=0, return_inverse=True)
         for at, pattern in enumerate(patterns):
             own = np.flatnonzero(of_row.ravel() == at)
-            out[own] = self._summed(z[own], codes[own], np.flatnonzero(pattern))
-        return out
+            yield own, z[own], codes[own], np.flatnonzero(pattern)
 
-    def _summed(self, z: Floats, codes: Codes, unknown: Codes) -> Floats:
-        """Return log p(z, c | k) with the unknown categories summed out, (n, K)."""
+    def _completed(
+        self, z: Floats, codes: Codes, unknown: Codes
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the indicators (n, 1, C') of each combination of unknown levels, and log p (n, K).
+
+        Where these are too many, the expected indicators of each class (n, K, C'), once.
+        """
         sizes = [int(size) for size in self.blocks.sizes[unknown]]
         if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:
-            return self._at_expected(z, codes, unknown)
-        total: Floats | None = None
+            terms, m = self.levels.log_probability(codes), self._expected(codes, unknown)
+            for k, (model, slopes) in enumerate(self._alone):
+                terms[:, [k]] += model.allowing_missing().class_log_density(z - m[:, k] @ slopes.T)
+            yield m, terms
+            return
         for levels in itertools.product(*map(range, sizes)):
             codes[:, unknown] = levels
-            terms = self.levels.log_probability(codes)
-            m = self.blocks.indicators(codes)
+            terms, m = self.levels.log_probability(codes), self.blocks.indicators(codes)
             for members, model, slopes in self._groups:
                 terms[:, members] += model.allowing_missing().class_log_density(z - m @ slopes.T)
-            total = terms if total is None else np.logaddexp(total, terms)
-        assert total is not None
-        return total
+            yield m[:, None], terms
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        """B of each covariance, zero where numbers do not depend on levels, (G, p, C')."""
+        if self.coefficients is not None:
+            return self.coefficients
+        p = self.blocks.n_numbers
+        return np.zeros((len(self.inner.covariances), p, self.n_features - p))
 
     @cached_property
     def _groups(self) -> list[tuple[Codes, GaussianModel, Floats]]:
         """The classes that share a covariance and B, their model and B."""
-        assert self.coefficients is not None
-        found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self.coefficients))]
+        found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self._slopes))]
         return [
             (members, _of_classes(self.inner, members), slopes)
-            for members, slopes in zip(found, self.coefficients, strict=True)
+            for members, slopes in zip(found, self._slopes, strict=True)
         ]
 
-    def _at_expected(self, z: Floats, codes: Codes, unknown: Codes) -> Floats:
-        """Return log p(c | k) + log N(z − B E[m | c, k]), c the known levels, (n, K)."""
-        out = self.levels.log_probability(codes)
+    @cached_property
+    def _alone(self) -> list[tuple[GaussianModel, Floats]]:
+        """The model and B of each class."""
+        classes = np.arange(self.n_classes)[:, None]
+        models = [_of_classes(self.inner, k) for k in classes]
+        return list(zip(models, self._slopes[self.inner.group_of], strict=True))
+
+    def _expected(self, codes: Codes, unknown: Codes) -> Floats:
+        """Return E[m | c, k], c the known levels, (n, K, C')."""
+        known = self.levels.log_probability(codes)
         m = np.repeat(self.blocks.indicators(codes)[:, None], self.n_classes, axis=1)
         for j in unknown:
             start = self.blocks.starts[j] - self.blocks.n_numbers
@@ -270,18 +352,15 @@ class MixedModel(WrappedModel):
             for level in range(1, self.blocks.sizes[j]):
                 tried[:, j] = level
                 # p(c_j = level | c, k) = p(c_j = level, c | k) / p(c | k)
-                m[:, :, start + level - 1] = np.exp(self.levels.log_probability(tried) - out)
-        for k, slopes in enumerate(self._by_class()):
-            model = _of_classes(self.inner, np.array([k])).allowing_missing()
-            out[:, k] += model.class_log_density(z - m[:, k] @ slopes.T)[:, 0]
-        return out
+                m[:, :, start + level - 1] = np.exp(self.levels.log_probability(tried) - known)
+        return m
 
 
 def _of_classes(model: GaussianModel, members: Codes) -> GaussianModel:
     """Return the model of some classes that share one covariance."""
     return replace(
         model,
-        log_priors=model.log_priors[members],
+        log_priors=np.zeros(len(members)),
         offsets=model.offsets[members],
         covariances=(model.covariance_of(int(members[0])),) if len(members) else (),
         group_of=np.zeros(len(members), np.intp),
