@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class SufficeError(ValueError):
@@ -19,6 +23,18 @@ class SufficeError(ValueError):
 
 class InvalidInputError(SufficeError):
     """Rows that cannot be used."""
+
+
+class UnknownTargetError(InvalidInputError):
+    """No column, or more than one, may be the target; ``columns`` are those that may."""
+
+    def __init__(self, label: str, columns: Sequence[str]) -> None:
+        self.label, self.columns = label, tuple(columns)
+        names = ", ".join(map(repr, columns[:12])) + (", …" if len(columns) > 12 else "")
+        super().__init__(f"{label}: which column holds the labels? name the target, one of {names}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.label, self.columns)
 
 
 class InvalidParameterError(SufficeError):

@@ -31,7 +31,6 @@ CASES = {
     "header only": ("a,b,t\n", "has columns but no rows"),
     "one column": ("a b t\n1 2 x\n3 4 y\n", "one column only, 'a b t'.*delimiter"),
     "twin columns": ("a,a,t\n1,2,x\n", "two columns called 'a': rename"),
-    "not UTF-8": ("a,t\n1,Süd\n2,x\n".encode("latin1"), "not UTF-8 text .*iconv"),
     "binary": (b"\x00\x01\x02,\n" * 20, "not text but binary"),
     "ragged": ("a,t\n1,x\n1,2,3,x\n", "line with more fields than the first"),
     "mixed": ("a,b,t\n1,2,x\n2,oops,y\n3,4,x\n", "'b' mixes numbers and text such as 'oops'"),
@@ -62,7 +61,7 @@ def test_a_folder_suggests_a_glob(tmp_path):
     refused(tmp_path, r"is a folder: .*/\*\.parquet")
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "data", "data.json"])
+@pytest.mark.parametrize("name", ["data.doc", "data"])
 def test_an_unknown_extension_lists_the_known(file, name):
     refused(file("x", name), "names no format that can be read: use CSV")
 

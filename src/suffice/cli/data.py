@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+import zipfile
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import FileFormatError, InvalidInputError
+import click
+
+from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
     from suffice.sources.chunks import Chunk
@@ -49,9 +55,6 @@ def load_moments(path: Path) -> Moments:
     return Moments.of_archive(header, arrays)
 
 
-_ZIP = b"PK\x03\x04"
-
-
 @dataclass(frozen=True, slots=True)
 class Data:
     """A source by name, the roles of its columns, and how its text is written."""
@@ -62,8 +65,7 @@ class Data:
     ignore: tuple[str, ...] = ()
     weight: str | None = None
     ids: tuple[str, ...] = ()
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)  # how its text is written
 
     @property
     def is_ours(self) -> bool:
@@ -71,10 +73,10 @@ class Data:
         path = Path(self.name)
         if path.suffix in (".moments", ".suffice"):
             return True
-        if not path.is_file():
+        if not (path.is_file() and zipfile.is_zipfile(path)):
             return False
-        with path.open("rb") as file:
-            return file.read(len(_ZIP)) == _ZIP
+        with zipfile.ZipFile(path) as file:
+            return "header.json" in file.namelist()
 
     def opened(self, why: str = "") -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed where nothing was said.
@@ -86,12 +88,29 @@ class Data:
             raise InvalidInputError(msg)
         from suffice.sources.columns import ColumnOptions, roles_for_learning
         from suffice.sources.files import open_named
-        from suffice.sources.source import MISSING, Reading
+        from suffice.sources.source import Reading
 
-        source = open_named(self.name, Reading(self.delimiter, self.missing or MISSING))
+        source = open_named(self.name, Reading(**self.reading))
         features, ids = self.feature or None, self.ids or None
         said = ColumnOptions(self.target, features, self.weight, self.ignore, ids)
-        return source, roles_for_learning(source, said)
+        try:
+            return source, roles_for_learning(source, said)
+        except UnknownTargetError as error:
+            said = replace(said, target=_asked(error))
+            return source, roles_for_learning(source, said)
+
+    @property
+    def reading_words(self) -> list[str]:
+        """What was said about the text, as it is written on the command line."""
+        words = []
+        for name, value in self.reading.items():
+            option = f"--{name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(option if value else f"--no-{name}")
+            else:
+                values = value if isinstance(value, tuple) else (value,)
+                words += [word for each in values for word in (option, str(each))]
+        return words
 
     def moments(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums of the rows, read once."""
@@ -110,3 +129,18 @@ class Data:
         from suffice.sources.chunks import load_rows
 
         return load_rows(*self.opened("this needs rows"))
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(unknown: UnknownTargetError) -> str:
+    """Return the target that a person at a terminal names; raise where nobody can be asked."""
+    if not _can_ask():
+        raise unknown
+    question, choices = (
+        f"{unknown.label}: which column holds the labels?",
+        click.Choice(unknown.columns),
+    )
+    return str(click.prompt(question, type=choices, err=True))

@@ -36,8 +36,22 @@ class DataName(click.ParamType[str]):
 _READING = (
     click.option("--delimiter", metavar="MARK", help="Separator of text; found by default."),
     click.option(
-        "--missing", multiple=True, metavar="TEXT", help="What stands for a missing value."
+        "--missing", multiple=True, metavar="TEXT", help="Stands for a missing value, too."
     ),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers."),
+    click.option(
+        "--thousands", type=click.Choice([",", ".", " ", "'"]), help="Mark between thousands."
+    ),
+    click.option("--header/--no-header", default=None, help="Whether the first line holds names."),
+    click.option(
+        "--skip-rows", type=click.IntRange(min=0), metavar="N", help="Lines before the table."
+    ),
+    click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
+    click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
+)
+_READING_NAMES = (
+    *("delimiter", "missing", "decimal", "thousands"),
+    *("header", "skip_rows", "comment", "encoding"),
 )
 _LEARNING = (
     click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
@@ -51,7 +65,7 @@ _LEARNING = (
     ),
     *_READING,
 )
-_NAMES = ("target", "feature", "ignore", "weight", "ids", "delimiter", "missing")
+_NAMES = ("target", "feature", "ignore", "weight", "ids")
 
 
 def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,15 +76,26 @@ def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
         from suffice.cli.data import Data
 
         said = {name: options.pop(name) for name in _NAMES}
-        return function(*args, data=Data(data, **said), **options)
+        return function(*args, data=Data(data, **said, reading=_reading(options)), **options)
 
     options = (click.argument("data", type=DataName()), *_LEARNING)
     return functools.reduce(lambda f, option: option(f), reversed(options), packed)
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of how text is written."""
-    return functools.reduce(lambda f, option: option(f), reversed(_READING), function)
+    """Give a command the options of how text is written, as one mapping called ``reading``."""
+
+    @functools.wraps(function)
+    def packed(*args: Any, **options: Any) -> Any:
+        return function(*args, reading=_reading(options), **options)
+
+    return functools.reduce(lambda f, option: option(f), reversed(_READING), packed)
+
+
+def _reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what was said about how text is written, taken out of all options."""
+    said = {name: options.pop(name) for name in _READING_NAMES}
+    return {name: value for name, value in said.items() if value not in (None, ())}
 
 
 def output(text: str, *, option: str = "-o", required: bool = False) -> Decorator:

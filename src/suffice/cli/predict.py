@@ -50,10 +50,9 @@ def command(
     ignore: tuple[str, ...],
     prefix: str,
     outlier_rate: float,
-    delimiter: str | None,
-    missing: tuple[str, ...],
     *,
     keep_all: bool,
+    reading: dict[str, Any],
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -66,14 +65,14 @@ def command(
     from suffice.sources.answers import predict_source
     from suffice.sources.files import open_named
     from suffice.sources.formats import sink_of
-    from suffice.sources.source import MISSING, Reading
+    from suffice.sources.source import Reading
 
     if terminal.json and output is None:
         msg = "--json prints on standard output, where the answers would go: name a file with -o"
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
-    source = open_named(data, Reading(delimiter, missing or MISSING))
+    source = open_named(data, Reading(**reading))
     fitted = load_classifier(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or write_to_standard_output

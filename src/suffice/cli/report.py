@@ -98,13 +98,13 @@ def _stem(name: str) -> str:
 
 def _again(data: Data, path: Path, **options: Any) -> str:
     """Return the command that writes the same page."""
-    said = {"target": data.target, "weight": data.weight, "delimiter": data.delimiter}
-    many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids, "missing": data.missing}
+    said = {"target": data.target, "weight": data.weight}
+    many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids}
     words = ["suffice", "report", data.name]
     pairs = [(name, value) for name, value in (said | options).items() if value]
     pairs += [(name, value) for name, values in many.items() for value in values]
     words += [word for name, value in pairs for word in (f"--{name}", str(value))]
-    return shlex.join([*words, "-o", path.name])
+    return shlex.join([*words, *data.reading_words, "-o", path.name])
 
 
 def _documented(data: Data, name: str) -> DocumentedTable:

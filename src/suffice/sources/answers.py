@@ -13,7 +13,7 @@ from suffice.errors import InvalidInputError
 from suffice.sources.chunks import LeftOut, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
 from suffice.sources.formats import write_table
-from suffice.sources.reading import reading_of
+from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import values_of
 
 if TYPE_CHECKING:
@@ -158,6 +158,9 @@ def _run(
     """Score quickly; where a value fails to parse, once more and with care."""
     n_rows = source.expected_rows if progress else None
     scans = list(source.scans(roles.columns(source.sample)))
+    for scan in scans:  # before anything is written
+        if scan.check is not None:
+            interruptibly(scan.check)
     with reading_of(source.label):
         try:
             return Batches(answers, roles, progress, n_rows).run([s.frame for s in scans], write)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from suffice.errors import FeatureMismatchError, InvalidInputError, warn
+from suffice.errors import FeatureMismatchError, InvalidInputError, UnknownTargetError, warn
 from suffice.sources.source import values_of
+from suffice.sources.spelling import numbers_in
 from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
@@ -49,30 +50,20 @@ def refuse_other_columns(
             raise InvalidInputError(msg)
 
 
-def typed(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
-    """Return text as the whole numbers, numbers or truth values it spells, if it all does."""
-    text = column.str.strip_chars()
-    if decimal_comma:
-        text = text.str.replace(",", ".", literal=True)
-    if text.null_count() == len(text):
-        return text.cast(pl.Null)
-    for dtype in (pl.Int64, pl.Float64):
-        numbers = text.cast(dtype, strict=False)
-        if numbers.null_count() == text.null_count():
-            return numbers
-    words = text.str.to_lowercase()
-    if words.drop_nulls().is_in(["true", "false"]).all():
-        return words == "true"
-    return column
+def odd_cell(column: pl.Series) -> tuple[str, int] | None:
+    """Return the first cell that is no number, and its row, of text that is numbers but for a few.
 
-
-def not_a_number(column: pl.Series) -> str | None:
-    """Return the first value that is no number, if at least half of a text column are numbers."""
-    text = column.drop_nulls().cast(pl.String).str.strip_chars()
-    odd = text.cast(pl.Float64, strict=False).is_null()
-    if not odd.any() or odd.mean() > 0.5:  # type: ignore[operator]
+    Few are a tenth of the cells, or three distinct texts in at most half of them.
+    """
+    known = column.cast(pl.String).str.strip_chars().alias("text").to_frame().with_row_index("row")
+    known = known.drop_nulls("text")
+    texts = known.get_column("text")
+    odd = ~numbers_in(texts)
+    share = 1.0 if texts.is_empty() else odd.sum() / len(odd)
+    if not 0 < share <= 0.5 or (share > 0.1 and texts.filter(odd).n_unique() > 3):
         return None
-    return str(text.filter(odd)[0])
+    row, text = known.filter(odd).row(0)
+    return str(text), int(row) + 1
 
 
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
@@ -104,18 +95,15 @@ _MANY = 100  # distinct numbers that may still be labels, whatever the number of
 
 
 def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
-    """Return the column that is obviously the target, and why; raise if none is."""
+    """Return the column that is obviously the target, and why; raise if none is, or several may."""
     columns = [name for name in sample.columns if name not in id_columns(sample, set())]
     named = [name for name in columns if name.lower() in _NAMES]
     if len(named) == 1:
         return named[0], "by its name"
-    text = [name for name in columns if kind_of(sample.schema[name]) == TEXT]
-    if len(text) == 1:
-        return text[0], "the only text column"
-    if columns and not named and _is_categorical(values_of(sample, columns[-1])):
-        return columns[-1], "the last column, which holds few distinct values"
-    msg = f"{label}: which column holds the labels? name the target, one of {quoted(columns, 12)}"
-    raise InvalidInputError(msg)
+    few = named or [name for name in columns if _is_categorical(values_of(sample, name))]
+    if len(few) == 1:
+        return few[0], "the only column of a few values that repeat"
+    raise UnknownTargetError(label, few or columns)
 
 
 def check_target(column: pl.Series, label: str) -> None:
@@ -189,7 +177,13 @@ class Roles:
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
     sample = source.sample
-    named = [said.weight, *said.ignore, *(said.ids or ())]
+    if sample.width == 1:
+        msg = (
+            f"{source.label} has one column only, {sample.columns[0]!r}: if it is separated by "
+            "another mark than comma, semicolon, tab or bar, name that mark as the delimiter"
+        )
+        raise InvalidInputError(msg)
+    named = [said.weight, *said.ignore, *(said.ids or ()), *(said.features or ())]
     check_names(source, [name for name in named if name is not None])
     if sample.is_empty():
         msg = f"{source.label} has columns but no rows: nothing to learn from"
@@ -197,6 +191,8 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     target = _target(source, said)
     check_target(sample.get_column(target), source.label)
     taken = {target, said.weight, *said.ignore}
+    rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
+    refuse_unclear(source, [*(said.features or rest), target])
     ids = said.ids
     if ids is None:
         ids = id_columns(sample, skip=taken | set(said.features or ()))
@@ -205,9 +201,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
         features = _numeric(sample, rest, ids, source.label)
     else:
         features = list(said.features)
-        check_names(source, features)
-        for name in features:
-            check_numeric(sample, name, source.label)
+        check_numeric(sample, features, source.label)
     kept = tuple(name for name in ids if name not in features)
     return Roles(tuple(features), target, said.weight, kept)
 
@@ -224,8 +218,8 @@ def roles_for_predicting(
         what, cure = noun(len(lacking), "column"), suggestion(lacking[0], sample.columns)
         msg = f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"
         raise FeatureMismatchError(msg)
-    for name in features:
-        check_numeric(sample, name, source.label)
+    refuse_unclear(source, features)
+    check_numeric(sample, features, source.label)
     kept = keep.ids
     if kept is None:
         kept = id_columns(sample, skip={*features, *keep.ignore})
@@ -251,18 +245,34 @@ def suggestion(name: str, columns: Sequence[str]) -> str:
     return f"it has {quoted(columns, 10)}"
 
 
-def check_numeric(sample: pl.DataFrame, name: str, label: str) -> None:
-    """Raise unless a column that must hold numbers does."""
-    kind = kind_of(sample.schema[name])
-    if kind in (NUMBER, EMPTY):
-        return
-    odd = not_a_number(values_of(sample, name)) if kind == TEXT else None
-    first = values_of(sample, name).drop_nulls()[0] if odd is None else odd
-    msg = (
-        f"{label}: column {name!r} must hold numbers, but holds {first!r}: correct it, declare "
-        "that value as missing, or encode the column as numbers"
-    )
-    raise InvalidInputError(msg)
+def refuse_unclear(source: Source, names: Iterable[str]) -> None:
+    """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
+    sample, doubts = source.sample, getattr(source, "doubts", {})
+    kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
+    for name in names:
+        if name in doubts:
+            msg = f"{source.label}: column {name!r} {doubts[name]}"
+            raise InvalidInputError(msg if ": " in doubts[name] else f"{msg}: write all in one way")
+        odd = odd_cell(values_of(sample, name)) if kinds[name] == TEXT else None
+        if odd is not None:
+            msg = (
+                f"{source.label}: column {name!r} mixes numbers and text such as {odd[0]!r} in row "
+                f"{odd[1]:,}: correct it, declare {odd[0]!r} as missing, or ignore the column"
+            )
+            raise InvalidInputError(msg)
+
+
+def check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
+    """Raise unless columns that must hold numbers do."""
+    kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
+    for name in names:
+        if kinds[name] not in (NUMBER, EMPTY):
+            first = values_of(sample, name).drop_nulls()[0]
+            msg = (
+                f"{label}: column {name!r} must hold numbers, but holds {first!r}: correct it, "
+                "declare that value as missing, or encode the column as numbers"
+            )
+            raise InvalidInputError(msg)
 
 
 def _target(source: Source, said: ColumnOptions) -> str:
@@ -271,7 +281,8 @@ def _target(source: Source, said: ColumnOptions) -> str:
         return said.target
     if source.target is not None:
         return source.target
-    columns = source.sample.drop(c for c in {*said.ignore, said.weight} if c is not None)
+    unused = {*said.ignore, *(said.ids or ()), *(said.features or ()), said.weight}
+    columns = source.sample.drop(c for c in unused if c is not None)
     name, why = guess_target(columns, source.label)
     warn(f"taking {name!r} as the target, {why}")
     return name
@@ -280,16 +291,8 @@ def _target(source: Source, said: ColumnOptions) -> str:
 def _numeric(
     sample: pl.DataFrame, names: Sequence[str], ids: Sequence[str], label: str
 ) -> list[str]:
-    """Return the numeric columns; say which others are left out, refuse mixed ones."""
-    kinds = {name: kind_of(sample.schema[name]) for name in names}
-    for name in names:
-        odd = not_a_number(values_of(sample, name)) if kinds[name] == TEXT else None
-        if odd is not None:
-            msg = (
-                f"{label}: column {name!r} mixes numbers and text such as {odd!r}: correct it, "
-                f"declare {odd!r} as missing, or ignore the column"
-            )
-            raise InvalidInputError(msg)
+    """Return the numeric columns; say which others are left out."""
+    kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
     numeric = [name for name in names if kinds[name] == NUMBER]
     if not numeric:
         msg = f"{label} has no column of numbers besides the target: nothing to learn from"

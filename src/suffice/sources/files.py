@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.datasets import DATASETS
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, warn
+from suffice.sources.blocks import head_of
 from suffice.sources.columns import refuse_other_columns
-from suffice.sources.delimited import head_of
 from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading
@@ -54,6 +54,7 @@ class FileSource:
 
     label: str
     files: tuple[File, ...]
+    sample: pl.DataFrame  # the first rows of the first file
     target: str | None = None
 
     @classmethod
@@ -67,17 +68,14 @@ class FileSource:
             for one, two in ((first, other), (other, first)):
                 labels = str(two.path), str(one.path)
                 refuse_other_columns(one.table.sample, two.table.sample, *labels)
-        return cls(label, (first, *others), target)
+        for remark in first.table.remarks:
+            warn(remark)
+        return cls(label, (first, *others), _typed(first, others), target)
 
     @property
-    def sample(self) -> pl.DataFrame:
-        """The first rows of the first file, typed by the first that has each column filled."""
-        first = self.files[0].table.sample
-        filled = {}
-        for name in [c for c in first.columns if first.schema[c] == pl.Null]:
-            types = (file.table.sample.schema[name] for file in self.files)
-            filled[name] = next((dtype for dtype in types if dtype != pl.Null), pl.Null())
-        return first.cast(filled)  # type: ignore[arg-type]
+    def doubts(self) -> dict[str, str]:
+        """Why columns that may hold numbers are not read as such."""
+        return {name: why for file in self.files for name, why in file.table.doubts.items()}
 
     @property
     def expected_rows(self) -> int | None:
@@ -89,6 +87,15 @@ class FileSource:
         """Yield each file as a lazy table."""
         for file in self.files:
             yield file.table.scan(file.path, columns)
+
+
+def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
+    """Return the first rows of the first file, typed by the first that has each column filled."""
+    sample = first.table.sample
+    empty = [name for name, dtype in sample.schema.items() if dtype == pl.Null]
+    schemas = [file.table.sample.schema for file in others] if empty else []
+    found = {name: [s[name] for s in schemas if s[name] != pl.Null] for name in empty}
+    return sample.cast({name: types[0] for name, types in found.items() if types})
 
 
 def paths_of(text: str) -> Sequence[Path | str]:

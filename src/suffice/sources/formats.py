@@ -14,7 +14,8 @@ import polars as pl
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.delimited import TextTable, head_of
+from suffice.sources.blocks import head_of
+from suffice.sources.delimited import TextTable
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast, exactly
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     Sink = Callable[[pl.LazyFrame, Any], object]
 
+_NO_DOUBTS: dict[str, str] = {}  # types say what columns hold
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedTable:
@@ -33,6 +36,7 @@ class TypedTable:
     label: str
     sample: pl.DataFrame
     scanner: Callable[..., pl.LazyFrame]
+    remarks, doubts = (), _NO_DOUBTS
 
     @classmethod
     def of(cls, scanner: Any, path: Path | str, _: Reading, *, types_only: bool) -> TypedTable:
@@ -58,6 +62,7 @@ class JsonTable:
 
     label: str
     sample: pl.DataFrame
+    remarks, doubts = (), _NO_DOUBTS
 
     @classmethod
     def of(cls, path: Any, _: Reading, label: str = "", **__: Any) -> JsonTable:
@@ -71,13 +76,14 @@ class JsonTable:
         lazily = pl.scan_ndjson(path, schema=self._types(columns))
         return Scan(self.label, lazily.select(cast(columns)))
 
-    def parse(self, block: bytes, columns: Mapping[str, Any], **_: Any) -> pl.DataFrame:
+    def parse(self, block: bytes, columns: Mapping[str, Any]) -> pl.DataFrame:
         """Return the rows of one block of bytes."""
         return pl.read_ndjson(block, schema=self._types(columns)).select(cast(columns))
 
     def _types(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the types to parse as: numbers may widen, everything else stays as found."""
-        found = {name: self.sample.schema[name] for name in columns}
+        schema = self.sample.schema
+        found = {name: schema[name] for name in columns}
         wide = {n for n, dtype in columns.items() if dtype == pl.Float64 and found[n].is_numeric()}
         return found | dict.fromkeys(wide, pl.Float64)
 
@@ -87,7 +93,31 @@ def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: 
     return TextTable.of(head, path, reading, str(path), separator)
 
 
-FileTable: TypeAlias = TextTable | TypedTable | JsonTable  # one file, known by its first rows
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayTable:
+    """A file that is one array of JSON objects, read as a whole."""
+
+    label: str
+    frame: pl.DataFrame
+    sample: pl.DataFrame
+    remarks, doubts = (), _NO_DOUBTS
+
+    @classmethod
+    def of(cls, path: Any, reading: Reading, **_: Any) -> ArrayTable | JsonTable:
+        """Return the table of a file; one that holds an object a line is one of JSON Lines."""
+        with reading_of(str(path)):
+            if not head_of(Path(path)).lstrip().startswith(b"["):
+                return JsonTable.of(path, reading)
+            frame = pl.read_json(path, infer_schema_length=None)
+        return cls(str(path), frame, frame.head(SAMPLE_ROWS))
+
+    def scan(self, _: Any, columns: Mapping[str, Any]) -> Scan:
+        """Return all rows of these columns, lazily."""
+        return Scan(self.label, self.frame.lazy().select(cast(columns)))
+
+
+# one file, known by its first rows
+FileTable: TypeAlias = TextTable | TypedTable | JsonTable | ArrayTable
 
 # extension → path, reading, whether types are enough → table
 FORMATS: Mapping[str, Callable[..., FileTable]] = {
@@ -96,7 +126,9 @@ FORMATS: Mapping[str, Callable[..., FileTable]] = {
     **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, pl.scan_parquet)),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, pl.scan_ipc)),
     **dict.fromkeys((".jsonl", ".ndjson"), JsonTable.of),
+    ".json": ArrayTable.of,
 }
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 
 
 def is_url(path: Any) -> bool:
@@ -144,9 +176,12 @@ def format_of(where: Path | str) -> Callable[..., FileTable]:
     if path.suffix in (".suffice", ".moments"):
         msg = f"{path} is a file of suffice, not a table of rows: give the data file"
         raise InvalidInputError(msg)
+    if path.suffix.lower() in _WORKBOOKS:
+        msg = f"{path} is a workbook, which is not read: open it and save the sheet as CSV"
+        raise InvalidInputError(msg)
     msg = (
         f"{path}: the extension {path.suffix or '(none)'!s} names no format that can be read: "
-        "use CSV, TSV, Parquet, Feather or JSON Lines (.csv, .tsv, .parquet, .feather, .jsonl)"
+        "use CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
     )
     raise InvalidInputError(msg)
 

@@ -8,7 +8,7 @@ from suffice.decision import classifier_of
 from suffice.sources.answers import OUTLIER_RATE, predict_source
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
-from suffice.sources.source import MISSING, Reading
+from suffice.sources.source import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +30,9 @@ def predict_stream(
     prefix: str = "",
     outlier_rate: float = OUTLIER_RATE,
     delimiter: str | None = None,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     progress: Progress | None = None,
+    **text: Any,
 ) -> Predicted:
     """Return how many rows were scored to a file, one answer for every row, in their order.
 
@@ -56,7 +57,7 @@ def predict_stream(
     outlier_rate : float
         A row is an outlier if its log density is below that quantile of the log densities of
         50,000 rows drawn from the model itself.
-    delimiter, missing, progress
+    delimiter, missing, decimal, thousands, header, skip_rows, comment, encoding, progress
         As in ``summarize``.
 
     Notes
@@ -73,7 +74,7 @@ def predict_stream(
     """
     classifier = classifier_of(estimator)
     names = None if classifier.feature_names is None else list(classifier.feature_names)
-    reading = Reading(delimiter, tuple(missing))
+    reading = Reading(delimiter, tuple(missing), **text)
     opened = opened_for_scoring(source, names) or open_source(source, reading)
     return predict_source(
         classifier,

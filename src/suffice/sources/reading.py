@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from suffice.errors import InvalidInputError
+from suffice.sources.spelling import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,11 @@ def interruptibly(work: Callable[[], Result]) -> Result:
     A compiled reader or writer that waits does not hear Ctrl-C, and one that does raises it a
     second time, maybe into the cleaning up. So the calling thread only waits.
     """
+    return _awaited(_begun(work))
+
+
+def _begun(work: Callable[[], Result]) -> Future[Result]:
+    """Return what will be the outcome of work that a thread of its own does."""
     outcome: Future[Result] = Future()
 
     def run() -> None:
@@ -37,6 +43,10 @@ def interruptibly(work: Callable[[], Result]) -> Result:
             outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
+    return outcome
+
+
+def _awaited(outcome: Future[Result]) -> Result:
     while not wait([outcome], timeout=_TICK).done:
         pass
     return outcome.result()
@@ -90,8 +100,23 @@ def _taken(slot: Queue[tuple[Result | None, BaseException | None]]) -> Result | 
 
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:
     """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
-    with reading_of(scan.label, scan.where):
+    with reading_of(scan.label, scan.where), _checked(scan):
         yield from scan.batches() if scan.batches else _batches(scan, skip, n_rows)
+
+
+@contextmanager
+def _checked(scan: Scan) -> Iterator[None]:
+    """Check a scan while it is read; what the check finds is told before any other failure."""
+    if scan.check is None:
+        yield
+        return
+    outcome = _begun(scan.check)
+    try:
+        yield
+    except pl.exceptions.PolarsError:
+        _awaited(outcome)
+        raise
+    _awaited(outcome)
 
 
 def _batches(scan: Scan, skip: int, n_rows: int | None) -> Iterator[pl.DataFrame]:
@@ -120,11 +145,17 @@ _ODD_VALUE = (
     re.compile(r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'"),
     re.compile(
         r"conversion from .* failed in column '(?P<column>.*?)' "
+        r".*?values?: \[\"(?P<value>.*?)\"[,\]]"
+    ),
+    re.compile(
+        r"conversion from .* failed in column '(?P<column>.*?)' "
         r".*?values?: \[\"?(?P<value>.*?)\"?[,\]]"
     ),
 )
 _KNOWN = {
-    "invalid utf-8": "is not UTF-8 text: convert it, for example with iconv -f latin1 -t utf-8",
+    "invalid utf-8": (
+        "is not UTF-8 text: name its encoding, for example --encoding latin-1 (encoding= in Python)"
+    ),
     "found more fields": (
         "has a line with more fields than the first line: check its delimiter and its quotes"
     ),
@@ -137,6 +168,9 @@ def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[N
     """Turn a failure to read ``label`` into an error that names it, and the part if known."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        msg = f"{label} is not {error.encoding} text ({error.reason}): name another encoding"
+        raise InvalidInputError(msg) from error
     except (pl.exceptions.PolarsError, OSError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
@@ -148,7 +182,7 @@ def _told(complaint: str, label: str) -> str:
     """Return the complaint of the reader in our words."""
     for pattern in _ODD_VALUE:
         if found := pattern.search(complaint):
-            value, column = found["value"], found["column"]
+            value, column = found["value"].rstrip(ODD), found["column"]
             return (
                 f"{label}: column {column!r} holds {value!r} where its first rows hold something "
                 f"else: correct it, declare {value!r} as missing, or ignore the column"

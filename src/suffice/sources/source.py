@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from suffice.sources.summed import Summed
 
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
+SAMPLE_CELLS = 4_000_000  # of a wide table
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all if known
@@ -22,10 +23,21 @@ Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in al
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a person may say about how text is written."""
+    """What a person may say about how text is written; whatever is None is found out."""
 
-    delimiter: str | None = None  # None: found from the first lines
-    missing: tuple[str, ...] = MISSING
+    delimiter: str | None = None
+    missing: tuple[str, ...] = ()  # marks beside the usual ones
+    decimal: str | None = None
+    thousands: str | None = None
+    header: bool | None = None
+    skip_rows: int = 0  # lines before the table
+    comment: str | None = None  # how lines begin that are no rows
+    encoding: str | None = None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands for a missing value."""
+        return (*MISSING, *self.missing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +49,7 @@ class Scan:
     careful: pl.LazyFrame | None = None  # the same, read more slowly, if a number fails to parse
     batches: Callable[[], Iterator[pl.DataFrame]] | None = None  # the same, where it comes so
     where: Callable[[], str] | None = None  # which part of it cannot be read, after a failure
+    check: Callable[[], None] | None = None  # raises where rows would be lost in silence
 
     @property
     def most_careful(self) -> pl.LazyFrame:
@@ -77,7 +90,8 @@ class Summing(Protocol):
 
 def exactly(name: str) -> Any:
     """Return the column of this very name; ``pl.col`` would take some names for patterns."""
-    return pl.selectors.by_name(name)
+    plain = name != "*" and not (name.startswith("^") and name.endswith("$"))
+    return pl.col(name) if plain else pl.selectors.by_name(name)
 
 
 def picked(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:

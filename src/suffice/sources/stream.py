@@ -8,8 +8,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from polars.io.plugins import register_io_source
 
-from suffice.errors import InvalidInputError
-from suffice.sources.delimited import TextTable
+from suffice.errors import InvalidInputError, warn
+from suffice.sources.blocks import cut_rows, read_fully, row_blocks
+from suffice.sources.delimited import TextTable, utf8_rows
 from suffice.sources.formats import JsonTable
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading, Scan
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 _HEAD = 1 << 20  # bytes looked at before anything is decided
-_BLOCK = 1 << 24
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}
 
 
@@ -38,67 +38,42 @@ class StreamSource:
     @classmethod
     def of(cls, stream: IO[bytes], reading: Reading, label: str) -> StreamSource:
         """Return the source of a stream, after a look at its first bytes."""
-        head = _read(stream, _HEAD)
+        head = read_fully(stream, _HEAD)
         for sign, name in _BINARY.items():
             if head.startswith(sign):
                 msg = f"{label} carries {name}: save it to a file first, or pipe CSV"
                 raise InvalidInputError(msg)
-        json = head.lstrip().startswith(b"{")
-        lines = _rows(head, quotes=not json)[0] or head
         with reading_of(label):
-            if json:
-                return cls(label, stream, head, JsonTable.of(io.BytesIO(lines), reading, label))
-            text = TextTable.of(lines, io.BytesIO(lines), reading, label, None)
-        return cls(label, stream, head, text)
+            if head.lstrip().startswith(b"{"):
+                lines = io.BytesIO(cut_rows(head, quotes=False)[0] or head)
+                return cls(label, stream, head, JsonTable.of(lines, reading, label))
+            table = TextTable.of(head, None, reading, label, None)
+        for remark in table.remarks:
+            warn(remark)
+        return cls(label, stream, head, table)
 
     @property
     def sample(self) -> pl.DataFrame:
         """The first rows."""
         return self.table.sample
 
+    @property
+    def doubts(self) -> Mapping[str, str]:
+        """Why columns that may hold numbers are not read as such."""
+        return self.table.doubts
+
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the stream as one lazy table."""
+        table = self.table
+        if isinstance(table, TextTable):
+            blocks = utf8_rows(self.stream, table.layout, self.label, self.head)
+            yield Scan(self.label, table.lazily(blocks, columns))
+            return
 
-        def blocks(*_: Any) -> Iterator[pl.DataFrame]:
-            for at, block in enumerate(self._blocks()):
-                yield self._parsed(block, columns, first=at == 0)
+        def frames(*_: Any) -> Iterator[pl.DataFrame]:
+            with reading_of(self.label):
+                for block in row_blocks(self.stream, self.head, quotes=False):
+                    yield table.parse(block, columns)
 
-        whole = _rows(self.head, quotes=self._quotes)[0] or self.head
-        schema = self._parsed(whole, columns, first=True).schema
-        yield Scan(self.label, register_io_source(blocks, schema=schema))
-
-    @property
-    def _quotes(self) -> bool:
-        return isinstance(self.table, TextTable)
-
-    def _parsed(self, block: bytes, columns: Mapping[str, Any], *, first: bool) -> pl.DataFrame:
-        with reading_of(self.label):
-            return self.table.parse(block, columns, first=first)
-
-    def _blocks(self) -> Iterator[bytes]:
-        """Yield the bytes again from the first, cut where rows end."""
-        rest = self.head
-        while more := _read(self.stream, _BLOCK):
-            block, rest = _rows(rest + more, quotes=self._quotes)
-            if block:
-                yield block
-        if rest.strip():
-            yield rest
-
-
-def _read(stream: IO[bytes], size: int) -> bytes:
-    """Return that many bytes, or all that are left; a pipe gives fewer at a time."""
-    parts = []
-    while size and (part := stream.read(size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _rows(data: bytes, *, quotes: bool) -> tuple[bytes, bytes]:
-    """Return the bytes up to the last row that ends in them, and the rest."""
-    end = data.rfind(b"\n") + 1
-    # a line break inside quotes ends no row: the quotes before it do not pair up
-    while quotes and end and data.count(b'"', 0, end) % 2:
-        end = data.rfind(b"\n", 0, end - 1) + 1
-    return data[:end], data[end:]
+        schema = table.parse(cut_rows(self.head, quotes=False)[0] or self.head, columns).schema
+        yield Scan(self.label, register_io_source(frames, schema=schema))

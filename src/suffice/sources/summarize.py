@@ -11,7 +11,7 @@ from suffice.sources.chunks import frames_of, require_rows
 from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
 from suffice.sources.frames import Pairs, array_chunks
 from suffice.sources.opening import on_cluster, open_rows
-from suffice.sources.source import MISSING, Reading, Summing
+from suffice.sources.source import Reading, Summing
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import sums_by_column, sums_of
 
@@ -33,7 +33,7 @@ def summarize(
     ignore: Sequence[str] = (),
     ids: Sequence[str] | None = None,
     delimiter: str | None = None,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = (),
     storage: str = "auto",
     fourth: bool = False,
     progress: Progress | None = None,
@@ -41,6 +41,7 @@ def summarize(
     client: Any = None,
     method: str = "auto",
     n_jobs: int | None = None,
+    **text: Any,
 ) -> Any:
     """Return the sums of every usable row of a source, read once in bounded memory.
 
@@ -68,7 +69,10 @@ def summarize(
     delimiter : str, optional
         Separator of text files; by default found from the first lines.
     missing : list of str
-        What stands for a missing value in text files.
+        What stands for a missing value in text files, beside an empty cell, NA, NaN, null and ?.
+    decimal, thousands, header, skip_rows, comment, encoding
+        How text files are written, where it is not found by itself: marks of numbers, whether the
+        first line holds names, lines to skip, how comments begin, and such as "utf-16".
     storage, n_jobs
         As in ``Moments.of``.
     fourth : bool
@@ -108,7 +112,7 @@ def summarize(
         source = array_chunks(source, target, weight)
     if is_table(source):
         source = TableSource.of(source, method)
-    opened = open_rows(source, Reading(delimiter, tuple(missing)), client)
+    opened = open_rows(source, Reading(delimiter, tuple(missing), **text), client)
     if isinstance(opened, Pairs):
         _refuse_with_groups(groups, **{"rows without named columns": opened})
         total = summarize_source(opened.source, opened.roles, **options)

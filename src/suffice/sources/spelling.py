@@ -1,0 +1,340 @@
+"""How the cells of a text column spell its values: numbers, dates, truth, or just words.
+
+Decided once, from all sampled cells of a column; the answer reads the sample and every later row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text that stands for itself; ``doubt`` says why it is not read as numbers, if it may be."""
+
+    doubt: str = ""
+    native = False  # whether the reader may parse the values by itself
+
+    def values(self, text: Any) -> Any:
+        """Return the values of an expression of trimmed text."""
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """No cell is filled."""
+
+    native = True
+
+    def values(self, text: Any) -> Any:
+        """Return nothing."""
+        return text.cast(pl.Null)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True and false, in any case of letters."""
+
+    native = False
+
+    def values(self, text: Any) -> Any:
+        """Return truth values; null where a cell is neither."""
+        return text.str.to_lowercase().replace_strict({"true": True, "false": False})
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Days, or moments, in one format."""
+
+    format: str
+    native = False
+
+    def values(self, text: Any, *, strict: bool = True) -> Any:
+        """Return moments."""
+        return text.str.to_datetime(self.format, time_unit="us", strict=strict)
+
+
+_BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
+_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
+_THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers with these marks; plain ones are those that every program reads."""
+
+    decimal: str = "."
+    thousands: str = ""
+    currency: str = ""  # pattern
+    percent: bool = False
+    plain: bool = False
+    whole: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Whether the reader may parse them by itself."""
+        return self.plain
+
+    @property
+    def pattern(self) -> str:
+        """What a cell looks like."""
+        point, mark = re.escape(self.decimal), _THOUSANDS[self.thousands]
+        whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if mark else r"\d+"
+        number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+        money = f"(?:{self.currency})?" if self.currency else ""
+        signed = rf"[-+{_MINUS}]?{_BLANKS}*{money}{_BLANKS}*[-+{_MINUS}]?{number}{_BLANKS}*{money}"
+        percent = rf"{_BLANKS}*%" if self.percent else ""
+        return rf"^(?:{signed}{percent}|\({signed}{percent}\))$"
+
+    def fits(self, cells: pl.Series) -> bool:
+        """Return whether every cell is written so, and the mark of thousands occurs."""
+        mark = _THOUSANDS[self.thousands]
+        occurs = not mark or bool(cells.str.contains(mark).any())
+        return occurs and bool(cells.str.contains(self.pattern).all())
+
+    def values(self, text: Any) -> Any:
+        """Return numbers; a cell that is written otherwise fails to parse."""
+        if self.plain:
+            return text.cast(pl.Int64 if self.whole else pl.Float64)
+        drop = rf"[%+]|{_BLANKS}|{_APOSTROPHES}|{_CURRENCY}"
+        drop += f"|{_THOUSANDS[self.thousands]}" if self.thousands else ""
+        bare = text.str.replace_all(drop, "").str.replace(self.decimal, ".", literal=True)
+        bare = bare.str.replace(_MINUS, "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
+        cleaned = pl.when(text.str.contains(self.pattern)).then(bare).otherwise(text + ODD)
+        numbers = cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
+        return numbers.cast(pl.Int64) if self.whole else numbers
+
+
+Spelling: TypeAlias = Words | Blank | Truth | Dates | Numbers
+
+_ANY = "|".join(
+    Numbers(d, t, _CURRENCY, percent).pattern
+    for d, t in ((".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+    for percent in (False, True)
+)
+
+
+def numbers_in(cells: pl.Series) -> pl.Series:
+    """Return which cells of a text column may be numbers, however they are written."""
+    plain = cells.cast(pl.Float64, strict=False).is_not_null()
+    return plain if plain.all() else plain | cells.str.contains(_ANY)
+
+
+_ANY_CELL = re.compile(_ANY)
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell may be a number, however it is written."""
+    return _ANY_CELL.search(cell.strip()) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is known about the numbers of a file before any column is looked at."""
+
+    separator: str = ","
+    decimal: str | None = None
+    thousands: str | None = None
+
+    def formats(self, currency: str, *, percent: bool) -> Iterator[Numbers]:
+        """Yield the ways to write numbers that this leaves open."""
+        for point in ".,":
+            for mark in ("", ",.".replace(point, ""), " ", "'"):
+                allowed = self.decimal in (None, point) and self.thousands != point
+                if allowed and (not mark or self.thousands in (None, mark)):
+                    yield Numbers(point, mark, currency, percent)
+
+
+def spellings_of(text: pl.DataFrame, marks: Marks) -> tuple[dict[str, Spelling], list[str]]:
+    """Return how each column of trimmed text is spelt, and what about it may surprise."""
+    columns = {column.name: column.alias("cells").drop_nulls() for column in text}
+    plain = _plain(text, marks)
+    open_ones = {name: plain[name] or _possible(columns[name], marks) for name in columns}
+    clear = {found[0].decimal for name, found in open_ones.items() if _tells(found, columns[name])}
+    if (
+        "," in clear
+        or marks.separator == ";"
+        or any(len(found) > 1 for found in open_ones.values())
+    ):
+        for name, found in open_ones.items():
+            if isinstance(found[0], Numbers) and found[0].plain and not found[0].whole:
+                open_ones[name] = found = _reopened(found[0], columns[name])
+                clear |= {"."} if len(found) == 1 else set()
+    settled = {
+        name: (found[0], "") if len(found) == 1 else _settled(name, columns[name], clear, marks)
+        for name, found in open_ones.items()
+    }
+    dates = [name for name, found in open_ones.items() if found is _EITHER]
+    remarks = [remark for _, remark in settled.values() if remark]
+    if dates:
+        remarks.append(
+            f"the dates of {dates[0]!r} may be day/month or month/day, so they stay text: write "
+            "them as 2023-08-04"
+        )
+    return {name: spelling for name, (spelling, _) in settled.items()}, remarks
+
+
+_EITHER = [Words()]  # dates that may be day/month or month/day
+
+
+def _tells(found: list[Any], cells: pl.Series) -> bool:
+    """Return whether a column with marks leaves no doubt which of them is the decimal one."""
+    one = len(found) == 1 and isinstance(found[0], Numbers) and not found[0].plain
+    return one and bool(cells.str.contains(r"[.,]").any())
+
+
+def _plain(text: pl.DataFrame, marks: Marks) -> dict[str, list[Any]]:
+    """Return the spelling of each column that is empty, or plain numbers, or codes such as 007."""
+    tests = {
+        "empty": pl.all().is_null().all(),
+        "codes": pl.all().str.contains(r"^\d+$").all() & pl.all().str.contains(r"^0\d").any(),
+        "whole": pl.all().cast(pl.Int64, strict=False).null_count() == pl.all().null_count(),
+        "number": pl.all().cast(pl.Float64, strict=False).null_count() == pl.all().null_count(),
+        "point": pl.all().str.contains(".", literal=True).any(),
+    }
+    lazy = text.lazy()
+    rows = pl.collect_all([lazy.select(test) for test in tests.values()])
+    found = {
+        name: dict(zip(text.columns, r.row(0), strict=True))
+        for name, r in zip(tests, rows, strict=True)
+    }
+
+    def spelling(name: str) -> list[Any]:
+        if found["empty"][name]:
+            return [Blank()]
+        if found["codes"][name]:
+            return [Words()]
+        grouped = marks.decimal == "," and found["point"][name]
+        if found["whole"][name] or (found["number"][name] and not grouped):
+            return [Numbers(plain=True, whole=found["whole"][name])]
+        return []
+
+    return {name: spelling(name) for name in text.columns}
+
+
+def _possible(cells: pl.Series, marks: Marks) -> list[Any]:
+    """Return the ways a column may be spelt: one, or numbers with a point and with a comma."""
+    if cells.str.to_lowercase().is_in(["true", "false"]).all():
+        return [Truth()]
+    return _formatted(cells, marks) if numbers_in(cells).all() else _dated(cells)
+
+
+def _formatted(cells: pl.Series, marks: Marks) -> list[Any]:
+    """Return the formats that every cell has, one for each decimal mark that may be meant."""
+    currencies = cells.str.extract(f"({_CURRENCY})").drop_nulls().unique()
+    currency = re.escape(currencies[0]) if len(currencies) else ""
+    percent = bool(cells.str.contains("%").all())
+    fitting = [f for f in marks.formats(currency, percent=percent) if f.fits(cells)]
+    found = {format.decimal: format for format in reversed(fitting)}
+    if not cells.str.contains(r"[.,]").any():
+        found = dict(list(found.items())[:1])
+    exact = [_exact(format, cells) for _, format in sorted(found.items(), reverse=True)]
+    return exact or [Words(_two_ways(cells, marks))]
+
+
+def _exact(format: Numbers, cells: pl.Series) -> Numbers:
+    """Return the format, with the note that all its numbers are whole, if they are."""
+    numbers = cells.to_frame().select(format.values(pl.first())).to_series()
+    whole = not format.percent and bool(
+        ((numbers == numbers.round()) & (numbers.abs() < 2**53)).all()
+    )
+    return Numbers(format.decimal, format.thousands, format.currency, format.percent, whole=whole)
+
+
+def _two_ways(cells: pl.Series, marks: Marks) -> str:
+    formats = [f for money in ("", _CURRENCY) for f in marks.formats(money, percent=False)]
+    fits = [cells.str.contains(format.pattern) for format in formats]
+    most = max(fits, key=lambda fit: (fit[0], fit.sum()))
+    odd = (~most).arg_max() or len(cells) - 1
+    return f"writes numbers in two ways, {cells[0]!r} and {cells[odd]!r} in row {odd + 1:,}"
+
+
+def _reopened(plain: Numbers, cells: pl.Series) -> list[Any]:
+    """Return plain numbers, and numbers with points for thousands where those fit as well."""
+    grouped = Numbers(",", ".")
+    return [plain, _exact(grouped, cells)] if grouped.fits(cells) else [plain]
+
+
+def _settled(name: str, cells: pl.Series, clear: set[str], marks: Marks) -> tuple[Spelling, str]:
+    """Return how a column is spelt that has marks before three digits only, and what to say."""
+    comma = bool(cells.str.contains(",").any())
+    marked = cells.filter(cells.str.contains(r"[.,]"))[0]
+    both = {f.decimal: f for f in _formatted(cells, Marks())}
+    as_read = {point: f"{_number(format, marked):.15g}" for point, format in both.items()}
+    plain = Numbers(plain=True)
+    if len(clear) == 1:
+        (point,) = clear
+        remark = (
+            f"column {name!r}: reading {marked!r} as {as_read[point]}, since {point!r} is the "
+            "decimal mark of other columns; --decimal says otherwise"
+        )
+        return (
+            both[point] if comma or point == "," else plain
+        ), remark if comma or point == "," else ""
+    if comma and marks.separator == ",":
+        return both["."], ""
+    if not comma and not (
+        marks.separator == ";" and len(cells.filter(cells.str.contains(r"^\d+$")))
+    ):
+        return plain, ""
+    readings = " or ".join(as_read[point] for point in ".,")
+    cure = "name the mark with --decimal or --thousands (decimal=, thousands= in Python)"
+    return Words(f"is ambiguous, {marked!r} may be {readings}: {cure}"), ""
+
+
+def _number(format: Numbers, cell: str) -> float:
+    return float(pl.select(format.values(pl.lit(cell))).item())
+
+
+_DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
+
+
+def _dated(cells: pl.Series) -> list[Any]:
+    if not cells.str.contains(_DATE).all():
+        return [Words()]
+    time = next((t for t in _TIMES if _parses(cells.head(1), [f"{day}{t}" for day in _DAYS])), "")
+    found = _parses(cells, [f"{day}{time}" for day in _DAYS])
+    return _EITHER if len(found) > 1 else [Dates(found[0])] if found else [Words()]
+
+
+def _parses(cells: pl.Series, formats: list[str]) -> list[str]:
+    parsed = {f: Dates(f).values(cells, strict=False).null_count() for f in formats}
+    return [format for format, failed in parsed.items() if not failed]
+
+
+_NINES = r"^-?9{2,}(?:\.0*)?$"
+
+
+def stand_ins(text: pl.DataFrame) -> Iterator[str]:
+    """Yield a remark on each number, such as -999, that may stand for a missing value.
+
+    It is repeated, and farther from all other numbers than they are apart or the only negative.
+    """
+    counts = text.select(pl.all().str.contains(_NINES).sum()).row(0)
+    for name in (name for name, n in zip(text.columns, counts, strict=True) if n > 1):
+        cells = text.get_column(name).alias("cells").drop_nulls()
+        nines = cells.filter(cells.str.contains(_NINES))
+        for mark in nines.unique(maintain_order=True):
+            others = cells.filter(cells != mark).cast(pl.Float64, strict=False).drop_nulls()
+            others = others.filter(others != float(mark))
+            low, high = others.min(), others.max()
+            times = int((nines == mark).sum())
+            if low is None or times < 2:
+                continue
+            gap = max(low - float(mark), float(mark) - high)  # type: ignore[operator]
+            if gap > 0 and (gap > high - low or low >= 0 > float(mark)):  # type: ignore[operator]
+                yield (
+                    f"column {name!r} holds {mark} in {times:,} of the first rows, far from its "
+                    f"other numbers: if it stands for a missing value, add --missing {mark}"
+                )
