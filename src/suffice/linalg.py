@@ -76,17 +76,15 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
     return values, vectors
 
 
-def principal_axes(sigma: Floats) -> tuple[Floats, Floats]:
+def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
     """Return variances along the principal axes of Σ, falling, and the axes as columns.
 
-    They are the singular values and vectors of a root taken after scaling, so that a small
-    variance beside a large one keeps its digits, as in a decomposition of the rows.
+    They are the singular values and vectors of a root taken after scaling, so that the variance
+    of a small feature beside a large one keeps its digits. None where Σ is singular up to rounding.
     """
     root = scaled_cholesky(sigma)
     if root is None:
-        corr, scale = correlation(sigma)
-        e, v = symmetric_eigen(corr)
-        root = scale[:, None] * v * np.sqrt(np.maximum(e, 0.0))
+        return None
     axes, roots, _ = np.linalg.svd(root)
     return np.square(roots), axes
 

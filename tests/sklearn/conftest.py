@@ -1,3 +1,4 @@
+from collections import Counter
 from fnmatch import fnmatchcase
 
 import matplotlib.pyplot as plt
@@ -39,17 +40,31 @@ DIFFERENT = (
 )
 
 
-def _mark(item, table, **how):
-    for file, test, reason in table:
-        if item.path.stem == f"test_their_{file}" and fnmatchcase(item.name, test):
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=True, **how))
-            return
+_NEARLY_ALL = ("discriminant_analysis", "naive_bayes")  # of these, 95 % must hold
+
+
+def _reason(item, table):
+    """Return why a test of theirs does not hold, or None."""
+    found = (r for f, test, r in table if _file(item) == f and fnmatchcase(item.name, test))
+    return next(found, None)
+
+
+def _file(item):
+    return item.path.stem.removeprefix("test_their_")
 
 
 def pytest_collection_modifyitems(items):
+    excepted, total = Counter(), Counter()
     for item in items:
-        _mark(item, NOT_OURS, run=False)
-        _mark(item, DIFFERENT)
+        refused, different = _reason(item, NOT_OURS), _reason(item, DIFFERENT)
+        total[_file(item)] += 1
+        excepted[_file(item)] += bool(refused or different)
+        if refused:
+            item.add_marker(pytest.mark.xfail(reason=refused, run=False))
+        elif different:
+            item.add_marker(pytest.mark.xfail(reason=different, strict=True))
+    for file in _NEARLY_ALL:
+        assert excepted[file] <= 0.05 * total[file], f"too many exceptions of test_{file}.py"
 
 
 def pytest_configure(config):

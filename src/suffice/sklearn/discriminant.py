@@ -214,8 +214,8 @@ def _to_single(estimator: Any) -> None:
 class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysis):
     """Quadratic discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
-    Left to scikit-learn's own code: a ``covariance_estimator``, which asks for rows, and tables
-    with more features than rows.
+    Left to scikit-learn's own code: a ``covariance_estimator``, which asks for rows, tables with
+    more features than rows, and classes whose features depend on each other up to rounding.
 
     References
     ----------
@@ -246,7 +246,9 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
         moments = moments_of(table, "per-class", fourth=self.shrinkage == "auto")
         sigmas = class_covariances(moments, self.shrinkage)
-        axes = [principal_axes(sigma) for sigma in sigmas]
+        axes = [found for found in map(principal_axes, sigmas) if found]
+        if len(axes) < len(sigmas):  # what sums of squares cannot tell, the rows may
+            return super().fit(X, y)  # type: ignore[no-any-return]
         if self.solver == "svd":
             keep, add = 1 - self.reg_param, self.reg_param
             axes = [(keep * scaling + add, rotation) for scaling, rotation in axes]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -63,7 +64,8 @@ class Scored(ABC):
 
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row, (n,)."""
-        labels: Labels = self.classes_[self._read(X, Argmax())]
+        best = self._read(X, Argmax())
+        labels: Labels = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> Floats:
@@ -102,7 +104,8 @@ class Decided(Scored):
 
 def both_classes(coef: Any, intercept: Any) -> tuple[Floats, Floats]:
     """Return the weights and intercepts of all classes; the first of two scores zero."""
-    w = np.atleast_2d(np.asarray(coef, np.float64))
+    dense = coef.toarray() if issparse(coef) else coef  # after sparsify()
+    w = np.atleast_2d(np.asarray(dense, np.float64))
     b = np.broadcast_to(np.asarray(intercept, np.float64).ravel(), len(w))
     if len(w) > 1:
         return w, b
