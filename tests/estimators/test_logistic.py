@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
 
 from suffice.errors import (
@@ -20,6 +21,7 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.estimators.logistic import LogisticRegression
+from suffice.estimators.perceptron import Perceptron
 
 BINARY = ["hours", "pima_tr", "birthwt", "esl_mixture", "haberman", "bupa", "cats"]
 
@@ -438,3 +440,12 @@ def test_a_stream_takes_labels_of_any_kind():
         np.testing.assert_array_equal(
             LogisticRegression().partial_fit(x, labels[above]).coef_, by_code.coef_
         )
+
+
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(solver="gd", max_iter=1), Perceptron(max_iter=1)], ids=str
+)
+def test_stopping_early_is_scikit_learns_warning_too(iris, estimator):
+    with pytest.warns(ConvergenceWarning) as told:
+        estimator.fit(*iris)
+    assert all(issubclass(each.category, NotConvergedWarning) for each in told)

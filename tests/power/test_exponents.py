@@ -78,3 +78,14 @@ def test_the_row_of_a_missing_value_is_named():
     x[7, 2] = np.nan
     with pytest.raises(InvalidInputError, match="NaN: row 7, column 2"):
         PowerTransform.of(x)
+
+
+def test_a_large_mean_takes_no_digits_from_the_transform():
+    rng = np.random.default_rng(0)
+    # numbers with so few digits that adding 1e8 is exact
+    x = np.round(np.exp(rng.normal(size=(2000, 2))) * 2**20) / 2**20
+    near, far = PowerTransform.of(x), PowerTransform.of(x + 1e8)
+    np.testing.assert_allclose(far.exponents, near.exponents, rtol=1e-12)
+    np.testing.assert_allclose(far.apply(x + 1e8) - 1e8, near.apply(x), atol=3e-8)
+    slopes = far.log_jacobian(x + 1e8), near.log_jacobian(x)
+    np.testing.assert_allclose(*slopes, rtol=1e-10, atol=1e-12)

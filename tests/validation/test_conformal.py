@@ -86,3 +86,47 @@ def test_only_the_ratios_of_weights_count_in_the_threshold():
         weighted = Conformity(few, scale * np.array([1.0, 2.0, 1.0]))
         found = [weighted.threshold(c) for c in (0.18, 0.19, 0.56, 0.57, 0.75, 0.76)]
         assert found == [0.1, 0.2, 0.2, 0.3, 0.3, np.inf]
+
+
+def test_the_callers_buffer_may_change_after_fit(iris):
+    X, y = iris[0].copy(), iris[1].copy()
+    fitted = QDA(prediction_sets=True).fit(X, y)
+    before = fitted.predict_set(iris[0], 0.9).members
+    X[:], y[:] = 0.0, y[0]
+    np.testing.assert_array_equal(fitted.predict_set(iris[0], 0.9).members, before)
+    assert fitted.predict_set(iris[0], 0.9).covers(iris[1]).mean() >= 0.85
+
+
+def test_other_priors_undo_the_calibration(iris):
+    fitted = LDA(prediction_sets=True).fit(*iris)
+    with pytest.raises(MissingStatisticsError, match="calibrate"):
+        fitted.with_priors("uniform").predict_set(iris[0])
+    assert len(fitted.with_costs(reject_cost=0.1).predict_set(iris[0])) == 150
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
+def test_rows_held_out_guarantee_the_coverage(coverage):
+    """Split-conformal sets cover at least as often as asked, and at most 1/(n + 1) more."""
+    hits, fitted = [], QDA().fit(*rows(15, 5))  # few rows: a bad model
+    for seed in range(400):
+        new, truth = rows(20, 2000 + seed)
+        fitted.calibrate(new[:19], truth[:19], held_out=True)
+        hits.append(fitted.predict_set(new[19:], coverage).covers(truth[19:])[0])
+    # the exact probability is ⌈20 coverage⌉ / 20 but for ties; three standard errors of 400 draws
+    assert np.mean(hits) == pytest.approx(math.ceil(20 * coverage) / 20, abs=0.075)
+
+
+def test_rows_held_out_are_judged_by_the_model_as_it_is(iris, tmp_path):
+    X, y = iris
+    fitted = LDA().fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2], held_out=True)
+    own = np.searchsorted(fitted.classes_, y[1::2])
+    strangeness = np.sort(1 - fitted.predict_proba(X[1::2])[np.arange(75), own])
+    limit = strangeness[math.ceil(76 * 0.9) - 1]
+    expected = 1 - fitted.predict_proba(X) <= limit * (1 + 1e-12)
+    np.testing.assert_array_equal(fitted.predict_set(X, 0.9).members, expected)
+    fitted.save(tmp_path / "m.suffice")
+    again = load(tmp_path / "m.suffice").predict_set(X, 0.9).members
+    np.testing.assert_array_equal(again, expected)
+    # a label that fit never saw is as strange as can be
+    fitted.calibrate(X[1::2], np.full(75, "other"), held_out=True)
+    assert fitted.predict_set(X, 0.9).sizes.tolist() == [3] * 150

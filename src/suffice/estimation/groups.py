@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError, UnknownLabelError
+from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.moments.collect import SMALLEST
+from suffice.table.matrix import column_name
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -75,7 +77,16 @@ def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
 
 def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     """Return the sums of fourth moments Σ w z_i² z_j² about the class means, of each group."""
-    return _grouped(moments, group_of, moments.required_fourth().fourths)
+    fourths = moments.required_fourth().fourths
+    quartic = np.diagonal(fourths, axis1=1, axis2=2)
+    small = (quartic < SMALLEST) & (moments.diagonals > 0)
+    for j in np.flatnonzero((~np.isfinite(quartic) | small).any(0))[:1]:
+        msg = (
+            f"the fourth powers of numbers overflow or vanish in column "
+            f"{column_name(moments.feature_names, int(j))}: rescale it, or use shrinkage='oas'"
+        )
+        raise InvalidInputError(msg)
+    return _grouped(moments, group_of, fourths)
 
 
 def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatter:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError, MissingStatisticsError
+from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, numbers_of
 from suffice.estimation.divisors import total_variances
@@ -155,6 +155,21 @@ class Recipe:
             open_settings=_left_open(**(kept | words)),
         )
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether weights are read as numbers of rows, so that not only their ratios matter."""
+        how = self.regularisation
+        return how.unbiased or how.shrinkage.fixed is None or not self.learning.plugs_in
+
+    def _warn_of_relative_weights(self, moments: Moments) -> None:
+        n, total = int(moments.counts.sum()), moments.total_weight
+        if self.counts_rows and 2 * total < n:
+            msg = (
+                f"the weights of {n} rows sum to {total:.3g}: this model reads weights as numbers "
+                f"of rows; if they only compare rows, multiply them by {n / total:.3g}"
+            )
+            warn(msg)
+
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
         return group_codes(self.tied, classes)
@@ -171,6 +186,8 @@ class Recipe:
         """
         if self.open_settings:
             raise InvalidParameterError(settings.UNRESOLVED)
+        if not quiet:
+            self._warn_of_relative_weights(moments)
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
         require_two_classes(moments.classes, moments.weights)
@@ -231,10 +248,13 @@ class Recipe:
     def bic(self, moments: Moments) -> float:
         """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
         whole = self.completed(moments, quiet=True)
-        model, deficient = plug_in(self._evidence(whole, quiet=True))
+        try:
+            model, deficient = plug_in(self._evidence(whole, quiet=True))
+        except InvalidInputError:  # no maximum, or not in these units
+            return np.inf
         if deficient:
             return np.inf
-        return bic(model.log_likelihood(moments), model.n_parameters, moments.total_weight)
+        return bic(model._log_likelihood(moments), model.n_parameters, moments.total_weight)
 
 
 def _left_open(**words: Any) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -18,6 +19,7 @@ from suffice.errors import (
     ForgetError,
     InvalidParameterError,
     MissingStatisticsError,
+    UnknownLabelError,
 )
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.plug_in import require_two_classes
@@ -33,6 +35,7 @@ from suffice.estimators.predictor import (
 from suffice.model.gaussian import bic
 from suffice.model.geometry import boundary_between
 from suffice.moments import Moments
+from suffice.moments.algebra import aligned
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
 from suffice.saved.densities import (
@@ -45,12 +48,13 @@ from suffice.saved.densities import (
 )
 from suffice.search.plan import settled
 from suffice.table import Table
-from suffice.table.labels import code_of
-from suffice.table.matrix import refuse_unusable
-from suffice.table.table import numbering_rows
+from suffice.table.labels import as_labels, code_of, codes_of
+from suffice.table.matrix import as_weights, refuse_unusable
+from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most
 from suffice.validation.conformal import Conformity, PredictionSets
 from suffice.validation.leave_one_out import leave_one_out
+from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -262,15 +266,29 @@ class GaussianClassifier(
             raise ForgetError(msg)
         return self._set_moments(rest)
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Measure, on the rows of ``fit``, how strange each label looks to all other rows.
+    def calibrate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, held_out: bool = False
+    ) -> Self:
+        """Measure how strange the label of each row looks, as ``predict_set`` needs.
 
-        ``predict_set`` needs it; ``prediction_sets=True`` does it in ``fit``. What is learnt
-        later, by ``partial_fit`` or ``forget``, undoes it.
+        The rows are those of ``fit``, each judged by the model of all others, as
+        ``prediction_sets=True`` does in ``fit``; or, with ``held_out=True``, rows that ``fit``
+        has not seen, judged by the model as it is: then the coverage is guaranteed (split
+        conformal). What is learnt later, by ``partial_fit`` or ``forget``, undoes it.
         """
         with at_most(self.n_jobs):
-            self._conformity = Conformity.of(leave_one_out(self, X, y, sample_weight))
+            judge = self._judged if held_out else partial(leave_one_out, self)
+            self._conformity = Conformity.of(judge(X, y, sample_weight))
         return self
+
+    def _judged(self, X: Any, y: Any, sample_weight: Any) -> Predictions:
+        """Return what this model says of rows that it has not seen."""
+        logs = self.predict_log_proba(X)
+        require_as_many(len(logs), len(y))
+        truth = codes_of(as_labels(y), self.classes_, strict=False)
+        weight = as_weights(sample_weight, len(logs))
+        rows = np.arange(len(logs))
+        return Predictions(self.classes_, truth, logs.argmax(1), logs, rows, weight)
 
     def recipe(self) -> Recipe:
         """Return how moments become a model: every setting, checked."""
@@ -372,6 +390,22 @@ class GaussianClassifier(
         """Densities, posterior and samples."""
         return cast("ClassModel", self.classifier_.model)
 
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of the second class against the first (n,), or of each class (n, K).
+
+        Where all classes share one covariance, it is ``X @ coef_.T + intercept_``.
+        """
+        scores = super().decision_function(X)
+        if scores.ndim == 1 or self.model_.shared_covariance is None:
+            return scores
+        # exact differences between classes, about the linear score of the most probable one
+        best = int(np.argmax(self.priors_))
+        x = self.classifier_.rows(checked_rows(self, X))
+        power = self._numbers.power
+        rows = np.asarray(x if power is None else power.apply(x), np.float64)
+        level = rows @ self.coef_[best] + self.intercept_[best]
+        return np.asarray(scores + (level - scores[:, best])[:, None])
+
     def class_log_density(self, X: Any) -> Floats:
         """Return log p(x | class), shape (n, K)."""
         return self._answer(X, Classifier.class_log_density)
@@ -379,9 +413,11 @@ class GaussianClassifier(
     def predict_set(self, X: Any, coverage: float = 0.95) -> PredictionSets:
         """Return for each row the set of classes that holds the true one with ``coverage``.
 
-        Calibrated on leave-one-out posteriors: for rows drawn like the training rows the true class
-        is in the set with about the probability asked for, whether the model is right or not
-        (never less than 2 · coverage − 1).
+        After ``calibrate`` with rows held out, sets hold the true class of rows drawn like these
+        with at least this probability, whether the model is right or not; it is an average over
+        calibrations, of which a single one of n rows may be off by about √(1 / 4n). Calibrated on
+        the rows of ``fit``, by leave-one-out, it is about this probability, without a guarantee:
+        right where leaving a row out hardly changes the model.
 
         Examples
         --------
@@ -395,7 +431,7 @@ class GaussianClassifier(
         if "_conformity" not in vars(self):
             msg = (
                 "predict_set needs calibration: fit with prediction_sets=True, or call "
-                "calibrate(X, y) with the rows of fit"
+                "calibrate(X, y) with the rows of fit, or with others and held_out=True"
             )
             raise MissingStatisticsError(msg)
         members = 1 - posterior <= self._conformity.threshold(coverage) * (1 + 1e-12)
@@ -407,6 +443,7 @@ class GaussianClassifier(
         changed = copy.copy(self)
         changed.priors, changed.dirichlet = priors, None
         changed._classifier = self.classifier_.with_priors(known)
+        changed.__dict__.pop("_conformity", None)  # of other posteriors
         return changed
 
     def with_costs(
@@ -515,9 +552,19 @@ class GaussianClassifier(
         pairs = combinations(self.classes_.tolist(), 2)
         return {(a, b): self.boundary(a, b, coordinates=coordinates) for a, b in pairs}
 
-    def log_likelihood(self) -> float:
-        """Return Σ log p(x, y) of the training rows, from the moments alone."""
-        return self.model_.log_likelihood(self._numbers)
+    def log_likelihood(self, moments: Moments | None = None) -> float:
+        """Return Σ log p(x, y) of the training rows, or of those that other moments sum up."""
+        if moments is None:
+            return self.model_._log_likelihood(self._numbers)
+        here = moments.classes[moments.weights > 0].tolist()
+        unknown = [label for label in here if label not in self.classes_.tolist()]
+        if unknown:
+            msg = f"the moments have rows of class {unknown[0]!r}, which is no class of this model"
+            raise UnknownLabelError(msg)
+        other = copy.copy(self)
+        # over the classes and columns of this model
+        other.moments_ = aligned(self.moments_, moments)[1]
+        return self.model_._log_likelihood(other._numbers)
 
     def aic(self) -> float:
         """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""
@@ -584,7 +631,11 @@ def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:
     signature = general.replace(parameters=parameters)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        bound = signature.bind(self, *args, **kwargs)
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            msg = f"{type(self).__name__}() {error}"
+            raise TypeError(msg) from None
         bound.apply_defaults()
         vars(self).update(list(bound.arguments.items())[1:])
 

@@ -16,8 +16,11 @@ from sklearn.utils.validation import (
 
 from suffice import drawing
 from suffice.decision import Classifier
+from suffice.errors import warn
 from suffice.export import onnx, sql
 from suffice.saved.fields import save
+from suffice.table.labels import as_labels, codes_of
+from suffice.table.matrix import as_weights
 from suffice.table.mixed import is_mixed
 from suffice.text import tables as notebook
 from suffice.threads import at_most
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from suffice.typing import Floats, Labels
+    from suffice.typing import Codes, Floats, Labels
 
 Answer = TypeVar("Answer")
 
@@ -107,6 +110,32 @@ class PredictorMixin(ClassifierMixin, ABC):
         x = checked_rows(self, X)
         with at_most(self.n_jobs):
             return verb(self.classifier_, x)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of ``predict``, of a rejecting classifier among the rows it answers.
+
+        ``rejection_rate`` is the share of the others; where there are no rows left, NaN.
+        """
+        if not self.classifier_.decision.can_reject:
+            return float(super().score(X, y, sample_weight))
+        decided, weight = self._decided(X, sample_weight)
+        right = decided == codes_of(as_labels(y), self.classes_, strict=False)
+        kept = np.where(decided < len(self.classes_), weight, 0.0)
+        if not kept.any():
+            warn("this classifier rejects every row: it has no accuracy")
+            return float("nan")
+        return float(np.average(right, weights=kept))
+
+    def rejection_rate(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows that ``predict`` refuses to answer; see ``reject_cost``."""
+        decided, weight = self._decided(X, sample_weight)
+        return float(np.average(decided == len(self.classes_), weights=weight))
+
+    def _decided(self, X: Any, sample_weight: Any) -> tuple[Codes, Floats]:
+        """Return the code of the action for each row, and its weight."""
+        decided = self._answer(X, Classifier.decide)
+        weight = as_weights(sample_weight, len(decided))
+        return decided, np.ones(len(decided)) if weight is None else weight
 
     def save(self, path: str | Path) -> None:
         """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""

@@ -162,7 +162,7 @@ class ClassModel(ABC):
         """Return the Gaussian model with the same posterior, or say that there is none."""
 
     @abstractmethod
-    def log_likelihood(self, moments: Moments) -> float:
+    def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
 
     @abstractmethod
@@ -262,9 +262,9 @@ class WrappedModel(ClassModel):
         """Return the Gaussian model with the same posterior as ``inner``."""
         return self.inner.as_gaussian()
 
-    def log_likelihood(self, moments: Moments) -> float:
+    def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
-        return self.inner.log_likelihood(moments)
+        return self.inner._log_likelihood(moments)
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true: no matter which units."""

@@ -138,7 +138,7 @@ class GaussianModel(EllipticalModel):
         """Return itself."""
         return self
 
-    def log_likelihood(self, moments: Moments) -> float:
+    def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
         seen = moments.weights > 0
         w = moments.weights[seen]
@@ -254,7 +254,7 @@ class DebiasedModel(WrappedModel):
         """Refuse: there is nothing to draw from."""
         raise InvalidParameterError(_NO_DENSITY)
 
-    def log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
+    def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
         """Refuse: what is no density has no likelihood."""
         raise InvalidParameterError(_NO_DENSITY)
 

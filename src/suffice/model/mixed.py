@@ -126,7 +126,7 @@ class MixedModel(WrappedModel):
         )
         raise InvalidParameterError(msg)
 
-    def log_likelihood(self, moments: Moments) -> float:
+    def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the encoded rows that the moments sum up."""
         if moments.n_features != self.n_features:
             msg = (
@@ -137,7 +137,7 @@ class MixedModel(WrappedModel):
         levels = self.levels.log_likelihood(moments, self.blocks)
         if len(self.filled):
             return levels + self._of_observed(moments)
-        return levels + self.inner.log_likelihood(
+        return levels + self.inner._log_likelihood(
             without_levels(moments, self.blocks.n_numbers, self.coefficients, self.inner.group_of)
         )
 

@@ -135,7 +135,7 @@ class StudentModel(EllipticalModel):
         )
         raise InvalidParameterError(msg)
 
-    def log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
+    def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
         """Refuse: a product of Student t densities is no function of sums."""
         msg = (
             "the likelihood of predictive densities cannot be read from moments: add up log_joint "

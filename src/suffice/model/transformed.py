@@ -63,10 +63,10 @@ class TransformedModel(WrappedModel):
         """Return the rows, NaN replaced by a draw of p(x_m | x_o), exactly, shape (n, d)."""
         return self._filled(x, lambda y: self.inner.sample_missing(y, rng))
 
-    def log_likelihood(self, moments: Moments) -> float:
+    def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
         slopes = 0.0 if moments.power_sums is None else float(moments.power_sums.log_slopes.sum())
-        return self.inner.log_likelihood(moments) + slopes
+        return self.inner._log_likelihood(moments) + slopes
 
     @property
     def formula(self) -> Formula:

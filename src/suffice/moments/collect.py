@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments.indicators import all_numbers, with_indicators
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import (
@@ -17,6 +17,7 @@ from suffice.moments.scatter_storage import (
     PooledScatter,
     Scatter,
 )
+from suffice.table.matrix import column_name
 from suffice.threads import in_order
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ Storage = Literal["per-class", "pooled", "diagonal"]
 
 _SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
 _CHUNK_ROWS = 65_536
+SMALLEST = 1e-300  # a sum of squares or fourth powers that underflow leaves its digits
 
 
 class ChunkSums(NamedTuple):
@@ -223,6 +225,21 @@ def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: boo
     raw = PerClassScatter(_symmetric(grams[:, :d, :d]))
     quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d])) if fourth else None
     return _recentred(weights, shifts, sums, raw, quartic)
+
+
+def refuse_vanishing(table: Table, total: Any) -> None:
+    """Raise where numbers vary so little that their squares lose digits, or all become zero."""
+    low = np.flatnonzero(total.scatter.pooled_diagonal()[: table.x.shape[1]] < SMALLEST)
+    for lo in range(0, table.n_rows if len(low) else 0, _CHUNK_ROWS):
+        rows = table.take(slice(lo, lo + _CHUNK_ROWS))
+        gaps = np.abs(rows.x[:, low] - total.means[rows.codes][:, low])
+        found = gaps[rows.weights > 0].max(0, initial=0.0)
+        for j in np.flatnonzero(found)[:1]:
+            msg = (
+                f"the squares of numbers vanish: column {column_name(table.names, int(low[j]))} "
+                f"differs from the means of its classes by {found[j]:.1g} only; rescale it"
+            )
+            raise InvalidInputError(msg)
 
 
 def _recentred(

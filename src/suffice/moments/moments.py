@@ -11,7 +11,7 @@ import numpy as np
 from suffice import archive
 from suffice.errors import MissingStatisticsError
 from suffice.moments.algebra import aligned, merged
-from suffice.moments.collect import collect, plan
+from suffice.moments.collect import collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, cells_of, fields_from, header_of, with_cells
 from suffice.moments.forgetting import without
 from suffice.moments.patterns import ColumnSums, PatternSums, combined, with_patterns
@@ -169,6 +169,8 @@ class Moments:
                 refuse_nonfinite(table.x, names, w)  # or else an absent row is to blame
                 options: Any = {"storage": storage, "fourth": fourth, "power": transform}
                 return cls.of_table(table.take(w > 0), **options)
+        if transform is None:
+            refuse_vanishing(table, total)
         k = len(labels)
         seen = total.weights if w is None else np.bincount(table.codes[w > 0], minlength=k)
         return replace(total, counts=seen.astype(np.intp), schema=table.schema)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.errors import InvalidInputError
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
 
@@ -18,6 +19,8 @@ RANGE = (-4.0, 6.0)  # of exponents: mirrored about 1, as a mirrored feature is
 PRECISION = 1e-13
 SCOUTS = 1_000  # rows that tell where to look for an exponent
 SMALL = 1e-4  # an exponent under which closed forms cancel
+SMALLEST = 1e-150  # a standard deviation whose square has all its digits
+GRID = 23  # bits of a standard deviation that a centre has
 PARALLEL = 100_000  # numbers under which starting threads does not pay
 
 Column = tuple[float, float, float, float, float]  # λ, c, s, low, high
@@ -51,11 +54,22 @@ def fitted_column(x: Floats, w: Floats) -> Column:
     if np.all((x == low) | (x == high)):
         return 1.0, 0.0, 1.0, low, high
     w = w / w.sum()
-    shift = x[0]
-    centre = shift + _mean(x - shift, w)
+    centre = _centre(x, w)
     scale = float(np.sqrt(_mean(np.square(x - centre), w)))
     exponent = best_exponent((x - centre) / scale, w)
     return exponent, centre, scale, low, high
+
+
+def _centre(x: Floats, w: Floats) -> float:
+    """Return the mean, on a grid so coarse that it is as exact far from zero as near it."""
+    z = x - x[0]
+    mean = _mean(z, w)
+    scale = np.sqrt(_mean(np.square(z - mean), w))
+    if not scale > SMALLEST:
+        msg = f"the squares of a column that spreads over {np.ptp(x):.1g} vanish: rescale it"
+        raise InvalidInputError(msg)
+    step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
+    return float(x[0] + np.round(mean / step) * step)
 
 
 def best_exponent(z: Floats, w: Floats) -> float:

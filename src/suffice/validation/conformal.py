@@ -1,4 +1,4 @@
-"""Sets of classes that hold the true one as often as asked, calibrated on left-out rows."""
+"""Sets of classes that hold the true one as often as asked, calibrated on rows not seen."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conformity:
-    """How strange each training row's own label looked to the model of all other rows.
+    """How strange each row's own label looked to a model that had not seen the row.
 
     References
     ----------
     Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*; Barber et al.
-    (2021), *Annals of Statistics* 49(1), 486–507 (leave-one-out calibration).
+    (2021), *Annals of Statistics* 49(1), 486–507 (what leave-one-out cannot guarantee).
     """
 
     strangeness: Floats  # 1 − p(own label), ascending  (n,)
@@ -31,9 +31,10 @@ class Conformity:
 
     @classmethod
     def of(cls, left_out: Predictions) -> Conformity:
-        """Return the strangeness of every row's own label under the model of the others."""
+        """Return the strangeness of every row's own label under a model that has not seen it."""
         rows = np.arange(len(left_out.truth))
         strangeness = -np.expm1(left_out.log_posteriors[rows, left_out.truth])
+        strangeness = np.where(left_out.truth < 0, 1.0, strangeness)  # a label never seen
         order = np.argsort(strangeness)
         return cls(strangeness[order], left_out.weights[order])
 

@@ -56,6 +56,7 @@ def own_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) 
 
     Whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first.
     """
+    problem.require_like_units(w)
     f, found = roots(w)
     # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
     _, s, axes = np.linalg.svd(f)

@@ -40,6 +40,7 @@ def _scales(w: Floats) -> Floats:
     return np.where(s > NO_SPREAD * pooled, s, 0.0)
 
 
+WIDEST = 1e7  # scales of features, the greatest by the least, that axes can be found among
 CURE = (
     "give these classes more rows, drop constant or duplicated columns, or choose a family "
     "that shares more between classes ('EII' asks least, then 'EEI', then 'EEE')"
@@ -60,6 +61,18 @@ class EddaProblem:
         found, m = ranks(w), w.shape[-1]
         for k in np.flatnonzero(found < m)[:1]:
             self.refuse(np.array([k]), f"scatter of rank {found[k]} < {m}")
+
+    def require_like_units(self, w: Floats) -> None:
+        """Refuse scales so different that a family which depends on units loses the small ones."""
+        scales = np.sqrt(np.diagonal(w, axis1=1, axis2=2).sum(0) / self.weights.sum())
+        least, most = scales[scales > 0].min(initial=np.inf), scales.max()
+        if most > WIDEST * least:
+            msg = (
+                f"family {self.code!r} depends on the units of the features, and their standard "
+                f"deviations range from {least:.1g} to {most:.1g}: rescale them, or choose a "
+                "family without units, such as 'VVV', 'EEE' or 'VVI'"
+            )
+            raise InvalidInputError(msg)
 
     def refuse(self, classes: Codes, found: str) -> NoReturn:
         """Say which classes leave the likelihood of this family without a maximum."""

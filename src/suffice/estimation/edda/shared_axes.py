@@ -36,6 +36,7 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
     go on until they converge, and the best of these is the answer.
     """
     problem.require_full_rank(w)
+    problem.require_like_units(w)
     f, _ = roots(w)
     criterion = AxesCriterion(problem.weights, f, volume)
     steps = min(SCOUT_STEPS, problem.max_iter)

@@ -1,0 +1,37 @@
+"""Weights that only compare rows are told apart from numbers of rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from suffice import LDA, QDA, GaussianNB
+from suffice.errors import SufficeWarning
+
+COUNTING = [
+    LDA(shrinkage="oas"),
+    LDA(shrinkage="ledoit-wolf"),
+    QDA(divisor="unbiased"),
+    QDA(estimate="predictive"),
+    QDA(estimate="map"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
+@pytest.mark.parametrize("estimator", COUNTING, ids=str)
+def test_weights_that_sum_to_one_are_pointed_out_where_they_are_counts(iris, estimator):
+    X, y = iris
+    with pytest.warns(SufficeWarning, match="150 rows sum to 1:.*numbers of rows.*multiply.* 150"):
+        estimator.fit(X, y, np.full(150, 1 / 150))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SufficeWarning)
+        counts = estimator.fit(X, y, np.full(150, 1.0)).predict_proba(X)
+        estimator.fit(X, y, np.full(150, 3.0))  # three rows each
+    assert np.all(counts == estimator.fit(X, y).predict_proba(X))
+
+
+@pytest.mark.parametrize("estimator", [LDA(), QDA(shrinkage=0.1), GaussianNB()], ids=str)
+def test_elsewhere_only_ratios_of_weights_matter(iris, estimator):
+    X, y = iris
+    small = estimator.fit(X, y, np.full(150, 1 / 150)).predict_proba(X)
+    np.testing.assert_allclose(small, estimator.fit(X, y).predict_proba(X), atol=1e-12)
