@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import chdtrc
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 
@@ -19,13 +20,24 @@ if TYPE_CHECKING:
 class PriorShift:
     """Priors re-estimated on unlabelled rows, and how the iteration ended.
 
-    ``gap`` bounds how far the mean log-likelihood of the rows still is from its maximum.
+    ``gap`` bounds how far the mean log-likelihood of the rows still is from its maximum;
+    ``statistic`` is twice the gain of the log-likelihood of all rows over the old priors.
     """
 
     priors: Floats  # π  (K,)
     iterations: int
     gap: float
     converged: bool
+    statistic: float = np.nan
+    df: int = 0  # classes of positive prior, less one
+
+    @property
+    def p_value(self) -> float:
+        """How probable a change this large is if the priors are the old ones: χ², ``df``.
+
+        The densities of the classes count as known.
+        """
+        return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df else np.nan
 
 
 def shifted_priors(
@@ -69,10 +81,10 @@ def shifted_priors(
         growth = ratios.growth(pi)
         gap = float(growth.max() - 1)
         if gap <= tol:
-            return PriorShift(pi, iterations, gap, converged=True)
+            return PriorShift(pi, iterations, gap, gap <= tol, *ratios.tested(pi))
         pi = ratios.two_steps(pi, growth)
     gap = float(ratios.growth(pi).max() - 1)
-    return PriorShift(pi, max_iter, gap, converged=gap <= tol)
+    return PriorShift(pi, max_iter, gap, gap <= tol, *ratios.tested(pi))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +126,11 @@ class _Ratios:
         better = self._log_likelihood(beyond) > self._log_likelihood(two)
         chosen: Floats = beyond if better else two / two.sum()
         return chosen
+
+    def tested(self, pi: Floats) -> tuple[float, int]:
+        """Return 2 n (ℓ(π) − ℓ(π⁰)) of the mean log-likelihood ℓ, and the degrees of freedom."""
+        gain = self._log_likelihood(pi) - self._log_likelihood(self.start)
+        return 2 * len(self.L) * gain, int((self.start > 0).sum()) - 1
 
     def _log_likelihood(self, pi: Floats) -> float:
         return float(np.log(self.L @ pi).mean())

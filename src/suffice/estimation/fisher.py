@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
 
 if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
+    from suffice.model.gaussian import GaussianModel
     from suffice.typing import Floats
 
 
@@ -52,3 +54,33 @@ class DiscriminantSpace:
     def project(self, x: Floats) -> Floats:
         """Return the coordinates of each row, shape (n, r)."""
         return (x - self.centre) @ self.scalings
+
+    def loadings(self, within: Covariance) -> Floats:
+        """Return the correlation of each feature with each coordinate within classes, (d, r)."""
+        sigma = within.dense()
+        # coordinates have variance 1 within classes: cov(x, z) = Σ w
+        deviations = np.sqrt(np.diagonal(sigma))[:, None]
+        return np.divide(
+            sigma @ self.scalings,
+            deviations,
+            where=deviations > 0,
+            out=np.zeros_like(self.scalings),
+        )
+
+
+def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
+    """Return tied Gaussians whose means lie in the first ``rank`` discriminant coordinates.
+
+    Only differences of means along these coordinates count then: the posterior is that of the
+    first coordinates alone (Hastie, Tibshirani & Friedman 2009, section 4.3.3).
+    """
+    within = model.shared_covariance
+    if within is None:
+        msg = "n_components needs one covariance for all classes: tied=True"
+        raise InvalidParameterError(msg)
+    middle = model.priors @ model.offsets
+    z = within.whiten(model.offsets - middle)
+    _, _, vt = np.linalg.svd(np.sqrt(model.priors)[:, None] * z, full_matrices=False)
+    # whitened means projected: z Vᵣ Vᵣᵀ
+    kept = within.colorize(z @ vt[:rank].T @ vt[:rank])
+    return replace(model, offsets=middle + kept)

@@ -12,6 +12,7 @@ from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, numbers_of
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.edda import FAMILIES
+from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.groups import group_codes
 from suffice.estimation.missing import completed
 from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in, require_two_classes
@@ -75,6 +76,7 @@ class Recipe:
     open_settings: tuple[str, ...] = ()  # "pooling", "shrinkage": to be chosen by rows
     categories: Reading = field(default_factory=Indicators)
     smoothing: float = 1.0  # α, imagined rows of each level of a category
+    n_components: int | None = None  # discriminant coordinates that count; None: all
 
     @classmethod
     def parse(
@@ -91,6 +93,7 @@ class Recipe:
         prior: Any = None,
         dirichlet: Any = None,
         categories: Any = "indicators",
+        n_components: Any = None,
     ) -> Recipe:
         """Return the recipe that users' words name."""
         chosen_by_moments = settings.is_open(covariance)
@@ -115,6 +118,7 @@ class Recipe:
             open_settings=_left_open(pooling=pooling, shrinkage=shrinkage),
             categories=reading,
             smoothing=1.0 if dirichlet is None else float(dirichlet),
+            n_components=settings.parse_n_components(n_components, covariance, tied, estimate),
         )
         return recipe._with_candidates() if chosen_by_moments else recipe
 
@@ -142,7 +146,7 @@ class Recipe:
     @property
     def is_plug_in(self) -> bool:
         """Whether covariances are plug-in estimates of a structure that is known."""
-        return self.learning.plugs_in and not self.candidates
+        return self.learning.plugs_in and not self.candidates and self.n_components is None
 
     def with_settings(self, **words: Any) -> Recipe:
         """Return the recipe with another pooling or shrinkage, in users' words."""
@@ -200,7 +204,10 @@ class Recipe:
     ) -> ClassModel:
         """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
         whole = self.completed(moments, quiet=quiet, encoding=encoding)
-        return self.learning.model(self._evidence(whole, quiet=quiet, encoding=encoding))
+        found = self.learning.model(self._evidence(whole, quiet=quiet, encoding=encoding))
+        if self.n_components is None:
+            return found
+        return reduced_rank(found.as_gaussian(), self.n_components)
 
     def completed(
         self, moments: Moments, *, quiet: bool = False, encoding: Encoding | None = None

@@ -104,6 +104,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         """Choose the settings, then learn from all rows."""
         x, y = checked_table(self, X, y, reset=True)
         reading: Any = {"categorical": self.categorical, "missing": "indicator"}
+        reading["names"] = feature_names(self)
         whole = Table.of(x, y, sample_weight, **reading)
         table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision.classifier import Classifier, softmax_temperature
+from suffice.decision.shift import shifted_priors
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,
@@ -53,16 +54,19 @@ from suffice.table.matrix import as_weights, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most
 from suffice.validation.conformal import Conformity, PredictionSets
+from suffice.validation.drift import drift, rows_like
 from suffice.validation.leave_one_out import leave_one_out
 from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from suffice.decision.shift import PriorShift
     from suffice.model import ClassModel, GaussianModel
     from suffice.model.bayes_error import BayesError
     from suffice.model.geometry import Boundary
     from suffice.typing import Floats
+    from suffice.validation.drift import Drift
 
 
 class GaussianClassifier(
@@ -107,6 +111,9 @@ class GaussianClassifier(
         left out; factors of their own where ``covariance`` is diagonal (naive Bayes). "tree":
         a density of levels, each category depending on one other (Chow–Liu), and of numbers
         regressed on the levels.
+    n_components : int, optional
+        How many discriminant coordinates count in predictions of a tied model: the first ones, in
+        which the class means lie furthest apart. None, and K − 1 or more, is all of them.
     priors : None, "uniform", array or {label: p}, default=None
         Class priors; None takes class frequencies.
     costs : array (K, K) or {(action, truth): cost}, optional
@@ -172,6 +179,7 @@ class GaussianClassifier(
     family_: str | None
     _classifier: Classifier
     _conformity: Conformity
+    prior_shift_: PriorShift
 
     def __init__(
         self,
@@ -185,6 +193,7 @@ class GaussianClassifier(
         estimate: str = "plug-in",
         prior: Any = None,
         dirichlet: Any = None,
+        n_components: Any = None,
         categories: str = "indicators",
         priors: Any = None,
         costs: Any = None,
@@ -208,6 +217,7 @@ class GaussianClassifier(
         self.prior = prior
         self.dirichlet = dirichlet
         self.categories = categories
+        self.n_components = n_components
         self.priors = priors
         self.costs = costs
         self.reject_cost = reject_cost
@@ -340,7 +350,8 @@ class GaussianClassifier(
         if self.missing not in ("marginal", "indicator"):
             msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
             raise InvalidParameterError(msg)
-        return {"categorical": self.categorical, "missing": self.missing}
+        names = getattr(self, "feature_names_in_", None)
+        return {"categorical": self.categorical, "missing": self.missing, "names": names}
 
     def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
@@ -456,13 +467,51 @@ class GaussianClassifier(
         changed.__dict__.update(costs=costs, **rejecting, _classifier=classifier)
         return changed
 
+    def adapt_priors(self, X: Any) -> Self:
+        """Return a copy under the priors that unlabelled rows ``X`` are most likely to come from.
+
+        The classes keep their densities, only their shares change (EM on the posteriors). What was
+        found, and whether the change is significant, is ``prior_shift_`` of the copy.
+
+        References
+        ----------
+        Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), 21–41.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import LDA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> adapted = LDA().fit(X, y).adapt_priors(X[:75])  # 50 of class 0, 25 of class 1
+        >>> adapted.priors_.round(2), adapted.prior_shift_.p_value < 0.001
+        (array([0.67, 0.33, 0.  ]), True)
+        """
+        found = shifted_priors(self.predict_log_proba(X), self.priors_)
+        changed = self.with_priors(found.priors)
+        changed.prior_shift_ = found
+        return changed
+
+    def drift(self, X: Any, sample_weight: Any = None) -> Drift:
+        """Return whether rows ``X`` differ from those of the fit, by column and all together.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import LDA
+        >>> X, y = load_iris(return_X_y=True)
+        >>> LDA().fit(X, y).drift(X + [0, 1, 0, 0]).moved
+        ('x1',)
+        """
+        x = checked_rows(self, X)
+        return drift(self.moments_, rows_like(self.moments_, x, sample_weight))
+
     def transform(self, X: Any) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns."""
         x = self.classifier_.rows(checked_rows(self, X))
         power = self._numbers.power
         with np.errstate(invalid="ignore", over="ignore"):
             y = x if power is None else power.apply(x)
-            coordinates: Floats = self._space().project(y)
+            coordinates: Floats = self._space().project(y)[:, : self.n_components]
         if not np.isfinite(coordinates).all():
             refuse_unusable(x, self._numbers.feature_names)
         return coordinates
@@ -485,7 +534,7 @@ class GaussianClassifier(
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._space().scalings.shape[1])
+        return int(self._space().scalings[:, : self.n_components].shape[1])
 
     # --- parameters, boundaries, errors ---
 
@@ -552,17 +601,39 @@ class GaussianClassifier(
         pairs = combinations(self.classes_.tolist(), 2)
         return {(a, b): self.boundary(a, b, coordinates=coordinates) for a, b in pairs}
 
-    def log_likelihood(self, moments: Moments | None = None) -> float:
-        """Return Σ log p(x, y) of the training rows, or of those that other moments sum up."""
-        if moments is None:
+    @property
+    def loadings_(self) -> Floats:
+        """Correlation of each feature with each discriminant coordinate within classes, (d, r)."""
+        within = self.model_.shared_covariance or self._pooled_covariance()
+        return self._space().loadings(within)
+
+    def log_likelihood(self, X: Any = None, y: Any = None) -> float:
+        """Return Σ log p(x, y) of the training rows, of given rows, or of those moments sum up.
+
+        Of training rows, and of ``Moments`` in the place of ``X``, no row is needed.
+        """
+        if X is None and y is None:
             return self.model_._log_likelihood(self._numbers)
+        if isinstance(X, Moments) and y is None:
+            return self._log_likelihood_of(X)
+        if X is None or y is None:
+            msg = "log_likelihood takes rows and their labels, or neither: give X and y"
+            raise InvalidParameterError(msg)
+        codes = codes_of(as_labels(y), self.classes_)
+        density = self.class_log_density(X)
+        require_as_many(len(density), len(codes))
+        # Σ_n log p(x_n | y_n) + log π_{y_n}
+        joint = density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]
+        return float(joint.sum())
+
+    def _log_likelihood_of(self, moments: Moments) -> float:
+        """Return that of rows summed up elsewhere, over the classes and columns of this model."""
         here = moments.classes[moments.weights > 0].tolist()
         unknown = [label for label in here if label not in self.classes_.tolist()]
         if unknown:
             msg = f"the moments have rows of class {unknown[0]!r}, which is no class of this model"
             raise UnknownLabelError(msg)
         other = copy.copy(self)
-        # over the classes and columns of this model
         other.moments_ = aligned(self.moments_, moments)[1]
         return self.model_._log_likelihood(other._numbers)
 

@@ -93,6 +93,7 @@ class Moments:
         power: Any = None,
         categorical: Any = None,
         missing: str = "marginal",
+        names: Any = None,
         max_patterns: int | None = None,
         n_jobs: int | None = None,
     ) -> Moments:
@@ -121,6 +122,8 @@ class Moments:
             Only moments of one and the same transform can be merged.
         categorical : list of columns, optional
             Columns of numbers that are levels, by name or position.
+        names : list of str, optional
+            Names of the columns of an array that become those of a mixed table.
         missing : {"marginal", "indicator", "refuse"}
             Empty numbers are kept as such (sums by pattern of observed columns, for EM), filled
             by a mean and marked by an indicator, or refused.
@@ -133,7 +136,7 @@ class Moments:
         options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
         options |= {"holes": missing != "refuse", "max_patterns": max_patterns}
         kept = "marginal" if missing == "refuse" else missing
-        reading: dict[str, Any] = {"categorical": categorical, "missing": kept}
+        reading: dict[str, Any] = {"categorical": categorical, "missing": kept, "names": names}
         with at_most(n_jobs):
             table = Table.of(X, y, sample_weight, classes=classes, **reading)
             return cls.of_table(table, **options)

@@ -30,6 +30,7 @@ DRAWERS: Mapping[str, Callable[..., Any]] = {
     "class separation": diagnostics.class_separation,
     "comparison": results.comparison,
     "cross-validation": results.cross_validation,
+    "drift": diagnostics.drift,
     "learning curve": results.learning_curves,
     "normality": diagnostics.normality,
     "path": paths.draw,

@@ -15,6 +15,9 @@ from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
+    from suffice.validation.drift import Drift
+
+_MOST_COLUMNS = 30  # of a drift, that are drawn
 
 
 def box_m(found: BoxM, ax: Any = None) -> Any:
@@ -80,4 +83,21 @@ def predictive_check(found: PredictiveCheck, ax: Any = None) -> Any:
     ax.set_xlabel("squared distance that a Gaussian leads one to expect")
     ax.set_ylabel("squared Mahalanobis distance of the rows")
     ax.legend()
+    return ax
+
+
+def drift(found: Drift, ax: Any = None) -> Any:
+    """Draw the effect of each column, those that moved significantly filled."""
+    ax = new_axes(ax)
+    rows = found.rows()[:_MOST_COLUMNS][::-1]
+    place = np.arange(len(rows))
+    effects = np.clip([abs(row["effect"]) for row in rows], 0, 10)
+    colors = ["C1" if row["moved"] else "none" for row in rows]
+    ax.hlines(place, 0, effects, color="0.7", lw=1)
+    ax.scatter(effects, place, c=colors, edgecolors="C1", zorder=3)
+    ax.set_yticks(place, [f"{row['column']}: {row['what']}" for row in rows])
+    ax.set_xlim(left=0)
+    ax.set_xlabel("change: mean in standard deviations, log spread, or share")
+    together = "" if np.isnan(found.p_value) else f", all together {p_statement(found.p_value)}"
+    ax.set_title(f"{len(found.moved)} columns moved{together}")
     return ax

@@ -30,7 +30,7 @@ _CONFORMITY = ("strangeness", "weights")
 COSTS = ("costs", "reject_cost", "reject_label")
 OF_RECIPE = (
     *("covariance", "tied", "divisor", "pooling", "shrinkage", "target"),
-    *("estimate", "prior", "dirichlet", "priors", "categories"),
+    *("n_components", "estimate", "prior", "dirichlet", "priors", "categories"),
 )
 
 

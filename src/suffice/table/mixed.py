@@ -53,14 +53,21 @@ def is_mixed(X: Any) -> bool:
 
 
 def read(
-    X: Any, schema: Schema | None = None, *, categorical: Any = None, missing: str = "marginal"
+    X: Any,
+    schema: Schema | None = None,
+    *,
+    categorical: Any = None,
+    missing: str = "marginal",
+    names: Sequence[str] | None = None,
 ) -> MixedRows:
     """Return the rows of a frame, under its own schema or a given one.
 
-    ``categorical`` names columns of numbers that are levels. ``missing="indicator"`` fills the
-    empty cells of a number by its mean, and adds an indicator of them.
+    Columns of an array are called by ``names``, or x0, x1, …. ``categorical`` names columns of
+    numbers that are levels. ``missing="indicator"`` fills the empty cells of a number by its mean,
+    and adds an indicator of them.
     """
-    names, columns = _columns(X)
+    named = names if schema is None else schema.names
+    names, columns = _columns(X, named)
     if schema is None:
         chosen = _as_names(categorical, names)
         values = [
@@ -131,10 +138,13 @@ def _note_twins(name: str, levels: Sequence[str]) -> None:
 # --- what each library's columns hold ------------------------------------------------------
 
 
-def _columns(X: Any) -> tuple[list[str], list[Any]]:
-    """Return the names and the columns of a frame or object array."""
-    if isinstance(X, np.ndarray):
-        return [f"x{j}" for j in range(X.shape[1])], list(X.T)
+def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
+    """Return the names and the columns of a frame, or of an array whose columns are given names."""
+    if not hasattr(X, "iloc") and not hasattr(X, "__arrow_c_stream__"):
+        array = np.asarray(X)
+        fits = names is not None and len(names) == array.shape[1]
+        known = names if fits else (f"x{j}" for j in range(array.shape[1]))
+        return list(known), list(array.T)
     if hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
         columns = [X.iloc[:, j] for j in range(len(names))]
@@ -253,6 +263,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
+def _spells_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_number_type(name: str) -> bool:
     return name.lower().startswith(("int", "uint", "float", "double", "half", "decimal", "null"))
 
@@ -299,8 +317,9 @@ def _in_order(names: list[str], columns: list[Any], schema: Schema) -> list[Any]
 
 
 def _refuse_text(name: str, value: Levels) -> None:
-    row = int(np.argmax(value.codes >= 0))
-    level = value.levels[value.codes[row]]
+    odd = [at for at, level in enumerate(value.levels) if not _spells_number(level)] or [0]
+    row = int(np.argmax(value.codes == odd[0]))
+    level = value.levels[odd[0]]
     msg = (
         f"column {name!r} holds numbers in the model and text here (row {row}: {level!r}): "
         "convert it, or name it in categorical=[...] at fit"

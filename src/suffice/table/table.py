@@ -54,27 +54,30 @@ class Table:
         categorical: Any = None,
         missing: str = "marginal",
         schema: Schema | None = None,
+        names: Any = None,
     ) -> Table:
         """Return users' rows, labels and weights, after checking that they fit together.
 
         ``classes`` are labels known beforehand, kept even where no row has them. Columns of text
         and those that ``categorical`` names become categories; ``missing="indicator"`` fills
-        empty numbers and marks them. A ``schema`` says what each column is.
+        empty numbers and marks them. A ``schema`` says what each column is; ``names`` are those
+        of the columns of a mixed array.
         """
         codes: Any
         indicators = None
         plain = schema is None and categorical is None and not is_mixed(X)
         if plain:
-            x, names = as_matrix(X)
+            x, found = as_matrix(X)
         if not plain or (missing == "indicator" and has_missing(x)):
-            schema, x, indicators = read(X, schema, categorical=categorical, missing=missing)
-            names = schema.feature_names
+            how: Any = {"categorical": categorical, "missing": missing, "names": names}
+            schema, x, indicators = read(X, schema, **how)
+            found = schema.feature_names
         labels, codes = encode(as_labels(y))
         require_as_many(len(x), len(codes))
         if classes is not None:
             known = union(np.unique(as_labels(classes)), labels)
             labels, codes = known, np.searchsorted(known, labels)[codes]
-        return cls(x, labels, codes, as_weights(sample_weight, len(x)), names, indicators, schema)
+        return cls(x, labels, codes, as_weights(sample_weight, len(x)), found, indicators, schema)
 
     @property
     def n_rows(self) -> int:

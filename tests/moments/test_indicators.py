@@ -1,0 +1,120 @@
+"""Sums of levels by their codes equal sums of indicator columns, and merge like all sums."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suffice.errors import FeatureMismatchError
+from suffice.files import load
+from suffice.moments import Moments
+from suffice.moments.algebra import under_schema
+from suffice.moments.indicators import all_numbers
+from suffice.table import Table
+
+
+def frame(n, seed, levels=("a", "b", "c")):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=n) + 1e3,
+            "c": rng.choice(levels, n),
+            "z": rng.normal(size=n),
+            "d": rng.choice(["u", "v", None], n),
+        }
+    ), rng.integers(0, 3, n)
+
+
+def same(a, b, atol=1e-9):
+    assert a.feature_names == b.feature_names
+    np.testing.assert_allclose(a.weights, b.weights)
+    np.testing.assert_allclose(a.means + a.means_low, b.means + b.means_low, atol=1e-12)
+    np.testing.assert_allclose(a.scatter.values, b.scatter.values, atol=atol)
+
+
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+@pytest.mark.parametrize("n", [60, 120_000])  # by dense products, and compiled
+@pytest.mark.parametrize("weighted", [False, True])
+def test_levels_are_summed_as_indicator_columns_are(storage, n, weighted):
+    X, y = frame(n, 0)
+    w = np.random.default_rng(1).integers(0, 3, n).astype(float) if weighted else None
+    table = Table.of(X, y, w)
+    found = Moments.of_table(table, storage=storage, fourth=False)
+    dense = Moments.of_table(all_numbers(table), storage=storage, fourth=False)
+    np.testing.assert_allclose(found.means + found.means_low, dense.means + dense.means_low)
+    np.testing.assert_allclose(found.scatter.values, dense.scatter.values, rtol=1e-9, atol=1e-6)
+    assert found.counts.tolist() == dense.counts.tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 60), st.integers(1, 59), st.integers(0, 99))
+def test_merging_and_forgetting_equal_one_pass(n, cut, seed):
+    X, y = frame(n, seed)
+    cut = min(cut, n - 1)
+    every = {"classes": [0, 1, 2]}
+    a, b = Moments.of(X[:cut], y[:cut], **every), Moments.of(X[cut:], y[cut:], **every)
+    whole = Moments.of(X, y, **every)
+    same(under_schema(a + b, whole.schema), whole)
+    same(under_schema(b + a, whole.schema), whole)
+    rest = (a + b) - a
+    # levels of ``a`` alone stay, with no weight left
+    levels = rest.means[:, rest.schema.n_numbers :]
+    assert levels.min() >= -1e-9
+    same(under_schema(b, rest.schema), rest, atol=1e-7)
+
+
+def test_a_level_that_one_side_has_not_seen_is_zero_there():
+    X, y = frame(50, 3, ("a", "b"))
+    Z, z = frame(50, 4, ("b", "q"))
+    both = Moments.of(X, y) + Moments.of(Z, z)
+    same(both, Moments.of(pd.concat([X, Z]), np.r_[y, z]))
+
+
+def test_more_than_forty_levels_are_capped_by_their_weight():
+    y = np.arange(60) % 2
+    parts = [
+        Moments.of(pd.DataFrame({"c": [f"l{i + k:03}" for i in range(30)] * 2}), y)
+        for k in (0, 20, 40)
+    ]
+    total = parts[0] + parts[1] + parts[2]
+    category = total.schema.categories[0]
+    assert category.other
+    assert len(category.levels) == 39
+    assert total.means.sum(1) == pytest.approx([1, 1])  # no row is lost
+    assert total.counts.sum() == 180
+
+
+def test_fills_of_both_sides_become_one():
+    X, y = frame(80, 5)
+    X.loc[::7, "x"] = np.nan
+    parts = [Moments.of(X[a:b], y[a:b], missing="indicator") for a, b in ((0, 30), (30, 80))]
+    whole = Moments.of(X, y, missing="indicator")
+    assert parts[0].schema.numbers[0].fill != parts[1].schema.numbers[0].fill
+    same(under_schema(parts[0] + parts[1], whole.schema), whole)
+
+
+def test_numbers_and_categories_do_not_merge():
+    X, y = frame(20, 6)
+    with pytest.raises(FeatureMismatchError, match="one side has categories"):
+        Moments.of(X, y) + Moments.of(X[["x", "z"]], y)
+
+
+def test_a_file_keeps_the_schema(tmp_path):
+    X, y = frame(20, 7)
+    kept = Moments.of(X, y)
+    kept.save(tmp_path / "m.moments")
+    found = load(tmp_path / "m.moments")
+    assert found.schema == kept.schema
+    same(found, kept, atol=0)
+
+
+def test_fourth_moments_are_those_of_indicator_columns():
+    X, y = frame(60, 8)
+    table = Table.of(X, y)
+    found, dense = (
+        Moments.of_table(table, fourth=True),
+        Moments.of_table(all_numbers(table), fourth=True),
+    )
+    np.testing.assert_allclose(found.fourth.fourths, dense.fourth.fourths)
+    same(found, dense)

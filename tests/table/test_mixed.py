@@ -1,0 +1,143 @@
+"""Mixed tables: what each column is, levels and their codes, whatever library holds the frame."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from suffice.errors import FeatureMismatchError, FileFormatError, InvalidInputError, SufficeWarning
+from suffice.table import Table
+from suffice.table.mixed import is_mixed, read
+from suffice.table.schema import Category, Encoding, LeftOut, Number, Schema
+
+FRAME = pd.DataFrame(
+    {
+        "age": [30.0, np.nan, 50.0, 41.0],
+        "sex": ["f", "m", None, "f"],
+        "old": [False, True, True, False],
+        "n": [1, 2, 3, 2],
+    }
+)
+
+
+def frames():
+    yield "pandas", FRAME
+    yield "polars", pl.DataFrame(FRAME)
+    yield "arrow", pl.DataFrame(FRAME).to_arrow()
+    yield "category", FRAME.astype({"sex": "category", "n": "Int64"})
+    yield "objects", FRAME.astype(object)
+    yield "enum", pl.DataFrame(FRAME).cast({"sex": pl.Enum(["m", "f", "x"])})
+
+
+@pytest.mark.parametrize("frame", [pytest.param(f, id=name) for name, f in frames()])
+def test_every_library_gives_the_same_schema_and_codes(frame):
+    assert is_mixed(frame)
+    schema, x, codes = read(frame)
+    assert schema.columns == (
+        Number("age"),
+        Category("sex", ("f", "m"), missing=True),
+        Category("old", ("False", "True")),
+        Number("n"),
+    )
+    np.testing.assert_array_equal(x, [[30, 1], [np.nan, 2], [50, 3], [41, 2]])
+    np.testing.assert_array_equal(codes, [[0, 0], [1, 1], [2, 1], [0, 0]])
+
+
+def test_plain_numbers_are_not_mixed():
+    for plain in (np.eye(2), pd.DataFrame(np.eye(2)), pl.DataFrame(np.eye(2)), [[1.0]]):
+        assert not is_mixed(plain)
+    assert not is_mixed(FRAME[["age", "n"]])
+
+
+def test_numbers_named_as_categories_are_levels_in_any_spelling():
+    ints, floats = ({"c": np.array([1, 2, 2], kind)} for kind in (np.int64, np.float64))
+    for made in (pd.DataFrame(ints), pd.DataFrame(floats), pl.DataFrame(floats)):
+        assert read(made, categorical=["c"]).schema.columns == (Category("c", ("1", "2")),)
+    assert read(np.array([[0.5, 1], [2, 3]]), categorical=[1]).schema.names == ("x0", "x1")
+    with pytest.raises(FeatureMismatchError, match="'d', but the columns are 'c'"):
+        read(pd.DataFrame(ints), categorical=["d"])
+
+
+def test_an_unknown_level_and_an_unknown_gap_leave_the_indicators_open():
+    schema = Schema((Number("age"), Category("sex", ("f", "m"))))
+    _, x, codes = read(pd.DataFrame({"age": [1.0, 2.0], "sex": ["x", None]}), schema)
+    assert codes.tolist() == [[-1], [-1]]
+    rows = Encoding(schema, (0,)).rows(x, codes)
+    np.testing.assert_array_equal(rows, [[1, np.nan], [2, np.nan]])
+
+
+def test_many_levels_become_the_most_frequent_and_other():
+    text = [f"l{i % 60:02}" for i in range(600)] + ["l07"] * 5
+    with pytest.warns(SufficeWarning, match="60 levels: the 39 most frequent"):
+        category = read(pd.DataFrame({"c": text})).schema.columns[0]
+    assert category.other
+    assert len(category.levels) == 39
+    assert "l07" in category.levels
+    codes = category.codes_of(["l07", "l59", "new"], np.array([0, 1, 2, -1]))
+    assert codes.tolist() == [category.levels.index("l07"), 39, 39, -1]
+
+
+def test_free_text_is_left_out_and_named():
+    with pytest.warns(SufficeWarning, match="'note' is left out: nearly all"):
+        schema = read(pd.DataFrame({"note": [f"t{i}" for i in range(100)], "x": 1.0})).schema
+    assert isinstance(schema.columns[0], LeftOut)
+    assert schema.feature_names == ("x",)
+
+
+def test_levels_that_differ_by_blanks_or_case_are_pointed_out():
+    with pytest.warns(SufficeWarning, match="'Yes' and 'yes ' differ only by blanks or case"):
+        read(pd.DataFrame({"c": ["Yes", "yes ", "no"]}))
+
+
+def test_dates_are_days():
+    dates = pd.to_datetime(["1970-01-02 00:00", None, "2000-01-01 12:00"])
+    for made in (pd.DataFrame({"d": dates, "c": "a"}), pl.DataFrame({"d": dates, "c": ["a"] * 3})):
+        with pytest.warns(SufficeWarning, match="'d' holds dates"):
+            x = read(made).x
+        np.testing.assert_allclose(x[:, 0], [1, np.nan, 10957.5])
+
+
+def test_text_where_the_model_knows_numbers_is_refused_by_row():
+    schema = Schema((Number("age"), Category("c", ("a",))))
+    with pytest.raises(InvalidInputError, match=r"'age' holds numbers .*row 1: 'old'"):
+        read(pd.DataFrame({"age": [1.0, "old"], "c": ["a", "a"]}), schema)
+    with pytest.raises(FeatureMismatchError, match="lacks the column 'c'"):
+        read(pd.DataFrame({"age": [1.0]}), schema)
+
+
+def test_filled_numbers_have_an_indicator():
+    schema, x, codes = read(FRAME, missing="indicator")
+    assert schema.numbers[0].fill == pytest.approx(121 / 3)
+    assert x[1, 0] == schema.numbers[0].fill
+    assert codes[:, 0].tolist() == [-1, 0, -1, -1]
+    assert schema.feature_names[2] == "age missing"
+
+
+def test_columns_come_back_from_encoded_rows():
+    table = Table.of(FRAME, [0, 1, 0, 1], missing="indicator")
+    encoded, encoding = table.encoded()
+    back = pd.DataFrame(encoding.columns(encoded.x))
+    assert back["sex"].fillna("").tolist() == ["f", "m", "", "f"]
+    assert back["old"].tolist() == ["False", "True", "True", "False"]
+    np.testing.assert_array_equal(back["age"], FRAME["age"])
+    assert list(back) == list(FRAME)
+
+
+def test_a_schema_survives_json_and_refuses_nonsense():
+    schema = read(FRAME, missing="indicator").schema
+    assert Schema.from_json(schema.to_json()) == schema
+    encoding = Encoding(schema, (1, 0))
+    assert Encoding.from_json(encoding.to_json()) == encoding
+    for bad in ([{"kind": "word", "name": "a"}], [{"kind": "number", "name": 3}], 7):
+        with pytest.raises(FileFormatError, match="schema"):
+            Schema.from_json(bad)
+    with pytest.raises(FileFormatError, match="reference"):
+        Encoding.from_json({"columns": schema.to_json(), "reference": [5, 0]})
+
+
+def test_kinds_that_differ_between_sides_are_refused_by_column():
+    a, b = Schema((Number("c"),)), Schema((Category("c", ("1",)),))
+    with pytest.raises(FeatureMismatchError, match="'c' is a number on one side"):
+        a.merged(b)
+    with pytest.raises(FeatureMismatchError, match="only one side has the column 'c', 'd'"):
+        a.merged(Schema((Number("d"),)))

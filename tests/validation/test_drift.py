@@ -1,0 +1,92 @@
+"""Drift: each test of a column against SciPy's, and what no test may miss."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import suffice as sf
+from suffice.errors import InvalidInputError
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 3)) * [1, 5, 0.1] + [0, 100, 3]
+    return x, rng.integers(0, 3, 400), rng
+
+
+def test_means_are_compared_as_by_welch(rows):
+    x, y, rng = rows
+    new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0.2, 100, 3]
+    found = {(c.column, c.what): c for c in sf.LDA().fit(x, y).drift(new).columns}
+    for j in range(3):
+        # Welch's statistic with variances of maximum likelihood, judged by the normal
+        error = np.sqrt(x[:, j].var() / 400 + new[:, j].var() / 250)
+        p = 2 * stats.norm.sf(abs(new[:, j].mean() - x[:, j].mean()) / error)
+        assert found[f"x{j}", "mean"].p_value == pytest.approx(p, rel=1e-9)
+        effect = (new[:, j].mean() - x[:, j].mean()) / x[:, j].std()
+        assert found[f"x{j}", "mean"].effect == pytest.approx(effect)
+
+
+def test_shares_of_levels_are_compared_as_by_chi_square(rows):
+    x, y, rng = rows
+    old = pd.DataFrame({"c": rng.choice(list("abc"), 400), "x": x[:, 0]})
+    new = pd.DataFrame({"c": rng.choice(list("abc"), 300, p=[0.5, 0.3, 0.2]), "x": x[:300, 0]})
+    found = next(c for c in sf.LDA().fit(old, y).drift(new).columns if c.column == "c")
+    counts = [frame["c"].value_counts().reindex(list("abc")) for frame in (old, new)]
+    assert found.p_value == pytest.approx(stats.chi2_contingency(counts).pvalue, rel=1e-9)
+    shares = np.array(counts) / np.sum(counts, axis=1, keepdims=True)
+    assert found.effect == pytest.approx(0.5 * np.abs(shares[1] - shares[0]).sum())
+
+
+def test_a_level_never_seen_before_is_a_drift(rows):
+    x, y, rng = rows
+    old = pd.DataFrame({"c": rng.choice(list("ab"), 400), "x": x[:, 0]})
+    assert sf.LDA().fit(old, y).drift(old.assign(c="z")).moved == ("c",)
+
+
+def test_cells_that_become_empty_are_a_drift(rows):
+    x, y, _ = rows
+    old = pd.DataFrame(x, columns=list("abc"))
+    old.loc[:5, "a"] = np.nan
+    new = old.copy()
+    new.loc[:200, "a"] = np.nan
+    fitted = sf.LDA(missing="indicator").fit(old, y)
+    missing = next(c for c in fitted.drift(new).columns if c.what == "missing")
+    assert missing.column == "a"
+    assert (missing.before, missing.after) == pytest.approx((6 / 400, 201 / 400))
+    assert "a" in fitted.drift(new).moved
+
+
+def test_all_together_is_the_two_sample_wald_test(rows):
+    x, y, rng = rows
+    new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0.1, 100.5, 3]
+    found = sf.QDA().fit(x, y).drift(new)
+    delta = new.mean(0) - x.mean(0)
+    v = np.cov(x.T, bias=True) / 400 + np.cov(new.T, bias=True) / 250
+    assert found.df == 3
+    assert found.statistic == pytest.approx(delta @ np.linalg.solve(v, delta), rel=1e-9)
+    assert found.p_value == pytest.approx(stats.chi2.sf(found.statistic, 3))
+
+
+def test_rows_of_the_same_kind_are_no_drift_and_units_play_no_part(rows):
+    x, y, rng = rows
+    new = rng.normal(size=(250, 3)) * [1, 5, 0.1] + [0, 100, 3]
+    found = sf.LDA().fit(x, y).drift(new)
+    assert found.moved == ()
+    scaled = sf.LDA().fit(x * 1e6, y).drift(new * 1e6)
+    assert scaled.statistic == pytest.approx(found.statistic, rel=1e-6)
+    assert "no column has moved" in repr(found)
+
+
+def test_too_few_rows_are_refused(rows):
+    x, y, _ = rows
+    with pytest.raises(InvalidInputError, match="the new rows: weight 1"):
+        sf.LDA().fit(x, y).drift(x[:1])
+
+
+def test_a_drift_is_drawn_with_its_largest_change_on_top(rows):
+    x, y, _ = rows
+    axes = sf.LDA().fit(x, y).drift(x + np.array([0, 20, 0])).plot()
+    assert axes.get_yticklabels()[-1].get_text() == "x1: mean"
