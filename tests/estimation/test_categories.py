@@ -61,7 +61,7 @@ def frame(rng, n=240, n_classes=3):
 def summed(df, y, **reading):
     """Return the moments of a frame and its encoded rows."""
     table = Table.of(df, y, **reading)
-    moments = Moments.of_table(table, storage="per-class")
+    moments = Moments.of_table(table, storage="per-class", holes=True)
     return moments, moments.encoding.rows(table.x, table.indicators)
 
 
@@ -502,3 +502,44 @@ def test_words_that_do_not_go_together_are_refused():
     for words in ({"estimate": "predictive"}, {"shrinkage": "ledoit-wolf"}):
         with pytest.raises(InvalidParameterError, match="categories='tree'"):
             Recipe.parse(categories="tree", **words)
+
+
+# --- numbers that are missing ------------------------------------------------------------------
+
+
+def test_missing_numbers_of_naive_bayes_are_left_out_of_their_own_factor():
+    df, y = holed(np.random.default_rng(22))
+    moments, rows = summed(df, y)
+    found = Recipe.parse(covariance="diagonal").model(moments)
+    own = df[["a", "b"]].groupby(y)
+    np.testing.assert_allclose(found.means[:, :2], own.mean(), rtol=1e-10)
+    total = found.log_joint(rows)[np.arange(len(y)), y].sum()
+    assert found.log_likelihood(encoded_moments(moments)[0]) == pytest.approx(total, rel=1e-10)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_a_tree_learns_from_rows_with_missing_numbers(covariance):
+    rng = np.random.default_rng(23)
+    df, y = frame(rng, 4000, 2)
+    recipe = Recipe.parse(categories="tree", covariance=covariance)
+    whole = recipe.model(summed(df, y)[0])
+    # b is missing by shape, which it depends on: what is there of b is no fair sample
+    holes = rng.random(len(y)) < np.where(df["shape"] == "round", 0.6, 0.1)
+    moments, rows = summed(df.assign(b=df["b"].mask(holes)), y)
+    found = recipe.model(moments)
+    np.testing.assert_allclose(found.means, whole.means, atol=0.15)
+    np.testing.assert_allclose(found.coefficients, whole.coefficients, atol=0.5)
+    assert np.isfinite(found.log_joint(rows)).all()
+    with pytest.raises(MissingStatisticsError, match="empty cells"):
+        found.log_likelihood(encoded_moments(moments)[0])
+
+
+def test_predictive_densities_of_incomplete_rows_know_unseen_levels():
+    df, y = holed(np.random.default_rng(24), 600)
+    keep = ~((y == 1) & (df["colour"] == "w").to_numpy())
+    moments, rows = summed(df[keep], y[keep])
+    losses = [
+        -m.allowing_missing().log_posterior(rows)[np.arange(keep.sum()), y[keep]].mean()
+        for m in (Recipe.parse(estimate=e).model(moments) for e in ("predictive", "plug-in"))
+    ]
+    assert losses[0] < 1.05 * losses[1]

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.estimation.degenerate import ReferenceCovariance
 from suffice.estimation.groups import full_groups
 from suffice.estimation.shrinkage import pooled_groups
+from suffice.estimation.structures import FullStructure
 from suffice.linalg import solve_semidefinite
 from suffice.model.covariance import DiagonalCovariance
 from suffice.model.gaussian import GaussianModel
@@ -50,6 +51,7 @@ class Indicators:
         if encoding.n_features and not recipe.structure.is_diagonal:
             groups = recipe.group_of(moments.classes)
             if not recipe.learning.plugs_in and groups.any():
+                encoded = recipe.completed(encoded, quiet=quiet, encoding=encoding)
                 encoded = _unseen_filled(encoded, groups, blocks.n_numbers)
             return recipe.learnt(encoded, quiet=quiet, encoding=encoding)
         none = np.full((moments.n_classes, len(blocks.sizes)), -1, np.intp)
@@ -68,8 +70,9 @@ class Tree:
     def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
         """Return the density of numbers and levels."""
         encoded, encoding = encoded_moments(moments)
-        if not recipe.structure.is_diagonal:
-            encoded = recipe.completed(encoded, quiet=quiet, encoding=encoding)
+        # missing numbers are expected given all numbers and levels, whatever is left independent
+        gaussian = replace(recipe, structure=FullStructure())
+        encoded = gaussian.completed(encoded, quiet=quiet, encoding=encoding)
         blocks = LevelBlocks.of(encoding)
         parents = [
             spanning_tree(
@@ -224,14 +227,12 @@ def _mixed(
     blocks, filled = LevelBlocks.of(encoding), encoding.schema.filled
     p, groups = blocks.n_numbers, recipe.group_of(moments.classes)
     fills = _fills(moments, encoding)
-    observed = observed_numbers(moments, p, filled, fills)
     if not p:
         numbers = _no_numbers(recipe, moments)
     else:
-        left = observed.moments if slopes is None else without_levels(moments, p, slopes, groups)
-        left = _of_observed_rows(
-            left, observed.weights, groups, unbiased=recipe.regularisation.unbiased
-        )
+        left, weights = observed_numbers(moments, p, filled, fills)
+        left = left if slopes is None else without_levels(moments, p, slopes, groups)
+        left = _of_observed_rows(left, weights, groups, unbiased=recipe.regularisation.unbiased)
         learnt = recipe.learnt(left, quiet=quiet)
         assert isinstance(learnt, GaussianModel)
         numbers = learnt

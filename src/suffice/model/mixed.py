@@ -114,8 +114,8 @@ class MixedModel(WrappedModel):
         for g, slopes in enumerate(self._slopes):
             rows = np.flatnonzero(self.inner.group_of[k] == g)
             z[rows] += m[rows] @ slopes.T
-        for j, at, fill in zip(itertools.count(), self.filled, self.fills, strict=False):
-            z[codes[:, j] == 1, at] = fill
+        for j, at in enumerate(self.filled):
+            z[codes[:, j] == 1, at] = self.fills[j]
         return np.concatenate([z, m], axis=1), k
 
     def as_gaussian(self) -> NoReturn:
@@ -134,6 +134,12 @@ class MixedModel(WrappedModel):
                 f"{moments.n_features}: select(encoding.kept) of the model's encoding"
             )
             raise FeatureMismatchError(msg)
+        if self.coefficients is not None and (len(self.filled) or moments.patterns is not None):
+            msg = (
+                "the likelihood of numbers with empty cells that depend on levels cannot be read "
+                "from moments: add up log_joint of the rows"
+            )
+            raise MissingStatisticsError(msg)
         levels = self.levels.log_likelihood(moments, self.blocks)
         if len(self.filled):
             return levels + self._of_observed(moments)
@@ -143,25 +149,12 @@ class MixedModel(WrappedModel):
 
     def _of_observed(self, moments: Moments) -> float:
         """Return Σ w (log p(z | y) + log π_y), z the numbers of cells that are not empty."""
-        if self.coefficients is not None:
-            msg = (
-                "the likelihood of numbers with empty cells that depend on levels cannot be read "
-                "from moments: add up log_joint of the rows"
-            )
-            raise MissingStatisticsError(msg)
-        observed = observed_numbers(moments, self.blocks.n_numbers, self.filled, self.fills)
-        seen = moments.weights > 0
-        drift = observed.moments.centred_means - (
-            self.inner.centre - observed.moments.grand_mean + self.inner.offsets
-        )
-        variances = np.stack(
-            [np.diagonal(self.inner.covariance_of(k).dense()) for k in range(self.n_classes)]
-        )
-        squares = observed.moments.diagonals + observed.weights * drift**2
+        seen, variances = moments.weights > 0, self._variances
+        own, n = observed_numbers(moments, self.blocks.n_numbers, self.filled, self.fills)
+        drift = own.centred_means + (own.grand_mean - self.inner.centre) - self.inner.offsets
         # Σ_j n_j log N(z_j; μ_j, σ_j) = −½ Σ_j n_j log 2π σ_j² + (S_j + n_j δ_j²) / σ_j²
-        terms = observed.weights * (LOG_2PI + np.log(variances)) + squares / variances
-        priors = float(moments.weights[seen] @ self.log_priors[seen])
-        return priors - 0.5 * float(terms[seen].sum())
+        terms = n * (LOG_2PI + np.log(variances)) + (own.diagonals + n * drift**2) / variances
+        return float(moments.weights[seen] @ self.log_priors[seen] - 0.5 * terms[seen].sum())
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true, by simulation."""
@@ -178,18 +171,18 @@ class MixedModel(WrappedModel):
             raise InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
-        for j, (at, fill) in enumerate(zip(self.filled, self.fills, strict=True)):
-            # the number of an empty cell counts for nothing: what its fill scores is taken back
-            terms[j][:, 1] -= self._at_fill(int(at), float(fill))
+        # the number of an empty cell counts for nothing: what its fill scores is taken back
+        variances = self._variances[:, self.filled]
+        distances = (self.fills - self.inner.means[:, self.filled]) ** 2 / variances
+        for term, each in zip(terms, (LOG_2PI + np.log(variances) + distances).T, strict=False):
+            term[:, 1] += 0.5 * each
         return replace(self.inner.formula, levels=tuple(terms))
 
-    def _at_fill(self, j: int, fill: float) -> Floats:
-        """Return log p(z_j = fill | k), (K,)."""
-        sigmas = [self.inner.covariance_of(k).dense()[j, j] for k in range(self.n_classes)]
-        variances = np.array(sigmas)
-        distances = (fill - self.inner.centre[j] - self.inner.offsets[:, j]) ** 2 / variances
-        log_density: Floats = -0.5 * (LOG_2PI + np.log(variances) + distances)
-        return log_density
+    @property
+    def _variances(self) -> Floats:
+        """Diagonal of each Σ_k, (K, p)."""
+        sigmas = [self.inner.covariance_of(k).dense() for k in range(self.n_classes)]
+        return np.stack([np.diagonal(sigma) for sigma in sigmas])
 
     def allowing_missing(self) -> MixedModel:
         """Return itself: encoded rows may have NaN."""
@@ -386,22 +379,17 @@ def without_levels(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ObservedNumbers:
-    """Sums of the cells that are not empty."""
-
-    moments: Moments  # means and sums of squares of each number over its own observed rows
-    weights: Floats  # of the rows in which each number is observed  (K, p)
-
-
 def observed_numbers(
     moments: Moments, n_numbers: int, filled: Codes, fills: Floats
-) -> ObservedNumbers:
-    """Return the sums of observed cells, from sums in which empty ones were filled."""
+) -> tuple[Moments, Floats]:
+    """Return sums of observed cells from sums in which empty ones were filled, and weights (K, p).
+
+    Means and squares of each number are those of its own observed rows, and so are its weights.
+    """
     numbers = moments.select(np.arange(n_numbers))
     weights = np.repeat(moments.weights[:, None], n_numbers, axis=1)
     if not len(filled):
-        return ObservedNumbers(numbers, weights)
+        return numbers, weights
     holes = moments.means[:, n_numbers : n_numbers + len(filled)]  # share of empty cells  (K, h)
     present = holes < 1 - 1e-12
     odds = np.where(present, holes / np.where(present, 1 - holes, 1.0), 0.0)
@@ -416,4 +404,4 @@ def observed_numbers(
     squares[:, filled] = np.where(left > 1e-13 * lost, left, 0.0)
     weights[:, filled] *= np.where(present, 1 - holes, 0.0)
     kept = replace(numbers, means_low=low, scatter=DiagonalScatter(squares), fourth=None)
-    return ObservedNumbers(kept, weights)
+    return kept, weights
