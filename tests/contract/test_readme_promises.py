@@ -1,0 +1,217 @@
+"""Every sentence of the README's "What it is good for" has a test of its name.
+
+The name of a test is the beginning of the sentence in snake case; see ``name_of``.
+"""
+
+import pickle
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import suffice as sf
+from suffice.errors import DegenerateDataWarning, ForgetError
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 70  # characters of a name
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+def sentences():
+    """Return the sentences of the section, without titles and pointers to other places."""
+    section = (ROOT / "README.md").read_text().split("## What it is good for")[1].split("\n## ")[0]
+    bullets = re.findall(r"^- \*\*.*?\*\*(.*?)(?=^- |\Z)", section, re.DOTALL | re.MULTILINE)
+    texts = (" ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", bullet).split()) for bullet in bullets)
+    found = [each for text in texts for each in re.split(r"(?<=[.])\s+(?=[A-Z`])", text)]
+    return [each for each in found if not each.startswith("See ")]
+
+
+def name_of(sentence):
+    words = re.findall(r"[a-z0-9]+", sentence.lower().replace("'s ", "s "))
+    return "test_" + re.sub(r"_[^_]*$", "", ("_".join(words) + "_")[: LONGEST + 1])
+
+
+def test_no_sentence_lacks_its_test():
+    lacking = [name_of(each) for each in sentences() if name_of(each) not in globals()]
+    assert not lacking
+    promised = {name_of(each) for each in sentences()} | {"test_no_sentence_lacks_its_test"}
+    assert [name for name in globals() if name.startswith("test_") and name not in promised] == []
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 300)
+    return rng.normal(size=(300, 4)) + y[:, None] * [1, 0, 0.5, -1], y
+
+
+def test_one_pass_at_about_the_speed_of_the_matrix_product_that_the_sums_are(rows):
+    """One pass: rows that can be read only once give the same sums. (Speed: benchmarks.)"""
+    X, y = rows
+    once = iter([(X[lo : lo + 70], y[lo : lo + 70]) for lo in range(0, 300, 70)])
+    found = sf.summarize(once)
+    assert next(once, None) is None
+    np.testing.assert_allclose(found.scatters, sf.Moments.of(X, y).scatters, rtol=1e-12)
+
+
+def test_over_26_real_tables_autogaussian_has_the_best_mean_rank_of_18():
+    """The figures are those of the benchmark as the documentation records it."""
+    text = (ROOT / "docs" / "selection.md").read_text()
+    pattern = r"^\| \**([^|*]+?)\** \| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| \d+ \| \d+ \|$"
+    ranks = {n: (float(a), float(b)) for n, a, b in re.findall(pattern, text, re.MULTILINE)}
+    assert len(ranks) == 18
+    assert min(ranks, key=lambda n: ranks[n][0]) == min(ranks, key=lambda n: ranks[n][1])
+    assert min(ranks, key=lambda n: ranks[n][0]) == "AutoGaussian"
+    said = next(each for each in sentences() if each.startswith("Over 26"))
+    named = ("AutoGaussian", "extra trees (200)", "random forest (200)")
+    errors = [f"{ranks[name][0]:.3g}" for name in named]
+    losses = [ranks[name][1] for name in ("AutoGaussian", "logistic regression (scaled)")]
+    numbers = [float(n) for n in re.findall(r"\d+\.\d", said)]
+    expected = [float(e) for e in errors] + losses
+    np.testing.assert_allclose(numbers, expected, atol=0.06)
+
+
+def test_ten_correct_digits_and_more_against_400_bit_arithmetic_on_the(table, reference, rows):
+    for name, exact in reference("exact_gaussian")["datasets"].items():
+        X, y, _ = table(name)
+        for kind, model in (("lda", sf.LDA), ("qda", sf.QDA)):
+            found = model().fit(X, y).predict_log_proba(X[exact["rows_0based"]])
+            np.testing.assert_allclose(found, exact[f"{kind}_log_posterior_mle"], rtol=1e-10)
+    X, y = rows
+    near = np.round(X * 2**20) / 2**20  # so few digits that 1e8 can be added exactly
+    far = near + 1e8
+    expected = sf.Moments.of(near, y)
+    cuts = np.array_split(np.arange(300_000) % 300, 1000)
+    chunks = sum(sf.Moments.of(far[cut], y[cut]) for cut in cuts)
+    np.testing.assert_allclose(sf.Moments.of(far, y).scatters, expected.scatters, rtol=1e-12)
+    np.testing.assert_allclose(chunks.scatters / 1000, expected.scatters, rtol=1e-12)
+
+
+UNIT_FREE = [
+    *(sf.LDA(), sf.QDA(), sf.GaussianNB(), sf.RDA(), sf.AutoGaussian(), sf.LogisticRegression()),
+    *(sf.LDA(shrinkage="oas"), sf.QDA(shrinkage="ledoit-wolf", target="sphere")),
+    *(sf.QDA(estimate="predictive"), sf.LDA(power="yeo-johnson")),
+    *(sf.GaussianClassifier(code) for code in ("VEI", "EVI", "EEE", "VEE", "EVV", "VVV")),
+]
+OF_UNITS = [
+    sf.QDA(shrinkage=0.5, target="identity"),
+    sf.GaussianClassifier("spherical"),
+    *(sf.GaussianClassifier(code) for code in ("EII", "VII", "EVE", "VVE", "EEV", "VEV")),
+]
+
+
+def test_multiply_a_feature_by_a_million_nothing_changes_except_for_settings(iris):
+    X, y = iris
+    other = X * [1.0, 1e6, 1.0, 1.0]
+    for estimator in UNIT_FREE:
+        expected = estimator.fit(X, y).predict_proba(X)
+        found = estimator.fit(other, y).predict_proba(other)
+        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=str(estimator))
+    for estimator in OF_UNITS:
+        expected = estimator.fit(X, y).predict_proba(X)
+        found = estimator.fit(other, y).predict_proba(other)
+        assert np.abs(found - expected).max() > 0.01, estimator
+
+
+def test_no_tolerance_depends_on_scale(rows):
+    X, y = rows
+    X = np.c_[X, X[:, 0] + X[:, 1], np.ones(300)]  # collinear, constant
+    found = []
+    for scale in 2.0 ** np.array([0, -200, -27, 27, 200]):
+        with pytest.warns(DegenerateDataWarning) as told:
+            fitted = sf.LDA().fit(X * scale, y)
+        found.append((str(told[0].message), fitted.predict_proba(X * scale).tolist()))
+    assert all(each == found[0] for each in found)
+
+
+def test_partial_fit_gives_the_same_model_whatever_the_order_or_size_of_the(rows):
+    X, y = rows
+    whole = sf.QDA().fit(X, y).predict_proba(X)
+    for seed, size in ((0, 1), (1, 7), (2, 100)):
+        order = np.random.default_rng(seed).permutation(300)
+        order = order[np.argsort(y[order] == 2, kind="stable")]  # class 2 comes late
+        stream = sf.QDA()
+        for lo in range(0, 300, size):
+            part = order[lo : lo + size]
+            stream.partial_fit(X[part], y[part])
+        np.testing.assert_allclose(stream.predict_proba(X), whole, atol=1e-10)
+
+
+def test_forget_undoes_it_or_says_that_an_outlier_took_the_digits(rows):
+    X, y = rows
+    stream = sf.QDA().fit(X, y)
+    before = stream.predict_proba(X)
+    stream.partial_fit(X[:40] + 1, y[:40]).forget(X[:40] + 1, y[:40])
+    np.testing.assert_allclose(stream.predict_proba(X), before, atol=1e-10)
+    stream.partial_fit(X[:1] + 1e10, y[:1])
+    with pytest.raises(ForgetError, match="digits"):
+        stream.forget(X[:1] + 1e10, y[:1])
+
+
+def test_constant_duplicated_and_collinear_columns_classes_of_one_row_more(rows):
+    X, y = rows[0][:12], np.array([*["a", "b"] * 5, "b", "single"])
+    wide = pd.DataFrame(np.c_[X, np.full(12, 7.0), X[:, 0], X[:, 1] - X[:, 2], X**2, X**3])
+    wide.columns = [f"x{j}" for j in range(wide.shape[1])]
+    for estimator in (sf.LDA(), sf.QDA(), sf.GaussianNB()):
+        with pytest.warns(DegenerateDataWarning) as told:
+            estimator.fit(wide, y)
+        assert all(name in str(told[0].message) for name in ("'a'", "'single'", "'x4'"))
+        posterior = estimator.predict_proba(wide)
+        assert np.isfinite(posterior).all()
+        assert (estimator.predict(wide) == y).mean() > 0.5
+
+
+def test_sf_summarize_reads_files_larger_than_memory_resumes_after_a_crash_sums(rows, tmp_path):
+    """Bounded memory, killed processes and Spark have tests of their own in tests/sources."""
+    dd, duckdb = pytest.importorskip("dask.dataframe"), pytest.importorskip("duckdb")
+    X, y = rows
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=np.array(["r", "s", "t"])[y])
+    expected = sf.Moments.of(frame[list("abcd")], frame["y"])
+    paths = [str(tmp_path / f"{i}.csv") for i in range(3)]
+    for i, path in enumerate(paths):
+        frame[i::3].to_csv(path, index=False)
+
+    def crash(done, _of):
+        if done > 150:
+            raise KeyboardInterrupt
+
+    checkpoint = tmp_path / "scan.moments"
+    with pytest.raises(KeyboardInterrupt):
+        sf.summarize(paths, "y", checkpoint=checkpoint, progress=crash)
+    with duckdb.connect() as connection:
+        table = connection.from_df(frame)
+        found = [
+            sf.summarize(paths, "y"),
+            sf.summarize(paths, "y", checkpoint=checkpoint),
+            sf.summarize(table, "y"),
+            sf.summarize(dd.from_pandas(frame, npartitions=4), "y"),
+        ]
+    for each in found:
+        np.testing.assert_array_equal(each.counts, expected.counts)
+        np.testing.assert_allclose(each.scatters, expected.scatters, rtol=1e-11)
+
+
+def test_pipelines_gridsearchcv_set_output_feature_names_weights_pickling_its():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    piped = make_pipeline(StandardScaler(), sf.LDA()).set_output(transform="pandas").fit(X, y)
+    assert isinstance(piped.transform(X), pd.DataFrame)
+    grid = GridSearchCV(sf.QDA(), {"shrinkage": [0.0, 0.3]}, cv=3).fit(X, y)
+    assert grid.best_score_ > 0.9
+    lda = sf.LDA().fit(X, y, sample_weight=np.arange(1, len(y) + 1))
+    assert lda.feature_names_in_.tolist() == X.columns.tolist()
+    again = pickle.loads(pickle.dumps(lda))
+    np.testing.assert_array_equal(again.predict_proba(X), lda.predict_proba(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        check_estimator(sf.LDA(), on_skip=None)
+    checks = (ROOT / "tests" / "contract" / "test_gaussian_contract.py").read_text()
+    assert "parametrize_with_checks" in checks
