@@ -197,7 +197,7 @@ def test_an_empty_cell_is_a_factor_of_its_own_and_no_number():
     np.testing.assert_allclose(found.class_log_density(rows), expected, atol=1e-10)
     total = found.log_joint(rows)[np.arange(len(y)), y].sum()
     encoded = encoded_moments(moments)[0]
-    assert found.log_likelihood(encoded) == pytest.approx(total, rel=1e-10)
+    assert found._log_likelihood(encoded) == pytest.approx(total, rel=1e-10)
     # what other systems compute: the numbers as they were filled, and terms of the levels
     scores, formula = found.formula.scorer.joint(rows[:, :2]), found.formula
     codes = found.blocks.codes(rows)
@@ -216,7 +216,7 @@ def test_a_tree_integrates_empty_cells_out_and_has_no_likelihood_in_moments():
     moved[rows[:, 2] == 1, 0] = 1e3  # whatever stands in an empty cell
     np.testing.assert_allclose(found.log_joint(moved), found.log_joint(rows))
     with pytest.raises(MissingStatisticsError, match="empty cells"):
-        found.log_likelihood(encoded_moments(moments)[0])
+        found._log_likelihood(encoded_moments(moments)[0])
 
 
 # --- Gaussians of indicators -------------------------------------------------------------------
@@ -406,7 +406,7 @@ def test_likelihoods_are_the_sums_over_the_rows(words):
     found = Recipe.parse(**words).model(moments)
     assert isinstance(found, MixedModel)
     total = found.log_joint(rows)[np.arange(len(y)), y].sum()
-    assert found.log_likelihood(encoded_moments(moments)[0]) == pytest.approx(total, rel=1e-12)
+    assert found._log_likelihood(encoded_moments(moments)[0]) == pytest.approx(total, rel=1e-12)
 
 
 def test_parameters_are_counted():
@@ -514,7 +514,7 @@ def test_missing_numbers_of_naive_bayes_are_left_out_of_their_own_factor():
     own = df[["a", "b"]].groupby(y)
     np.testing.assert_allclose(found.means[:, :2], own.mean(), rtol=1e-10)
     total = found.log_joint(rows)[np.arange(len(y)), y].sum()
-    assert found.log_likelihood(encoded_moments(moments)[0]) == pytest.approx(total, rel=1e-10)
+    assert found._log_likelihood(encoded_moments(moments)[0]) == pytest.approx(total, rel=1e-10)
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
@@ -531,7 +531,7 @@ def test_a_tree_learns_from_rows_with_missing_numbers(covariance):
     np.testing.assert_allclose(found.coefficients, whole.coefficients, atol=0.5)
     assert np.isfinite(found.log_joint(rows)).all()
     with pytest.raises(MissingStatisticsError, match="empty cells"):
-        found.log_likelihood(encoded_moments(moments)[0])
+        found._log_likelihood(encoded_moments(moments)[0])
 
 
 def test_predictive_densities_of_incomplete_rows_know_unseen_levels():

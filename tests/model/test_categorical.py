@@ -266,9 +266,9 @@ def test_the_likelihood_of_moments_is_the_sum_over_their_rows():
     x, k = known.sample(300, rng)
     total = known.log_joint(x)[np.arange(300), k].sum()
     moments = Moments.of(x, k, storage="per-class")
-    assert known.log_likelihood(moments) == pytest.approx(total, rel=1e-12)
+    assert known._log_likelihood(moments) == pytest.approx(total, rel=1e-12)
     with pytest.raises(FeatureMismatchError, match="the model reads 8 features"):
-        known.log_likelihood(moments.select([0, 1]))
+        known._log_likelihood(moments.select([0, 1]))
 
 
 def test_other_priors_and_temperatures_change_posteriors_alone():
