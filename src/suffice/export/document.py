@@ -1,0 +1,101 @@
+"""A fitted classifier as a JSON document: all that a program in any language needs to score rows.
+
+``docs/model.schema.json`` says what stands where; ``docs/export.md`` how scores are computed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from suffice.decision import classifier_of
+from suffice.model.averaged import AveragedModel
+from suffice.model.scoring import Linear, Scaled
+from suffice.model.views import FourierFeatures, PowerTransformed
+from suffice.text.jsonable import jsonable
+
+if TYPE_CHECKING:
+    from suffice.model.scoring import Formula, ScorePart
+    from suffice.model.views import View
+
+FORMAT = 1
+_PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
+
+
+def document_of(estimator: Any) -> dict[str, Any]:
+    """Return the classes, the scores, the decision and the settings of a fitted classifier."""
+    classifier = classifier_of(estimator)
+    model, decision = classifier.model, classifier.decision
+    averaged = isinstance(model, AveragedModel)
+    document = {
+        "suffice": "classifier",
+        "format": FORMAT,
+        "model": type(estimator).__name__,
+        "settings": estimator.get_params(),
+        "classes": classifier.classes,
+        "n_features": classifier.n_features,
+        "feature_names": classifier.feature_names,
+        "has_posterior": classifier.has_posterior,
+        "formula": None if averaged else _formula(model.formula, classifier.temperature),
+        "average": _average(model) if isinstance(model, AveragedModel) else None,
+        "decision": {
+            "actions": decision.actions,
+            "costs": decision.costs,
+            "reject": decision.reject,
+        },
+    }
+    # the same in the words of statistics, where a model has them
+    known = {name: getattr(estimator, name, None) for name in _PARAMETERS}
+    return document | {n.removesuffix("_"): v for n, v in known.items() if v is not None}
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """Return a document as JSON; numbers that are not finite are null."""
+    return json.dumps(jsonable(document), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _formula(formula: Formula, temperature: float) -> dict[str, Any]:
+    tail = formula.tail
+    names = ("constants", "powers", "shares")
+    return {
+        "power": None if formula.power is None else formula.power.arrays(),
+        "origin": formula.scorer.origin,
+        "parts": [_part(part) for part in formula.scorer.parts],
+        "tail": None if tail is None else {name: getattr(tail, name) for name in names},
+        "temperature": temperature,
+    }
+
+
+def _part(part: ScorePart) -> dict[str, Any]:
+    same = {"classes": part.classes, "constants": part.constants}
+    if isinstance(part, Linear):
+        return {"kind": "linear", **same, "weights": part.weights}
+    if isinstance(part, Scaled):
+        return {"kind": "scaled", **same, "means": part.means, "scale": part.scale}
+    return {"kind": "whitened", **same, "means": part.means, "whitening": part.whitening}
+
+
+def _average(model: AveragedModel) -> dict[str, Any]:
+    return {
+        "features": model.features,
+        "doubt": model.doubt,
+        "frequencies": model.frequencies,
+        "shares": [
+            {
+                "weight": share.weight,
+                "view": _view(share.view),
+                "formula": _formula(share.model.formula, share.model.temperature),
+            }
+            for share in model.shares
+        ],
+    }
+
+
+def _view(view: View) -> dict[str, Any]:
+    if isinstance(view, FourierFeatures):
+        names = ("centre", "scale", "frequencies")
+        arrays = {name: getattr(view, name) for name in names}
+        return {"kind": "fourier", "below": _view(view.below), **arrays}
+    if isinstance(view, PowerTransformed):
+        return {"kind": "power", "power": view.transform.arrays()}
+    return {"kind": "plain"}
