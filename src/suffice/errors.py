@@ -85,6 +85,14 @@ class DegenerateDataWarning(SufficeWarning):
     """Some class has no variance in some direction."""
 
 
+class UnusedDataWarning(SufficeWarning):
+    """Columns or rows that are left out, and how many."""
+
+    def __init__(self, message: str, *, columns: int = 0, rows: int = 0) -> None:
+        super().__init__(message)
+        self.columns, self.rows = columns, rows
+
+
 class SeparationWarning(SufficeWarning):
     """The classes are separated without error, so the likelihood has no maximum."""
 
@@ -93,7 +101,7 @@ class NotConvergedWarning(SufficeWarning):
     """An iteration ended before it arrived."""
 
 
-def warn(message: str, category: type[SufficeWarning] = SufficeWarning) -> None:
+def warn(message: str | SufficeWarning, category: type[SufficeWarning] = SufficeWarning) -> None:
     """Say something that is valid but may surprise, at the line that called this library."""
     frame, depth = sys._getframe(0), 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 import traceback
 import warnings
@@ -15,6 +16,7 @@ from suffice.cli.overwriting import refuse_overwriting
 from suffice.cli.signals import cleaning_up
 from suffice.cli.terminal import Terminal
 from suffice.errors import SufficeError, SufficeWarning
+from suffice.text.printable import without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +49,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into one line and an exit code."""
         quiet, json, debug = (ctx.params.pop(name) for name in ("quiet", "json", "debug"))
-        ctx.obj = Terminal(quiet=quiet, json=json)
+        learns = {"data", "target"} <= ctx.params.keys()
+        ctx.obj = Terminal(quiet, json, {"columns": 0, "rows": 0} if learns else {})
         try:
             with cleaning_up(), _notes(ctx.obj):
                 refuse_overwriting(ctx, self._in_place)
@@ -62,7 +65,7 @@ class Command(click.Command):
                 raise
             if debug:
                 traceback.print_exc(file=sys.stderr)
-            ctx.obj.error(told(error))
+            ctx.obj.error(_in_options(without_passwords(told(error)), ctx.command))
             ctx.exit(1)
 
 
@@ -93,11 +96,25 @@ def told(error: Exception) -> str:
     return f"unexpected {kind}: {text}; run again with --debug to see where"
 
 
+_SETTING = re.compile(r"""\b([a-z][a-z_]*)=('[^']*'|"[^"]*"|[\w.\-]+)""")
+
+
+def _in_options(text: str, command: click.Command) -> str:
+    """Return a message with the settings of the library as the options of a command."""
+    options = {p.name: p.opts[0] for p in command.params if isinstance(p, click.Option)}
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].strip("'\"")
+        return f"{options[name]} {value}" if name in options else found[0]
+
+    return _SETTING.sub(option, text)
+
+
 @contextmanager
 def _notes(terminal: Terminal) -> Iterator[None]:
     """Show the library's warnings as notes, and no others."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", SufficeWarning)
-        warnings.showwarning = lambda message, *_, **__: terminal.note(str(message))
+        warnings.showwarning = lambda message, *_, **__: terminal.heed(message)
         yield

@@ -11,7 +11,7 @@ import click
 from suffice.archive import replacing
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
-from suffice.cli.terminal import known, write_table
+from suffice.cli.terminal import write_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ FIGURES = (".pdf", ".png", ".svg")
     metavar="CLASS",
     help="Add a classifier by its import path, such as sklearn.svm.SVC; repeatable.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds."
+)
 @output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")
 def command(
@@ -76,7 +78,7 @@ def command(
     if output is not None:
         import polars as pl
 
-        write_table(pl.DataFrame(result.rows()).lazy(), output)
+        write_table(pl.DataFrame(result.rows()).lazy(), output, terminal)
     if plot is not None:
         _write_figure(result, plot)
     _tell(result, terminal)
@@ -116,10 +118,12 @@ def _write_figure(result: Comparison, plot: Path) -> None:
 def _tell(result: Comparison, terminal: Terminal) -> None:
     if terminal.json:
         said = {"best": result.best, "verdict": result.verdict, "notes": list(result.notes)}
-        terminal.result({"models": [known(row) for row in result.rows()], **said})
+        terminal.result({"models": result.rows(), **said})
     elif sys.stdout.isatty():
         from rich.console import Console
 
         Console(file=sys.stdout, highlight=False).print(result)
     else:
-        click.echo(str(result))
+        terminal.result({}, str(result))
+    if terminal.closing and not (terminal.quiet or terminal.json):
+        click.echo(f"compared{terminal.closing}", err=True)

@@ -36,6 +36,6 @@ def command(terminal: Terminal, /, name: str | None, output: Path | None) -> Non
         terminal.table(columns, rows)
         return
     frame = load(name).frame()
-    write_table(frame.lazy(), output)
+    write_table(frame.lazy(), output, terminal)
     if output is not None:
         terminal.written(output, f"{frame.height} rows", rows=frame.height)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, output
-from suffice.cli.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,23 +16,12 @@ if TYPE_CHECKING:
 
     from suffice.cli.terminal import Terminal
 
-_PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
-
 
 def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:
-    """Return the parameters of a model as a JSON document."""
-    document: dict[str, Any] = {
-        "model": type(fitted).__name__,
-        "settings": fitted.get_params(),
-        "classes": fitted.classes_,
-        "n_features": int(fitted.n_features_in_),
-        "feature_names": getattr(fitted, "feature_names_in_", None),
-    }
-    for name in _PARAMETERS:
-        value = getattr(fitted, name, None)  # a model has those that make sense for it
-        if value is not None:
-            document[name.removesuffix("_")] = value
-    return json.dumps(document, indent=1, ensure_ascii=False, default=plain).encode() + b"\n"
+    """Return all that scoring needs as a JSON document."""
+    from suffice.export.document import document_of, document_text
+
+    return document_text(document_of(fitted)).encode() + b"\n"
 
 
 def _as_sql(fitted: Any, said: Mapping[str, Any]) -> bytes:
@@ -98,16 +85,19 @@ def command(
 ) -> None:
     """Write a model in a format that other programs read.
 
-    JSON holds its parameters; SQL is a query of label and posteriors for every row of a table;
-    ONNX is a graph for any ONNX runtime.
+    JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
+    table; ONNX is a graph for any ONNX runtime.
     """
     from suffice.archive import replacing
     from suffice.cli.data import load_model
 
-    if kind == "onnx" and output is None and sys.stdout.isatty():
+    if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         msg = "ONNX is not for reading: name a file with -o"
         raise click.UsageError(msg)
     data = _EXPORTERS[kind](load_model(model), said)
+    if output is None and terminal.json and kind == "sql":
+        terminal.result({kind: data.decode().strip()})
+        return
     if output is None:
         sys.stdout.buffer.write(data)
         return

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice import __version__
 from suffice.cli.command import Command
+
+if TYPE_CHECKING:
+    from suffice.cli.terminal import Terminal
 
 # subcommand → its help in one line; a test keeps them the same as the commands' own
 COMMANDS = {
@@ -98,10 +101,12 @@ def suffice() -> None:
     ],
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+@click.pass_obj
+def completion(terminal: Terminal, /, shell: str) -> None:
     """Print the script that completes commands in a shell."""
     from click.shell_completion import get_completion_class
 
     script = get_completion_class(shell)
     if script is not None:
-        click.echo(script(suffice, {}, "suffice", "_SUFFICE_COMPLETE").source())
+        source = script(suffice, {}, "suffice", "_SUFFICE_COMPLETE").source()
+        terminal.result({"shell": shell, "script": source}, source)

@@ -10,6 +10,7 @@ import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, learning_data, output
+from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,9 +66,34 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
     """
     from suffice.cli.data import load_moments
 
-    total = functools.reduce(operator.add, map(load_moments, files))
+    _refuse_twins(files)
+    parts = [load_moments(file) for file in files]
+    for i, (file, part) in enumerate(zip(files, parts, strict=True)):
+        same = next((f for f, p in zip(files[:i], parts, strict=False) if _equal(p, part)), None)
+        if same is not None:
+            terminal.note(f"{file} holds the same sums as {same}: its rows count twice")
+    total = functools.reduce(operator.add, parts)
     total.save(output)
     terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))
+
+
+def _refuse_twins(files: tuple[Path, ...]) -> None:
+    """Raise if a file is named twice, however it is spelt."""
+    seen: dict[Path, Path] = {}
+    for file in files:
+        if (twin := seen.setdefault(file.resolve(), file)) is not file:
+            msg = f"{file} is named twice ({twin}), and its rows would count twice: name it once"
+            raise InvalidParameterError(msg)
+
+
+def _equal(a: Moments, b: Moments) -> bool:
+    """Whether two sums that are not empty agree in every bit."""
+    import numpy as np
+
+    return bool(a.counts.sum()) and all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("classes", "counts", "weights", "means", "means_low")
+    )
 
 
 @subcommand(

@@ -87,8 +87,8 @@ def command(
             outlier_rate=outlier_rate,
             progress=progress,
         )
-    said = f"{done.rows:,} rows, {done.outliers:,} outliers"
-    terminal.written(output, said, **asdict(done))
+    outliers = "" if done.outliers is None else f", {done.outliers:,} outliers"
+    terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 
 
 def _use_one_blas_thread() -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
 from suffice.cli.overwriting import free
-from suffice.cli.terminal import known
 from suffice.errors import InvalidParameterError
+from suffice.text.printable import printable, without_passwords
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
@@ -43,7 +43,9 @@ ROW = "row"
 )
 @click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of folds and samples.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of folds and samples."
+)
 def command(
     terminal: Terminal,
     /,
@@ -100,7 +102,7 @@ def _again(data: Data, path: Path, **options: Any) -> str:
     """Return the command that writes the same page."""
     said = {"target": data.target, "weight": data.weight}
     many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids}
-    words = ["suffice", "report", data.name]
+    words = ["suffice", "report", without_passwords(data.name)]
     pairs = [(name, value) for name, value in (said | options).items() if value]
     pairs += [(name, value) for name, values in many.items() for value in values]
     words += [word for name, value in pairs for word in (f"--{name}", str(value))]
@@ -142,7 +144,7 @@ def _numbered(data: Data) -> tuple[Chunk, str]:
 def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:
     verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
     if not (terminal.quiet or terminal.json):
-        click.echo(verdict)
+        click.echo(printable(verdict))
     facts = {"model": str(model), "verdict": verdict}
-    models = [known(row) for row in made.comparison.rows()]
+    models = made.comparison.rows()
     terminal.written(path, f"report; {model}: the model", **facts, models=models)

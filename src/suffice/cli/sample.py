@@ -29,7 +29,7 @@ _AT_ONCE = 100_000
 )
 @file_argument("model")
 @click.option("-n", "--number", type=click.IntRange(min=0), default=1000, show_default=True)
-@click.option("--seed", type=int, help="For the same rows again.")
+@click.option("--seed", type=click.IntRange(min=0), help="For the same rows again.")
 @click.option("--label", default="label", show_default=True, help="Name of the label column.")
 @output("The file to write; without it CSV goes to standard output.")
 def command(
@@ -46,7 +46,7 @@ def command(
     if not fitted.has_density:
         msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
         raise InvalidInputError(msg)
-    write_table(_drawn(fitted, number, seed, label), output)
+    write_table(_drawn(fitted, number, seed, label), output, terminal)
     if output is not None:
         terminal.written(output, f"{number:,} rows", rows=number)
 

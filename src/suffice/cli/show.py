@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from suffice.cli.terminal import Terminal
@@ -25,24 +24,29 @@ def command(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
     from suffice import archive
     from suffice.moments import Moments
+    from suffice.saved.fields import upgraded
 
-    header, arrays = archive.read(file)
+    header, arrays = upgraded(*archive.read(file))
     moments = Moments.of_archive(header, arrays) if "storage" in header else None
     document = {name: value for name, value in header.items() if name != "sha256"}
     if moments is not None:
         document |= {"classes": moments.classes, "weights": moments.weights}
-        document |= {"counts": moments.counts, "means": moments.means}
+        document |= {"counts": moments.counts, "means": _means(moments)}
+    elif "classes" in arrays:
+        document |= {"classes": arrays["classes"]}
     if terminal.json:
         terminal.result(document)
         return
     try:
-        title = _title(file, header)
+        title = "\n".join([_title(file, header), *_parts(header, arrays)])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         msg = f"{file} has a header that tells nothing of {error}: write the file again"
         raise FileFormatError(msg) from error
-    click.echo(title)
+    terminal.result(document, title)
     if moments is not None:
         terminal.table(*_by_class(moments))
+    elif "coef" in arrays:
+        terminal.table(*_coefficients(header, arrays))
 
 
 def _title(file: Path, header: dict[str, Any]) -> str:
@@ -52,6 +56,46 @@ def _title(file: Path, header: dict[str, Any]) -> str:
         said = (f"{name}={value!r}" for name, value in given if value is not None)
         lines.append(f"{header['estimator']}({', '.join(said)})")
     return "\n".join([*lines, ", ".join(_facts(header))])
+
+
+def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> Iterator[str]:
+    """Yield the classes and, of an average, what is averaged; models of sums have tables."""
+    if "storage" in header:
+        return
+    from suffice.text.lists import listed
+
+    classes = arrays["classes"].tolist()
+    yield f"{len(classes):,} classes: {listed([str(label) for label in classes], _CLASSES)}"
+    if "choices" not in header:
+        return
+    from suffice.saved.densities import views_in
+
+    views = views_in(header, arrays)
+    for choice in sorted(header["choices"], key=lambda choice: -choice["weight"]):
+        if choice["weight"] > 0:
+            said = (
+                f"{name} {choice[name]:.3g}" for name in ("pooling", "shrinkage", "temperature")
+            )
+            yield f"{choice['weight']:.0%} {views[choice['view']].name}: {', '.join(said)}"
+
+
+def _coefficients(
+    header: dict[str, Any], arrays: dict[str, Any]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return a table with a column per score: its intercept and coefficients."""
+    labels, d = arrays["classes"].tolist(), header["n_features"]
+    scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else list(map(str, labels))
+    names = header["feature_names"] or [f"x{j}" for j in range(d)]
+    rows = [["intercept", *arrays["intercept"].tolist()[:_CLASSES]]]
+    pairs = zip(names, arrays["coef"].T.tolist(), strict=True)
+    rows += [[name, *values[:_CLASSES]] for name, values in list(pairs)[:_FEATURES]]
+    return ["coefficient", *scores[:_CLASSES]], rows
+
+
+def _means(moments: Moments) -> Any:
+    """Return the means (K, d); None where a class has no rows."""
+    known = zip(moments.means.tolist(), moments.counts.tolist(), strict=True)
+    return [mean if count else [None] * len(mean) for mean, count in known]
 
 
 def _facts(header: dict[str, Any]) -> list[str]:
@@ -74,8 +118,9 @@ def _by_class(moments: Moments) -> tuple[list[str], list[list[Any]]]:
         ["weight", *moments.weights[k].tolist(), *more],
     ]
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
-    for name, means in list(zip(names, moments.means[k].T.tolist(), strict=True))[:_FEATURES]:
-        rows.append([f"mean {name}", *means, *more])
+    columns_of = zip(names, *_means(moments)[k], strict=True)
+    for name, *means in list(columns_of)[:_FEATURES]:
+        rows.append([f"mean {name}", *("–" if m is None else m for m in means), *more])
     if moments.n_features > _FEATURES:
         rows.append(["…"] * len(columns))
     return columns, rows

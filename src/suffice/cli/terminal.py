@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from suffice.text.jsonable import jsonable
+from suffice.text.printable import CONTROL, printable
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -21,33 +24,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where the words of a command go."""
+    """Where the words of a command go; whatever data hold is made safe to print."""
 
     quiet: bool = False
     json: bool = False
+    not_used: dict[str, int] = field(default_factory=dict)  # columns and rows, counted
 
     def note(self, text: str) -> None:
         """Say something beside the result, unless told to be quiet."""
         if not self.quiet:
-            click.secho(f"note: {text}", err=True, dim=True)
+            click.secho(f"note: {printable(text)}", err=True, dim=True)
+
+    def heed(self, warning: Any) -> None:
+        """Show a warning of the library as a note, and count what it says is not used."""
+        for what in self.not_used.keys() & {"columns", "rows"}:
+            self.not_used[what] += getattr(warning, what, 0)
+        self.note(str(warning))
 
     def error(self, text: str) -> None:
         """Say why there is no result."""
-        click.echo(f"suffice: {text}", err=True)
+        click.echo(f"suffice: {printable(text)}", err=True)
 
     def result(self, document: dict[str, Any], text: str | None = None) -> None:
         """Print a result: as JSON if asked for, else as text."""
         if self.json:
-            click.echo(json.dumps(document, ensure_ascii=False, default=plain))
+            counted = {"not_used": self.not_used} if self.not_used else {}
+            click.echo(json_text({**document, **counted}))
         elif text is not None:
-            click.echo(text)
+            click.echo(printable(text))
 
     def written(self, output: Path | None, text: str, **facts: Any) -> None:
         """Say what was written: a JSON result, or a note that is no part of any output."""
         if self.json:
             self.result({"output": None if output is None else str(output), **facts})
         elif not self.quiet:
-            click.echo(f"{output or 'standard output'}: {text}", err=True)
+            where = output or "standard output"
+            click.echo(printable(f"{where}: {text}{self.closing}"), err=True)
+
+    @property
+    def closing(self) -> str:
+        """What was not used, in words; empty where all was."""
+        from suffice.text.lists import plural
+
+        counts = [plural(n, what[:-1]) for what, n in self.not_used.items() if n]
+        return f"; not used: {', '.join(counts)}" if counts else ""
 
     @contextmanager
     def progress(self, unit: str) -> Iterator[Progress]:
@@ -65,25 +85,23 @@ class Terminal:
 
         from suffice.text.tables import rich_table
 
-        Console(file=sys.stdout, highlight=False, markup=False).print(rich_table(columns, rows))
+        head = [printable(name) for name in columns]
+        lines = [[printable(c) if isinstance(c, str) else c for c in row] for row in rows]
+        Console(file=sys.stdout, highlight=False, markup=False).print(rich_table(head, lines))
 
 
-def plain(value: Any) -> Any:
-    """Return arrays and their numbers as JSON can hold them."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+def json_text(document: Any) -> str:
+    """Return a document as JSON: no NaN, and no character that steers a terminal."""
+    text = json.dumps(jsonable(document), ensure_ascii=False, allow_nan=False)
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a table with None in the place of NaN, which JSON lacks."""
-    return {name: None if value != value else value for name, value in row.items()}
-
-
-def write_table(frame: pl.LazyFrame, output: Path | None) -> None:
-    """Write a table by the extension of a file, or as CSV to standard output."""
+def write_table(frame: pl.LazyFrame, output: Path | None, terminal: Terminal) -> None:
+    """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
     from suffice.sources import formats
 
     if output is None:
-        write_to_standard_output(frame)
+        (_write_json if terminal.json else write_to_standard_output)(frame)
     else:
         formats.write_table(frame, output)
 
@@ -98,4 +116,18 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())
     for batch in batches_of(frame):
         stream.write(batch.write_csv(include_header=False).encode())
+    stream.flush()
+
+
+def _write_json(frame: pl.LazyFrame) -> None:
+    """Write a table as one JSON document, batch by batch."""
+    from suffice.sources.reading import batches_of
+
+    stream, mark = sys.stdout.buffer, b""
+    stream.write(b'{"rows": [')
+    for batch in batches_of(frame):
+        for line in batch.write_ndjson().encode().splitlines():
+            stream.write(mark + line)
+            mark = b",\n"
+    stream.write(b"]}\n")
     stream.flush()

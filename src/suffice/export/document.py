@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from suffice.decision import classifier_of
+from suffice.errors import InvalidParameterError
 from suffice.model.averaged import AveragedModel
 from suffice.model.scoring import Linear, Scaled
 from suffice.model.views import FourierFeatures, PowerTransformed
@@ -25,6 +26,12 @@ _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 def document_of(estimator: Any) -> dict[str, Any]:
     """Return the classes, the scores, the decision and the settings of a fitted classifier."""
     classifier = classifier_of(estimator)
+    if classifier.encoding is not None:
+        msg = (
+            "a model of columns that are not all numbers cannot be written as JSON: encode them "
+            "as numbers before the fit"
+        )
+        raise InvalidParameterError(msg)
     model, decision = classifier.model, classifier.decision
     averaged = isinstance(model, AveragedModel)
     document = {

@@ -122,7 +122,7 @@ class Predicted:
 
     rows: int
     unanswered: int
-    outliers: int
+    outliers: int | None  # None: the model has no densities to judge by
 
 
 def predict_source(
@@ -145,7 +145,8 @@ def predict_source(
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
     done = _run(source, roles, answers, write, progress)
     done.left_out.say("have no answer")
-    return Predicted(done.left_out.rows, done.left_out.unusable, done.outliers)
+    outliers = None if answers.threshold is None else done.outliers
+    return Predicted(done.left_out.rows, done.left_out.unusable, outliers)
 
 
 def _run(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError, warn
+from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.sources.files import FileSource
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import picked, values_of
@@ -53,7 +53,8 @@ class LeftOut:
         places = ", ".join(f"{name!r} ({count:,})" for name, count in worst)
         more = ", …" if len(self.by_column) > _MOST_NAMED else ""
         rows = plural(self.rows, "row")
-        warn(f"{self.unusable:,} of {rows} {outcome}: no usable value in {places}{more}")
+        text = f"{self.unusable:,} of {rows} {outcome}: no usable value in {places}{more}"
+        warn(UnusedDataWarning(text, rows=self.unusable))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

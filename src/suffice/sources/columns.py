@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from suffice.errors import FeatureMismatchError, InvalidInputError, UnknownTargetError, warn
+from suffice.errors import (
+    FeatureMismatchError,
+    InvalidInputError,
+    UnknownTargetError,
+    UnusedDataWarning,
+    warn,
+)
 from suffice.sources.source import values_of
 from suffice.sources.spelling import numbers_in
 from suffice.text.lists import noun, quoted
@@ -302,7 +308,8 @@ def _numeric(
     unused = {"not numeric": other, "empty": empty, "ids": ids}
     said = [f"{quoted(names, 5)} ({reason})" for reason, names in unused.items() if names]
     if said:
-        warn(f"columns left out: {'; '.join(said)}")
+        text = f"columns left out: {'; '.join(said)}"
+        warn(UnusedDataWarning(text, columns=sum(map(len, unused.values()))))
     return numeric
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,4 +152,8 @@ def open_named(name: str, reading: Reading) -> FileSource | StreamSource:
     if name in DATASETS and not Path(name).exists():
         known = DATASETS[name]
         return FileSource.of([known.path], Reading(), name, known.target)
+    near = get_close_matches(name, DATASETS, 1)
+    if near and not (Path(name).exists() or Path(name).suffix):
+        msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
+        raise InvalidInputError(msg)
     return FileSource.of(paths_of(name), reading, name)
