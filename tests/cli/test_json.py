@@ -134,3 +134,19 @@ def test_labels_with_leading_zeros_are_kept(ok, document):
     ok("predict", "m.suffice", "d.csv", "-o", "out.csv")
     labels = {line.split(",")[0] for line in Path("out.csv").read_text().splitlines()[1:]}
     assert labels <= {"007", "010"}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+def test_typed_columns_are_copied_exactly(ok, iris, ending):
+    big = 2**53 + 1
+    frame = datasets.load("iris").frame().with_columns(pl.lit(big).alias("petal_width"))
+    (frame.write_parquet if ending == "parquet" else frame.write_ndjson)(f"new.{ending}")
+    ok("predict", iris, f"new.{ending}", "--keep-all", "-o", "out.parquet")
+    assert pl.read_parquet("out.parquet")["petal_width"].to_list() == [big] * 150
+
+
+def test_standard_input_is_copied_as_it_is_written(ok, iris):
+    frame = datasets.load("iris").frame().with_columns(pl.Series("petal_width", ["2", "1.50"] * 75))
+    text = ok("predict", iris, "-", "--keep-all", stdin=frame.write_csv().encode())
+    wanted = [",".join(row) for row in frame.select(pl.all().cast(pl.String)).rows()]
+    assert [",".join(line.split(",")[:5]) for line in text.splitlines()[1:]] == wanted

@@ -190,7 +190,10 @@ class Batches:
         """Write the answers for lazy tables, one after another; return itself."""
         frame = pl.concat(frames)
         types = frame.collect_schema()
-        schema: Any = {**{name: types[name] for name in self.roles.kept}, **self.answers.schema}
+        schema: Any = {
+            **{name: types[self.roles.copied(name)] for name in self.roles.kept},
+            **self.answers.schema,
+        }
         try:
             write(frame.map_batches(self.score, streamable=True, schema=schema))
         finally:
@@ -207,7 +210,7 @@ class Batches:
             x[j] = frame.get_column(name).to_numpy()
         answers = self.answers.to(x.T)
         self._count(frame, answers)
-        kept = [frame.get_column(name) for name in self.roles.kept]
+        kept = [frame.get_column(self.roles.copied(n)).alias(n) for n in self.roles.kept]
         return pl.DataFrame([*kept, *answers])
 
     def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:

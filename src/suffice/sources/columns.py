@@ -16,7 +16,7 @@ from suffice.errors import (
     UnusedDataWarning,
     warn,
 )
-from suffice.sources.source import values_of
+from suffice.sources.source import copy_of, values_of
 from suffice.sources.spelling import numbers_in
 from suffice.text.lists import noun, quoted
 
@@ -167,14 +167,20 @@ class Roles:
     features: tuple[str, ...]
     target: str | None = None
     weight: str | None = None
-    kept: tuple[str, ...] = ()  # copied to the output, not used
+    kept: tuple[str, ...] = ()  # copied to the output, as they are written
+    zero_padded: bool = False  # labels such as 007, which are text
+
+    def copied(self, name: str) -> str:
+        """Return what a kept column is called while rows are read."""
+        return copy_of(name) if name in self.features else name
 
     def columns(self, sample: pl.DataFrame) -> dict[str, Any]:
         """Return the type to read each column as; None: as it is written."""
-        columns: dict[str, Any] = dict.fromkeys(self.kept)
+        columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
             dtype = sample.schema[self.target]
-            columns[self.target] = dtype if kind_of(dtype) == NUMBER else pl.String
+            number = kind_of(dtype) == NUMBER and not self.zero_padded
+            columns[self.target] = dtype if number else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         return {**columns, **dict.fromkeys(self.features, pl.Float64)}
@@ -209,7 +215,8 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
         features = list(said.features)
         check_numeric(sample, features, source.label)
     kept = tuple(name for name in ids if name not in features)
-    return Roles(tuple(features), target, said.weight, kept)
+    padded = target in getattr(source, "zero_padded", ())
+    return Roles(tuple(features), target, said.weight, kept, padded)
 
 
 def roles_for_predicting(

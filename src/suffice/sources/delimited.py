@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from suffice.sources.blocks import (
 )
 from suffice.sources.layout import Layout
 from suffice.sources.reading import reading_of
-from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, exactly
+from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, copy_of, exactly
 from suffice.sources.spelling import Marks, Words, spellings_of, stand_ins
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class TextTable:
     padded: frozenset[str]  # columns with blanks around their values
     careful: bool  # whether marks of missing values stand in the first rows
     remarks: tuple[str, ...]  # what was found that may surprise
+    zero_padded: frozenset[str]  # columns of whole numbers such as 007
 
     @classmethod
     def of(
@@ -60,15 +61,18 @@ class TextTable:
         known = trimmed.select(_without_marks(pl.all(), layout.missing))
         marks = Marks(layout.separator, reading.decimal, reading.thousands)
         spellings, remarks = spellings_of(known, marks)
+        sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
+        whole = [name for name, dtype in sample.schema.items() if dtype.is_integer()]
         padded = [a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b)]
         return cls(
             label,
             layout,
-            known.select(s.values(exactly(name)).alias(name) for name, s in spellings.items()),
+            sample,
             spellings,
             frozenset(padded),
             sum(known.null_count().row(0)) > sum(text.null_count().row(0)),
             (*layout.remarks, *remarks, *stand_ins(known)),
+            frozenset(n for n in whole if known.get_column(n).str.contains(r"^[-+]?0\d").any()),
         )
 
     @property
@@ -77,16 +81,22 @@ class TextTable:
         spellings = self.spellings.items()
         return {name: s.doubt for name, s in spellings if isinstance(s, Words) and s.doubt}
 
+    def _copying(self, columns: Mapping[str, Any]) -> TextTable:
+        """Return the table that reads as text, and then as numbers, what is copied as well."""
+        twice = frozenset(name for name in columns if copy_of(name) in columns)
+        return replace(self, padded=self.padded | twice)
+
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return the rows of a file of this layout, lazily."""
+        table = self._copying(columns)
         if self.layout.translate:
             rows = _rows_of(path, self.layout, self.label)
             return Scan(self.label, self.lazily(rows, columns))
 
         def with_care(*, careful: bool) -> pl.LazyFrame:
-            options = self._options(columns, careful=careful)
+            options = table._options(columns, careful=careful)
             rows = pl.scan_csv(path, glob=False, skip_lines=self.layout.n_before, **options)
-            return rows.select(self._selection(columns))
+            return rows.select(table._selection(columns))
 
         def check() -> None:
             _refuse_quotes(path, self.layout, self.label)
@@ -107,8 +117,9 @@ class TextTable:
 
     def parse(self, block: bytes, columns: Mapping[str, Any]) -> pl.DataFrame:
         """Return the rows of one block of bytes."""
-        rows = pl.scan_csv(io.BytesIO(block), **self._options(columns, careful=True))
-        return rows.select(self._selection(columns)).collect()
+        table = self._copying(columns)
+        rows = pl.scan_csv(io.BytesIO(block), **table._options(columns, careful=True))
+        return rows.select(table._selection(columns)).collect()
 
     def _options(self, columns: Mapping[str, Any], *, careful: bool) -> dict[str, Any]:
         marks = {"null_values": list(self.layout.missing)} if careful else {}
@@ -124,9 +135,9 @@ class TextTable:
         return [self._expression(name, dtype) for name, dtype in columns.items()]
 
     def _expression(self, name: str, dtype: Any) -> Any:
-        column = exactly(name)
+        column = exactly(name.lstrip("\0"))
         if dtype is None:
-            return column
+            return column.alias(name)
         if self._type(name, dtype) != pl.String:
             return column
         if name in self.padded:

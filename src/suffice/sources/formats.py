@@ -83,8 +83,10 @@ class JsonTable:
     def _types(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the types to parse as: numbers may widen, everything else stays as found."""
         schema = self.sample.schema
-        found = {name: schema[name] for name in columns}
+        found = {name: schema[name] for name in (n.lstrip("\0") for n in columns)}
+        copied = {n.lstrip("\0") for n, dtype in columns.items() if dtype is None}
         wide = {n for n, dtype in columns.items() if dtype == pl.Float64 and found[n].is_numeric()}
+        wide -= copied
         return found | dict.fromkeys(wide, pl.Float64)
 
 

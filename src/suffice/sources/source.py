@@ -104,9 +104,14 @@ def values_of(frame: pl.DataFrame, name: str) -> pl.Series:
     return frame.get_column(name).alias("values")
 
 
+def copy_of(name: str) -> str:
+    """Return what a column is called while it is copied as it is written, beside its numbers."""
+    return f"\0{name}"
+
+
 def cast(columns: Mapping[str, Any]) -> list[Any]:
     """Return the expressions that select columns and give them their types."""
     return [
-        exactly(name) if dtype is None else exactly(name).cast(dtype)
+        exactly(name.lstrip("\0")).alias(name) if dtype is None else exactly(name).cast(dtype)
         for name, dtype in columns.items()
     ]
