@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from numbers import Integral
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from suffice.errors import InvalidParameterError
 
@@ -95,6 +98,24 @@ def over_stream(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()  # of what is being changed
+_NEW_LOCK = Lock()
+Method = TypeVar("Method", bound="Callable[..., Any]")
+
+
+def one_at_a_time(method: Method) -> Method:
+    """Return a method that a second thread waits for, of the same object, so that none loses."""
+
+    @functools.wraps(method)
+    def alone(self: Any, *args: Any, **options: Any) -> Any:
+        with _NEW_LOCK:
+            lock = _LOCKS.setdefault(self, RLock())
+        with lock:
+            return method(self, *args, **options)
+
+    return alone  # type: ignore[return-value]
 
 
 def together(work: Callable[[], Result], n_threads: int) -> list[Result]:

@@ -36,7 +36,8 @@ def test_summarize_says_what_it_guesses_and_leaves_out(run):
         "note: taking 'label' as the target, by its name",
         "note: columns left out: 'note' (not numeric); 'id' (ids)",
         "note: 1 of 6 rows left out: no usable value in 'x' (1)",
-        "d.moments: Moments(2 classes × 1 features, 5 rows, weight 5, per-class scatter)",
+        "d.moments: Moments(2 classes × 1 features, 5 rows, weight 5, per-class scatter); "
+        "not used: 2 columns, 1 row",
     ]
 
 

@@ -76,7 +76,8 @@ def command(
     classes, fit = _prepared(estimator, data, kind.storage, terminal)
     if prior:
         estimator.set_params(priors=models.priors(prior, classes))
-    fitted = fit()
+    with terminal.working(f"fitting {type(estimator).__name__}"):
+        fitted = fit()
     fitted.save(output)
     _tell(fitted, output, terminal)
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from suffice.progress import Progress
 
 
+_TICK = 0.5  # seconds between two looks at the clock
+
+
 @dataclass(frozen=True, slots=True)
 class Terminal:
     """Where the words of a command go; whatever data hold is made safe to print."""
@@ -78,6 +81,29 @@ class Terminal:
             yield progress
         if progress.speed:
             self.note(progress.speed)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show that work goes on whose end is not known, and for how long."""
+        from threading import Event, Thread
+        from time import monotonic
+
+        from suffice.progress import Progress
+
+        done, started = Event(), monotonic()
+
+        def tick(progress: Progress) -> None:
+            while not done.wait(_TICK):
+                progress.begin(f"{what}, {monotonic() - started:.0f} s")
+
+        with Progress(False if self.quiet else None) as progress:
+            ticking = Thread(target=tick, args=(progress,), daemon=True)
+            ticking.start()
+            try:
+                yield
+            finally:
+                done.set()
+                ticking.join()
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Print a table: text left, numbers right."""

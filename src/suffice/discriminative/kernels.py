@@ -12,8 +12,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from suffice.compiled import njit
 from suffice.model.softmax_kernels import exp_negative
 from suffice.moments.kernels import LANES, STRIDE, add_gram
 
@@ -21,7 +21,7 @@ _FAST = {"contract", "reassoc", "nsz"}
 _FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite number
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def load(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
     """Write (x − m) / s of n rows below a line of ones; zeros up to a multiple of 8 lanes."""
     lanes = (n + 7) // 8 * 8
@@ -35,7 +35,7 @@ def load(x: Any, first: int, n: int, centre: Any, inverse: Any, z: Any) -> int:
     return lanes
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
     """Write a_k = φ_kᵀ z of every lane."""
     a[:, :lanes] = 0.0
@@ -46,7 +46,7 @@ def add_scores(phi: Any, z: Any, lanes: int, a: Any) -> None:
                 a[k, r] += slope * z[j, r]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any, top: Any, total: Any) -> float:
     """Write p_k to ``p``, the residual w (p_k − t_k) over ``a``; return Σ −w log p(y | x)."""
     # the score of the first class is 0
@@ -74,7 +74,7 @@ def to_probabilities(a: Any, codes: Any, w: Any, n: int, p: Any, top: Any, total
     return loss
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
     """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), the sum over k being ``total``."""
     loss = 0.0
@@ -94,7 +94,7 @@ def lost(a: Any, codes: Any, w: Any, n: int, top: Any, total: Any) -> float:
     return loss
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_gradient(residual: Any, z: Any, lanes: int, gradient: Any) -> None:
     """Add Σ_r residual[k, r] z[j, r] to gradient[k, j]."""
     for j in range(gradient.shape[1]):
@@ -105,7 +105,7 @@ def add_gradient(residual: Any, z: Any, lanes: int, gradient: Any) -> None:
             gradient[k, j] += total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None:
     """Add Σ_r w p_k (δ_kl − p_l) z zᵀ to the block of every pair k ≥ l, lower triangles."""
     v = np.empty(lanes)
@@ -121,7 +121,7 @@ def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None
             pair += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def chunk_sums(
     x: Any,
     codes: Any,
@@ -160,7 +160,7 @@ def chunk_sums(
     return loss
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def show_rows(
     x: Any,
     codes: Any,
@@ -196,7 +196,7 @@ def show_rows(
     return wrong
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
     """Write the correction of one row; return whether there is any."""
     c[:] = 0.0
@@ -218,7 +218,7 @@ def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
     return wrong
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def chunk_gradient(
     x: Any,
     codes: Any,
@@ -250,7 +250,7 @@ def chunk_gradient(
     return loss
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def write_scores(
     x: Any, first: int, n: int, centre: Any, intercept: float, slopes: Any, a: Any
 ) -> None:
@@ -263,7 +263,7 @@ def write_scores(
         a[r] = intercept + score
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_products(x: Any, first: int, n: int, centre: Any, residual: Any, gradient: Any) -> None:
     """Add Σ_r residual[r] (x_r − m) to the gradient, four rows at a time."""
     full = n // 4 * 4

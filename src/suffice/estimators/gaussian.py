@@ -52,7 +52,7 @@ from suffice.table import Table
 from suffice.table.labels import as_labels, code_of, codes_of
 from suffice.table.matrix import as_weights, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
-from suffice.threads import at_most
+from suffice.threads import at_most, one_at_a_time
 from suffice.validation.conformal import Conformity, PredictionSets
 from suffice.validation.drift import drift, rows_like
 from suffice.validation.leave_one_out import leave_one_out
@@ -252,6 +252,7 @@ class GaussianClassifier(
         set_features(self, len(columns) if columns else moments.n_features, columns)
         return self._set_moments(moments, self.recipe())
 
+    @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
@@ -261,6 +262,7 @@ class GaussianClassifier(
         more = self._summarise(x, y, sample_weight, recipe, power, classes)
         return self._set_moments(more if first else self.moments_ + more)
 
+    @one_at_a_time
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)

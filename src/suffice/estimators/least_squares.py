@@ -15,6 +15,7 @@ from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of
 from suffice.table.matrix import as_weights, column_position
+from suffice.threads import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +61,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
         set_features(self, moments.n_features, moments.feature_names)
         return self._set_moments(moments)
 
+    @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)

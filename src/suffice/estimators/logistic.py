@@ -45,6 +45,7 @@ from suffice.saved.coefficients import logistic_from, logistic_state
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
 from suffice.text.lists import listed
+from suffice.threads import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -258,6 +259,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         )
         return self._accept(table, fit)
 
+    @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch by stochastic gradient steps, whatever the solver.
 

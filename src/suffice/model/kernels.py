@@ -9,13 +9,13 @@ scores depends neither on its place nor on the thread that scores it.
 """
 
 import numpy as np
-from numba import njit
 
+from suffice.compiled import njit
 from suffice.model.tiles import LANES, SIDE
 from suffice.typing import Codes, Floats
 
 # a·b + c may be rounded once (FMA); nothing may be reordered
-compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
 
 
 @compiled

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from suffice.compiled import njit
 
 LANES = 256
 STRIDE = LANES + 8  # not a power of two: columns of the tile fall into different cache sets
@@ -20,7 +21,7 @@ STRIDE = LANES + 8  # not a power of two: columns of the tile fall into differen
 _FAST = {"contract", "reassoc", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_gram(left: Any, right: Any, lanes: int, whole: bool, gram: Any) -> None:
     """Add Σ_r left[i, r] right[j, r] to gram[i, j]: all of it, or the lower blocks only."""
     for i in range(0, len(gram), 4):
@@ -64,7 +65,7 @@ def add_gram(left: Any, right: Any, lanes: int, whole: bool, gram: Any) -> None:
             gram[i + 3, j + 3] += c33
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
     """Sort by counting: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
     starts[:] = 0
@@ -81,7 +82,7 @@ def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
     starts[0] = 0
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def touch(x: Any, lo: int, hi: int, by_column: bool) -> float:
     """Read one number of each cache line of a block, in memory order, to bring it near.
 
@@ -99,7 +100,7 @@ def touch(x: Any, lo: int, hi: int, by_column: bool) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def gather(x: Any, rows: Any, shift: Any, tile: Any) -> int:
     """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
     n, d = len(rows), x.shape[1]
@@ -119,7 +120,7 @@ def gather(x: Any, rows: Any, shift: Any, tile: Any) -> int:
     return lanes
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def gather_columns(x: Any, rows: Any, shift: Any, tile: Any) -> int:
     """Do the same for a matrix whose columns are contiguous."""
     n = len(rows)
@@ -131,7 +132,7 @@ def gather_columns(x: Any, rows: Any, shift: Any, tile: Any) -> int:
     return lanes
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_sums(left: Any, lanes: int, sums: Any) -> None:
     """Add Σ_r left[j, r] to sums[j]."""
     for j in range(len(sums)):
@@ -141,7 +142,7 @@ def add_sums(left: Any, lanes: int, sums: Any) -> None:
         sums[j] += total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def add_squares(left: Any, right: Any, lanes: int, squares: Any) -> None:
     """Add Σ_r left[j, r] right[j, r] to squares[j]."""
     for j in range(len(squares)):
@@ -151,7 +152,7 @@ def add_squares(left: Any, right: Any, lanes: int, squares: Any) -> None:
         squares[j] += total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def weigh(tile: Any, w: Any, rows: Any, lanes: int, out: Any) -> float:
     """Write w_r z_r to ``out``; return Σ_r w_r."""
     n, total = len(rows), 0.0
@@ -165,7 +166,7 @@ def weigh(tile: Any, w: Any, rows: Any, lanes: int, out: Any) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def class_chunk(
     x: Any,
     codes: Any,
@@ -230,7 +231,7 @@ def class_chunk(
     return touched
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _start(x: Any, rows: Any, by_column: bool, tile: Any, shift: Any) -> None:
     """Set the shift of a class to the mean of its first rows."""
     d = len(shift)
@@ -246,7 +247,7 @@ def _start(x: Any, rows: Any, by_column: bool, tile: Any, shift: Any) -> None:
         shift[j] += means[j] / len(rows)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def pooled_chunk(
     x: Any,
     codes: Any,
@@ -294,7 +295,7 @@ def pooled_chunk(
         add_gram(weighted, tile, lanes, False, gram)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def diagonal_chunk(
     x: Any, codes: Any, w: Any, lo: int, hi: int, weights: Any, shifts: Any, sums: Any, squares: Any
 ) -> None:
@@ -316,7 +317,7 @@ def diagonal_chunk(
             squares[k, j] += uz * z
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def indicator_chunk(
     x: Any,
     levels: Any,

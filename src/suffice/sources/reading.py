@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from concurrent.futures import Future, wait
@@ -163,9 +164,38 @@ _KNOWN = {
 }
 
 
+class _Readers:
+    """Whether this process has read anything, and whether it was forked from one that had.
+
+    The threads of a compiled reader do not survive a fork, and whoever waits for them waits for
+    ever.
+    """
+
+    at_work = forked = False
+
+    @classmethod
+    def after_fork(cls) -> None:
+        cls.forked = cls.at_work
+
+    @classmethod
+    def start(cls) -> None:
+        if cls.forked:
+            msg = (
+                "this process was forked from one that had read files, whose threads are gone: "
+                'start workers with multiprocessing.get_context("spawn"), or fork before reading'
+            )
+            raise InvalidInputError(msg)
+        cls.at_work = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Readers.after_fork)
+
+
 @contextmanager
 def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[None]:
     """Turn a failure to read ``label`` into an error that names it, and the part if known."""
+    _Readers.start()
     try:
         yield
     except UnicodeDecodeError as error:
