@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+KERNELS: list[Any] = []  # all that this process may compile
+
+
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return what compiles a function by Numba and keeps the code, or does without keeping it.
 
@@ -27,9 +30,11 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:
-            return _forgiving(numba.njit(cache=True, **options)(function))
+            made = _forgiving(numba.njit(cache=True, **options)(function))
         except RuntimeError:  # Numba finds no folder to write to
-            return _elsewhere(function, options)
+            made = _elsewhere(function, options)
+        KERNELS.append(made)
+        return made
 
     return compiled
 

@@ -28,10 +28,12 @@ COMMANDS = {
     "show": "Show what is inside a model or moments file.",
     "export": "Write a model in a format that other programs read.",
     "datasets": "List the built-in data sets, or write one.",
+    "warm-up": "Compile all that later commands need, and keep it.",
     "completion": "Print the script that completes commands in a shell.",
 }
 
 _MODULES = dict.fromkeys(("summarize", "merge", "forget"), "moments")  # where not of that name
+_MODULES["warm-up"] = "warm_up"
 
 HELP = """Probabilistic classification from mergeable statistics.
 
@@ -67,7 +69,7 @@ class LazyGroup(click.Group):
         if cmd_name == completion.name:
             return completion
         module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name if cmd_name in _MODULES else "command")
+        command: click.Command = getattr(module, cmd_name, None) or module.command
         return command
 
     def resolve_command(

@@ -201,7 +201,7 @@ def _say_what_is_lost(a: Moments, b: Moments) -> None:
         coarser = a.scatter.plus(b.scatter, 1.0).storage
         warn(f"{a.storage} and {b.storage} scatter meet: the result keeps {coarser} scatter only")
     if (a.feature_names is None) != (b.feature_names is None):
-        names = quoted(a.feature_names or b.feature_names, 5)
+        names = quoted(a.feature_names or b.feature_names or (), 5)
         warn(f"one side has the columns {names}, the other no names: taken to be in this order")
 
 

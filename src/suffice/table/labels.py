@@ -60,19 +60,17 @@ def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
         if kind in kinds:
             refuse_labels(a, b, f"{what} on one side and numbers on the other")
     if "f" in kinds:
-        wide = [x[np.abs(x.astype(np.float64)) >= _EXACT] for x in (a, b)]
-        if any(map(len, wide)):
-            refuse_labels(
-                *wide,
-                "whole numbers on one side and floats, which cannot tell large "
-                "ones apart, on the other",
-            )
+        wide_a, wide_b = (x[np.abs(x.astype(np.float64)) >= _EXACT] for x in (a, b))
+        if len(wide_a) or len(wide_b):
+            how = "whole numbers on one side and floats, which cannot tell large ones apart"
+            refuse_labels(wide_a, wide_b, how)
         return a, b
     signed, unsigned = kinds["i"], kinds["u"]
-    kind = np.int64 if unsigned.max() <= np.iinfo(np.int64).max else np.uint64
-    if kind == np.uint64 and signed.min() < 0:
+    if unsigned.max() <= np.iinfo(np.int64).max:
+        return signed.astype(np.int64), unsigned.astype(np.int64)
+    if signed.min() < 0:
         refuse_labels(signed, unsigned[::-1], "negative on one side and beyond 2⁶³ on the other")
-    return signed.astype(kind), unsigned.astype(kind)
+    return signed.astype(np.uint64), unsigned.astype(np.uint64)
 
 
 def refuse_labels(a: Labels, b: Labels, how: str) -> NoReturn:
