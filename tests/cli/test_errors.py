@@ -157,7 +157,8 @@ def test_merge_refuses_other_columns(refused, ok):
 
 def test_forget_refuses_rows_that_were_never_seen(refused, ok):
     ok("summarize", "iris", "-o", "i.moments")
-    ok("merge", "i.moments", "i.moments", "-o", "double.moments")
+    ok("summarize", "iris", "-o", "j.moments")
+    ok("merge", "i.moments", "j.moments", "-o", "double.moments")
     assert "cannot forget 100 rows" in refused("forget", "i.moments", "double.moments", "-o", "m")
 
 
