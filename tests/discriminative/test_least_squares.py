@@ -8,6 +8,12 @@ from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 
 
+def _indicators(moments):
+    """Return (w_0, w) of each class, (K, 1 + d)."""
+    fit = regress_indicators(moments)
+    return np.column_stack([fit.at_origin, fit.weights])
+
+
 @pytest.fixture
 def data():
     rng = np.random.default_rng(0)
@@ -21,13 +27,13 @@ def design(x):
 def test_indicator_regression_is_least_squares(data):
     x, codes = data
     expected = np.linalg.lstsq(design(x), np.eye(3)[codes], rcond=None)[0].T
-    fit = regress_indicators(Moments.of(x, codes))
+    fit = _indicators(Moments.of(x, codes))
     np.testing.assert_allclose(fit[:, 0], expected[:, 0], rtol=1e-9)
     np.testing.assert_allclose(fit[:, 1:], expected[:, 1:], rtol=1e-9)
 
 
 def test_the_fitted_indicators_sum_to_one(data):
-    fit = regress_indicators(Moments.of(*data))
+    fit = _indicators(Moments.of(*data))
     assert fit[:, 0].sum() == pytest.approx(1)
     np.testing.assert_allclose(fit[:, 1:].sum(0), 0, atol=1e-13)
 
@@ -35,15 +41,15 @@ def test_the_fitted_indicators_sum_to_one(data):
 def test_weights_count_as_repetitions(data):
     x, codes = data
     times = np.random.default_rng(1).integers(0, 4, len(x))
-    a = regress_indicators(Moments.of(x, codes, times))
-    b = regress_indicators(Moments.of(np.repeat(x, times, 0), np.repeat(codes, times)))
+    a = _indicators(Moments.of(x, codes, times))
+    b = _indicators(Moments.of(np.repeat(x, times, 0), np.repeat(codes, times)))
     np.testing.assert_allclose(a[:, 1:], b[:, 1:], rtol=1e-9)
 
 
 def test_duplicated_and_constant_columns_do_not_change_the_fit(data):
     x, codes = data
     wide = np.column_stack([x, x[:, 1], np.full(len(x), 7.0)])
-    plain, odd = (regress_indicators(Moments.of(m, codes)) for m in (x, wide))
+    plain, odd = (_indicators(Moments.of(m, codes)) for m in (x, wide))
     np.testing.assert_allclose(
         odd[:, 0] + wide @ odd[:, 1:].T, plain[:, 0] + x @ plain[:, 1:].T, atol=1e-9
     )
@@ -55,7 +61,7 @@ def test_units_do_not_change_the_fit(powers):
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
     factor = 10.0 ** np.array(powers)
-    a, b = (regress_indicators(Moments.of(m, codes)) for m in (x, x * factor))
+    a, b = (_indicators(Moments.of(m, codes)) for m in (x, x * factor))
     np.testing.assert_allclose(b[:, 1:] * factor, a[:, 1:], rtol=1e-9)
     np.testing.assert_allclose(b[:, 0], a[:, 0], rtol=1e-9)
 

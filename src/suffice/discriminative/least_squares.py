@@ -13,6 +13,7 @@ from suffice.discriminative.design import Scaling
 from suffice.discriminative.problem import aliased_columns
 from suffice.errors import InvalidInputError
 from suffice.linalg import solve_semidefinite
+from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.threads import chunk_edges
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 
-def regress_indicators(moments: Moments) -> Floats:
-    r"""Return (w_k0, w_k) of the least-squares fit of each class's indicator, (K, 1 + d).
+def regress_indicators(moments: Moments) -> LinearModel:
+    r"""Return the least-squares fit of each class's indicator, a score for each of K classes.
 
     .. math::  w_k = T^{-1} n_k (\mu_k - \mu), \qquad w_{k0} = \pi_k - w_k^\top \mu
 
@@ -35,11 +36,16 @@ def regress_indicators(moments: Moments) -> Floats:
     v = scaling.inverse
     # in standard units about the grand mean: T⁻¹ n_k (μ_k − μ)
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
-    sums = moments.weights[:, None] * moments.centred_means * v
     shares = moments.weights / moments.total_weight
+    means = moments.centred_means
+    # far from the origin the grand mean is rounded: what is left of it goes out again
+    left = shares @ means
+    sums = moments.weights[:, None] * (means - left) * v
     slopes = solve_semidefinite(total, sums.T).T
     # they sum to zero, as the right-hand sides do, up to rounding
-    return scaling.to_original(np.column_stack([shares, slopes - slopes.mean(0)]))
+    weights = (slopes - slopes.mean(0)) * v
+    at_centre = shares - weights @ left
+    return LinearModel.of(weights, at_centre, has_posterior=False, centre=moments.grand_mean)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
-from suffice.estimators.linear import LinearDecisions, chosen, require_two
+from suffice.estimators.linear import LinearDecisions, chosen, refuse_vanishing, require_two
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of
@@ -54,7 +54,9 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         x, y = checked_table(self, X, y, reset=True)
-        return self._set_moments(Moments.of(x, y, sample_weight, missing="refuse", fourth=False))
+        moments = Moments.of(x, y, sample_weight, missing="refuse", fourth=False)
+        refuse_vanishing(self, x, moments)
+        return self._set_moments(moments)
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
@@ -67,16 +69,18 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
         more = Moments.of(x, y, sample_weight, missing="refuse", fourth=False, classes=classes)
+        refuse_vanishing(self, x, more)
         return self._set_moments(more if first else self.moments_ + more)
 
     def _set_moments(self, moments: Moments) -> Self:
         require_two(moments.classes[moments.weights > 0])
         self.moments_ = moments
         self.classes_ = moments.classes
-        beta = regress_indicators(moments)
-        if len(beta) == 2:
-            beta = beta[1:] - beta[:1]
-        self.intercept_, self.coef_ = beta[:, 0], beta[:, 1:]
+        fit = regress_indicators(moments)
+        coef, at_centre = fit.weights, fit.intercepts
+        if len(coef) == 2:
+            coef, at_centre = np.diff(coef, axis=0), np.diff(at_centre)
+        self._set_scores(coef, at_centre, fit.centre)
         return self
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:

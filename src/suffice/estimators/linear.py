@@ -11,16 +11,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import InvalidParameterError, NotConvergedWarning, TooFewClassesError
+from suffice.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    NotConvergedWarning,
+    TooFewClassesError,
+)
+from suffice.estimation.divisors import total_variances
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.model.geometry import Hyperplane
 from suffice.model.linear import LinearModel
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.labels import code_of
+from suffice.table.matrix import column_name
 from suffice.table.table import Table
 
 if TYPE_CHECKING:
+    from suffice.moments import Moments
     from suffice.typing import Floats, Labels
+
+
+_VANISHING = 1e-150  # the square of less is no number of full precision
 
 
 class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
@@ -34,6 +45,19 @@ def labelled(
     x, y = checked_table(estimator, X, y, reset=reset)
     table = Table.of(x, y, sample_weight)
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
+
+
+def refuse_vanishing(estimator: Any, x: Any, moments: Moments) -> None:
+    """Raise where a column varies, but by so little that the squares of it are zero."""
+    for j in np.flatnonzero(total_variances(moments) == 0):
+        low, high = float(x[:, j].min()), float(x[:, j].max())
+        if 0 < high - low < _VANISHING:
+            name = column_name(feature_names(estimator), j)
+            msg = (
+                f"column {name} varies by {high - low:.3g}, and the square of that is zero in "
+                "floating point: multiply it, such as by 1e200"
+            )
+            raise InvalidInputError(msg)
 
 
 def class_weighted(table: Table, class_weight: Any) -> Table:
@@ -67,13 +91,24 @@ class LinearDecisions(ScoreMixin):
 
     coef_: Floats
     intercept_: Floats
+    _centre: Floats
+    _at_centre: Floats
+
+    def _set_scores(self, coef: Floats, at_centre: Floats, centre: Floats) -> None:
+        """Keep scores wᵀ(x − m) + b, b their values at the centre m."""
+        self._centre, self._at_centre = centre, at_centre
+        self.coef_, self.intercept_ = coef, at_centre - coef @ centre
 
     @property
     def classifier_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn."""
         check_is_fitted(self)
         has_posterior = hasattr(type(self), "predict_proba")
-        model = LinearModel.of(self.coef_, self.intercept_, has_posterior=has_posterior)
+        model = LinearModel.of(
+            self.coef_, self._at_centre, has_posterior=has_posterior, centre=self._centre
+        )
+        if not np.array_equal(model.at_origin, self.intercept_):  # changed by hand
+            model = LinearModel.of(self.coef_, self.intercept_, has_posterior=has_posterior)
         return Classifier.of(self.classes_, feature_names(self), model)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:

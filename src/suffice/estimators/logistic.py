@@ -38,6 +38,7 @@ from suffice.estimators.linear import (
     class_weighted,
     labelled,
     positive,
+    refuse_vanishing,
     require_two,
 )
 from suffice.estimators.predictor import PosteriorMixin, feature_names
@@ -246,9 +247,11 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         l2, solver, limits = self._penalty(), self._solver(), self._limits()
         table = self._table(X, y, sample_weight)
         storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
+        moments = coded_moments(table, storage)
+        refuse_vanishing(self, table.x, moments)
         fit = fit_logistic(
             table,
-            coded_moments(table, storage),
+            moments,
             l2=l2,
             solver=solver,
             limits=limits,
@@ -278,7 +281,8 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
             self._stream = Stream.before(len(labels), table.n_features)
         table = class_weighted(self._recoded(table), self.class_weight)
         self._stream = self._stream.fed(table, self._stochastic(), self._penalty(), **self._posed())
-        self._set_coefficients(self._stream.average)
+        rows = symmetric(self._stream.average)
+        self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
         self._inference = None
         for name in _OF_A_FIT:
             self.__dict__.pop(name, None)
@@ -307,7 +311,8 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
         self.classes_ = table.classes
-        self._set_coefficients(fit.beta)
+        at_centre = symmetric(fit.solution.point.phi)[:, 0]
+        self._set_scores(symmetric(fit.beta)[:, 1:], at_centre, fit.problem.scaling.centre)
         solution, self.l2_, self.separation_ = fit.solution, fit.l2, fit.separation
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         self.gradient_norm_ = fit.problem.objective.gradient_norm(solution.point)
@@ -317,10 +322,6 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         self._stream = Stream.after(fit.problem.moments, fit.beta)
         warn_of(self, fit)
         return self
-
-    def _set_coefficients(self, beta: Floats) -> None:
-        rows = symmetric(beta)
-        self.intercept_, self.coef_ = rows[:, 0].copy(), rows[:, 1:].copy()
 
     def _beta(self) -> Floats:
         return against_first(np.column_stack([self.intercept_, self.coef_]))

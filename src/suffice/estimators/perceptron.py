@@ -32,6 +32,7 @@ from suffice.estimators.linear import (
     chosen,
     labelled,
     positive,
+    refuse_vanishing,
     require_two,
 )
 
@@ -139,6 +140,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
         rule = chosen("multiclass", self.multiclass, _RULES)
         rule = one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
+        refuse_vanishing(self, table.x, moments)
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
         design = self._design(table, scaling)
         first = chosen("start", self.start, {"zero": np.zeros, "random": rng.standard_normal})
@@ -148,8 +150,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
         self.converged_, self.n_updates_ = fit.converged, fit.n_updates
         self.n_passes_ = self.n_iter_ = fit.n_passes
         self.margin_ = margin(design, fit.weights)
-        beta = scaling.to_original(fit.weights)
-        self.intercept_, self.coef_ = beta[:, 0], beta[:, 1:]
+        self._set_scores(fit.weights[:, 1:] * scaling.inverse, fit.weights[:, 0], scaling.centre)
         self.path_ = self._path(fit, design, rule, scaling) if self.record else None
         if not fit.converged and self.variant == "plain":
             msg = (

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.posterior import LogPosterior, Posterior
+from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
 from suffice.model.scoring import Formula, Scorer
-from suffice.table.matrix import refuse_unusable
 
 if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
@@ -17,17 +16,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """Scores wₖᵀx + bₖ of K classes, and their softmax where they are log odds."""
+    """Scores wₖᵀ(x − m) + bₖ of K classes, and their softmax where they are log odds.
+
+    The centre m lies among the rows, so that scores lose no digits far from the origin.
+    """
 
     weights: Floats  # w  (1, d): the second of two classes against the first; otherwise (K, d)
-    intercepts: Floats  # b  (1,) or (K,)
-    has_posterior: bool = True
+    intercepts: Floats  # b  (1,) or (K,): scores at the centre
+    has_posterior: bool
+    centre: Floats  # m  (d,)
     temperature: float = 1.0
 
     @classmethod
-    def of(cls, weights: Any, intercepts: Any, *, has_posterior: bool = True) -> LinearModel:
-        """Return the model of coefficients (1, d) or (K, d)."""
-        return cls(np.atleast_2d(weights), np.atleast_1d(intercepts), has_posterior)
+    def of(
+        cls,
+        weights: Any,
+        intercepts: Any,
+        *,
+        has_posterior: bool = True,
+        centre: Floats | None = None,
+    ) -> LinearModel:
+        """Return the model of coefficients (1, d) or (K, d), about the origin if about nothing."""
+        w, b = np.atleast_2d(weights), np.atleast_1d(intercepts)
+        return cls(w, b, has_posterior, np.zeros(w.shape[1]) if centre is None else centre)
+
+    @property
+    def at_origin(self) -> Floats:
+        """Scores at the origin, bₖ − wₖᵀm, shape (1,) or (K,)."""
+        return np.asarray(self.intercepts - self.weights @ self.centre)
 
     @property
     def n_classes(self) -> int:
@@ -44,17 +60,12 @@ class LinearModel:
         return self
 
     def scores(self, x: Any) -> Floats:
-        """Return wₖᵀx + bₖ, shape (n, K); of two classes the first has score 0."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            a = np.asarray(x @ self.weights.T + self.intercepts, np.float64)
-        if not np.isfinite(a).all():
-            refuse_unusable(x, None)
-        return np.hstack([np.zeros_like(a), a]) if a.shape[1] == 1 else a
+        """Return wₖᵀ(x − m) + bₖ, shape (n, K); of two classes the first has score 0."""
+        return self.formula.scorer.score(x, Joint())
 
     def most_probable(self, x: Any) -> Codes:
-        """Return argmaxₖ wₖᵀx + bₖ, shape (n,)."""
-        best: Codes = self.scores(x).argmax(1)
-        return best
+        """Return argmaxₖ of the scores, shape (n,)."""
+        return self.formula.scorer.score(x, Argmax())
 
     @property
     def formula(self) -> Formula:
@@ -62,12 +73,12 @@ class LinearModel:
         w, b = self.weights, self.intercepts
         if len(w) == 1:
             w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
-        return Formula(Scorer.linear(np.zeros(self.n_features), w, b))
+        return Formula(Scorer.linear(self.centre, w, b))
 
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K)."""
-        return Posterior(self.temperature).read(self.scores(x))
+        return self.formula.scorer.score(x, Posterior(self.temperature))
 
     def log_posterior(self, x: Any) -> Floats:
         """Return log p(k | x), shape (n, K), exact far from the data."""
-        return LogPosterior(self.temperature).read(self.scores(x))
+        return self.formula.scorer.score(x, LogPosterior(self.temperature))

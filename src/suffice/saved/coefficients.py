@@ -32,12 +32,12 @@ def linear_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classif
     """Return the classifier of a saved linear estimator."""
     if "storage" in header:
         moments = Moments.of_archive(header, arrays)
-        names, classes, beta = moments.feature_names, moments.classes, regress_indicators(moments)
-        model = LinearModel.of(beta[:, 1:], beta[:, 0], has_posterior=False)
+        names, classes, model = moments.feature_names, moments.classes, regress_indicators(moments)
     else:
         known, names = coefficients_in(header, arrays), header["feature_names"]
         classes, has_posterior = known["classes_"], header["estimator"] == "LogisticRegression"
-        model = LinearModel.of(known["coef_"], known["intercept_"], has_posterior=has_posterior)
+        about: Any = {"has_posterior": has_posterior, "centre": known["_centre"]}
+        model = LinearModel.of(known["coef_"], known["_at_centre"], **about)
     return Classifier.of(classes, names, model)
 
 
@@ -52,18 +52,24 @@ def coefficients_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "fit": {name: plain(name, value) for name, value in known.items()},
     }
     arrays = {"classes": estimator.classes_, "coef": estimator.coef_}
-    return header, {**arrays, "intercept": estimator.intercept_}
+    about = {name: vars(estimator)[f"_{name}"] for name in ("centre", "at_centre")}
+    return header, {**arrays, "intercept": estimator.intercept_, **about}
 
 
 def coefficients_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``coefficients_of`` kept, by attribute."""
     k, d = header["n_classes"], header["n_features"]
     scores = 1 if k == 2 else k
-    check_shapes(arrays, {"classes": (k,), "coef": (scores, d), "intercept": (scores,)})
+    shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
+    check_shapes(arrays, shapes)
+    # files of earlier versions measure scores from the origin
+    arrays = {"centre": np.zeros(d), "at_centre": arrays["intercept"], **arrays}
+    check_shapes(arrays, {"centre": (d,), "at_centre": (scores,)})
     check_names(header["feature_names"], d)
     known = {"classes_": checked_classes(arrays["classes"]), "coef_": arrays["coef"]}
     facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
-    return {**known, "intercept_": arrays["intercept"], **facts}
+    about = {"_centre": arrays["centre"], "_at_centre": arrays["at_centre"]}
+    return {**known, "intercept_": arrays["intercept"], **about, **facts}
 
 
 def logistic_state(
