@@ -20,7 +20,6 @@ from suffice.estimation.shrinkage import Regularisation
 from suffice.linalg import dependent_columns
 from suffice.model.gaussian import bic
 from suffice.model.transformed import TransformedModel
-from suffice.model.views import FourierFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -279,6 +278,6 @@ def collecting(recipes: Iterable[Recipe]) -> dict[str, Any]:
 
 def recipe_of(view: View, pooling: float, shrinkage: float) -> Recipe:
     """Return how sums of the rows as seen become a model."""
-    if isinstance(view, FourierFeatures):
+    if view.lifted:
         return Recipe.parse(tied=True, shrinkage=shrinkage)
     return Recipe.parse(pooling=pooling, shrinkage=shrinkage)

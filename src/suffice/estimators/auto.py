@@ -15,15 +15,16 @@ from suffice.estimation.plug_in import require_two_classes
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.predictor import DensityMixin, checked_table, feature_names, set_features
 from suffice.model.averaged import AveragedModel, Share
-from suffice.model.views import FourierFeatures, PowerTransformed
+from suffice.model.views import PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import checked_classes
 from suffice.saved import densities as saved
-from suffice.search.candidates import Candidate, FittedCandidate, fitted_candidates
+from suffice.search.candidates import Candidate, FittedCandidate
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
 from suffice.table.table import numbering_rows
+from suffice.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,12 +114,13 @@ class AutoGaussian(DensityMixin, BaseEstimator):
             self.varying_ = varying_features(table, self.encoding_)
         table = table.with_rows(table.x[:, self.varying_])
         options = {"n_kept": self.n_kept, "seed": self.random_state}
-        self.choices_ = chosen(table, fourier_features=self.fourier_features, **options)
+        with one_blas_thread():
+            found = chosen(table, fourier_features=self.fourier_features, **options)
+            self.choices_, self.members_ = found
+            self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         # the next row is as likely as one in n + 1 to be like none before
         self.doubt_ = 1 / (table.n_rows + 1)
         self.frequencies_ = table.class_weights / table.class_weights.sum()
-        self.members_ = fitted_candidates(self.choices_, table)
-        self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         return self
 
     @property
@@ -157,7 +159,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        best = next((c for c in self.choices_ if not isinstance(c.view, FourierFeatures)), None)
+        best = next((c for c in self.choices_ if not c.view.lifted), None)
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
         transform = None

@@ -1,4 +1,4 @@
-"""Ways to see the rows before a Gaussian is fitted: plain, transformed, with Fourier features."""
+"""Ways to see the rows before a Gaussian is fitted: plain, transformed, with further features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.linalg import unit_scale
 
 if TYPE_CHECKING:
     from suffice.power import PowerTransform
-    from suffice.typing import Floats
+    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,6 +19,7 @@ class Plain:
     """The rows as they are."""
 
     name = "features as they are"
+    lifted = False  # whether there are more features than before, and so one covariance for all
     by_feature = True  # a missing feature leaves a missing one
 
     def apply(self, x: Any) -> Floats:
@@ -32,6 +33,7 @@ class PowerTransformed:
 
     transform: PowerTransform
     name = "Yeo–Johnson features"
+    lifted = False
     by_feature = True
 
     def apply(self, x: Any) -> Floats:
@@ -43,6 +45,9 @@ class PowerTransformed:
 class FourierFeatures:
     """The features and random Fourier features: tied Gaussians there act as a kernel method.
 
+    The kernel is Gaussian, the same in all directions, or Laplace's exp(−Σ_j |z_j − z'_j| / ℓ),
+    which follows boundaries along the axes.
+
     References
     ----------
     Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal ones).
@@ -53,36 +58,97 @@ class FourierFeatures:
     scale: Floats  # (d,)
     frequencies: Floats  # Ω  (d, D)
     width: float  # of the kernel, in typical distances between rows
+    kernel: str = "Gaussian"
+    lifted = True
     by_feature = False  # every wave sees all features
 
     @classmethod
-    def of(cls, below: View, x: Any, width: float, n: int, seed: int) -> FourierFeatures:
-        """Return features of a Gaussian kernel ``width`` typical distances wide."""
+    def of(
+        cls, below: View, x: Any, width: float, n: int, seed: int, kernel: str = "Gaussian"
+    ) -> FourierFeatures:
+        """Return features of a kernel ``width`` typical distances wide."""
         rows = below.apply(x)
-        centre, scale = rows.mean(0), unit_scale(rows.var(0))
-        rng = np.random.default_rng(seed)
-        d = rows.shape[1]
-        blocks = [_orthogonal(d, rng) for _ in range(-(-n // d))]
-        # E|z − z'|² = 2 d for rows of unit scale
-        length = width * np.sqrt(2 * d)
-        return cls(below, centre, scale, np.hstack(blocks)[:, :n] / length, width)
+        centre, scale = rows.mean(0), kernel_scale(rows)
+        d, rng = rows.shape[1], np.random.default_rng(seed)
+        if kernel == "Laplace":
+            # frequencies are Cauchy, and E Σ_j |z_j − z'_j| = 2 d / √π for Gaussian rows
+            frequencies = rng.standard_cauchy((d, n)) / (width * 2 * d / np.sqrt(np.pi))
+        else:
+            blocks = [_orthogonal(d, rng) for _ in range(-(-n // d))]
+            # E|z − z'|² = 2 d for rows of unit scale
+            frequencies = np.hstack(blocks)[:, :n] / (width * np.sqrt(2 * d))
+        return cls(below, centre, scale, frequencies, width, kernel)
 
     @property
     def name(self) -> str:
         """What a person calls it."""
         return (
-            f"{self.below.name} and {2 * self.frequencies.shape[1]} random Fourier features of "
-            f"width {self.width:g}"
+            f"{self.below.name} and {2 * self.frequencies.shape[1]} random Fourier features of a "
+            f"{self.kernel} kernel of width {self.width:g}"
         )
 
     def apply(self, x: Any) -> Floats:
         """Return [z, cos(z Ω), sin(z Ω)] for each row, shape (n, d + 2D)."""
         z = (self.below.apply(x) - self.centre) / self.scale
+        d, n = self.frequencies.shape
+        found = np.empty((len(z), d + 2 * n))
         phase = z @ self.frequencies
-        return np.hstack([z, np.cos(phase), np.sin(phase)])
+        found[:, :d] = z
+        np.cos(phase, out=found[:, d : d + n])
+        np.sin(phase, out=found[:, d + n :])
+        return found
 
 
-View: TypeAlias = Plain | PowerTransformed | FourierFeatures  # a map of rows (n, d) to (n, D)
+@dataclass(frozen=True, slots=True, eq=False)
+class PiecewiseLinear:
+    """Each feature bent at its quantiles: tied Gaussians there are sums of broken lines.
+
+    References
+    ----------
+    Gorishniy, Rubachev & Babenko (2022), *NeurIPS* 35.
+    """
+
+    features: Codes  # the feature that each piece is of  (D,)
+    left: Floats  # where it begins  (D,)
+    length: Floats  # (D,)
+    lifted = True
+    by_feature = False  # a feature has several pieces
+
+    @classmethod
+    def of(cls, x: Any, most: int) -> PiecewiseLinear:
+        """Return pieces between quantiles of each feature, about ``most`` of them in all."""
+        rows = np.asarray(x, np.float64)
+        at = np.linspace(0, 1, max(2, most // rows.shape[1]) + 1)
+        knots = [np.unique(k) for k in np.quantile(rows, at, axis=0).T]
+        features = np.repeat(np.arange(len(knots)), [len(k) - 1 for k in knots])
+        left = np.concatenate([k[:-1] for k in knots])
+        return cls(features, left, np.concatenate([np.diff(k) for k in knots]))
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"features bent at quantiles, {len(self.left)} pieces"
+
+    def apply(self, x: Any) -> Floats:
+        """Return how far each row is along each piece, from 0 to 1, shape (n, D)."""
+        found = np.asarray(x, np.float64)[:, self.features]
+        found -= self.left
+        found /= self.length
+        return np.clip(found, 0.0, 1.0, out=found)
+
+
+#: A map of rows (n, d) to (n, D).
+View: TypeAlias = Plain | PowerTransformed | FourierFeatures | PiecewiseLinear
+
+
+def kernel_scale(rows: Floats) -> Floats:
+    """Return the unit of each feature in a kernel: its standard deviation (d,).
+
+    That of a feature of two values is half their distance: a rare value is not far away.
+    """
+    low, high = rows.min(0), rows.max(0)
+    two_valued = ((rows == low) | (rows == high)).all(0) & (low < high)
+    return np.where(two_valued, (high - low) / 2, unit_scale(rows.var(0)))
 
 
 def _orthogonal(d: int, rng: np.random.Generator) -> Floats:

@@ -11,7 +11,7 @@ from suffice.errors import FileFormatError
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import OPEN, is_open
 from suffice.model.averaged import AveragedModel, Share
-from suffice.model.views import FourierFeatures, Plain, PowerTransformed
+from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
@@ -77,6 +77,7 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
 
 
 _FOURIER = ("centre", "scale", "frequencies")
+_PIECES = ("features", "left", "length")
 _OF_CHOICE = ("pooling", "shrinkage", "temperature", "error", "log_loss", "log_loss_se", "weight")
 
 
@@ -172,14 +173,18 @@ def _best(header: Mapping[str, Any], moments: Moments) -> ClassModel:
 
 def _view_header(view: View) -> dict[str, Any]:
     if isinstance(view, FourierFeatures):
-        return {"kind": "fourier", "width": view.width, "below": _view_header(view.below)}
-    return {"kind": "yeo-johnson" if isinstance(view, PowerTransformed) else "plain"}
+        below = _view_header(view.below)
+        return {"kind": "fourier", "width": view.width, "kernel": view.kernel, "below": below}
+    kinds = {Plain: "plain", PowerTransformed: "yeo-johnson", PiecewiseLinear: "pieces"}
+    return {"kind": kinds[type(view)]}
 
 
 def _view_arrays(view: View) -> dict[str, Any]:
     if isinstance(view, FourierFeatures):
         below = over("below.", _view_arrays(view.below))
         return {name: getattr(view, name) for name in _FOURIER} | below
+    if isinstance(view, PiecewiseLinear):
+        return {name: getattr(view, name) for name in _PIECES}
     return view.transform.arrays() if isinstance(view, PowerTransformed) else {}
 
 
@@ -188,7 +193,10 @@ def _view_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> View:
     if kind == "fourier":
         below = _view_from(header["below"], under(arrays, "below."))
         parts = {name: arrays[name] for name in _FOURIER}
-        return FourierFeatures(below, **parts, width=float(header["width"]))
+        kernel = str(header.get("kernel", "Gaussian"))
+        return FourierFeatures(below, **parts, width=float(header["width"]), kernel=kernel)
+    if kind == "pieces":
+        return PiecewiseLinear(**{name: arrays[name] for name in _PIECES})
     if kind == "yeo-johnson":
         return PowerTransformed(PowerTransform(**arrays))
     if kind == "plain":

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.estimation.recipe import collecting, recipe_of
-from suffice.model.posterior import LogPosterior
 from suffice.moments import Moments
+from suffice.search.judging import TEMPERATURES, best_temperature
 from suffice.threads import side_by_side
-from suffice.validation.held_out import held_out_losses, held_out_scores
-from suffice.validation.predictions import ABSENT_LOSS
+from suffice.validation.held_out import held_out_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
     from suffice.model import ClassModel
     from suffice.model.views import View
+    from suffice.search.judging import Verdicts
     from suffice.table import Table
     from suffice.typing import Floats
     from suffice.validation.folds import Fold, Folds
@@ -38,18 +38,13 @@ def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
     likelihood is concave, and stopping early keeps the average from trusting one member only.
     """
     p = np.exp(true_log - true_log.max(0))
+    w = weight / weight.sum()
     shares = np.full(len(p), 1 / len(p))
     for _ in range(_STEPS):
         # s_m ← s_m · E[p_m / Σ_j s_j p_j]
-        ratio = p / (shares @ p)
-        shares = shares * np.average(ratio, axis=1, weights=weight)
+        shares = shares * (p @ (w / (shares @ p)))
     shares = np.where(shares < _NEGLIGIBLE, 0.0, shares)
     return np.asarray(shares / shares.sum())
-
-
-TEMPERATURES = 1 / np.array([1.5, 1.2, 1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15])
-
-_SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +71,15 @@ class Candidate:
         return np.nan if gamma is None else gamma
 
     @classmethod
+    def judged(cls, view: View, recipe: Recipe, verdicts: Verdicts, i: int) -> Candidate:
+        """Return one of the settings that were judged under a view."""
+        words = {"shrinkage": float(verdicts.shrinkage[i])}
+        if recipe.tied is not True:
+            words["pooling"] = float(verdicts.pooling[i])
+        figures = (verdicts.temperature, verdicts.error, verdicts.log_loss, verdicts.log_loss_se)
+        return cls(view, recipe.with_settings(**words), *(float(f[i]) for f in figures))
+
+    @classmethod
     def kept(cls, fields: Mapping[str, Any], views: Sequence[View]) -> Candidate:
         """Return the candidate that a file kept, its view by number."""
         rest = dict(fields)
@@ -97,6 +101,24 @@ class Judged:
     candidates: tuple[Candidate, ...]
     true_log: Floats  # log p(true class)  (M, n)
     weight: Floats  # of the rows  (n,)
+    moments: Mapping[int, Moments]  # of these rows as each view shows them, by its identity
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[tuple[View, Recipe, Verdicts]],
+        weight: Floats,
+        moments: Mapping[int, Moments],
+    ) -> Judged:
+        """Return the settings that were judged under each view, as candidates."""
+        ranked = [
+            (Candidate.judged(view, recipe, verdicts, i), verdicts.true_log[i])
+            for view, recipe, verdicts in found
+            for i in range(len(verdicts.log_loss))
+        ]
+        ranked.sort(key=lambda pair: pair[0].log_loss)
+        candidates, true_log = zip(*ranked, strict=True)
+        return cls(candidates, np.stack(true_log), weight, moments)
 
     def shared(self) -> list[Candidate]:
         """Return the candidates with their shares in the best average."""
@@ -114,50 +136,22 @@ class Judged:
 def search(
     folds: Folds,
     views: Sequence[tuple[View, Sequence[Recipe]]],
-    n_kept: int,
     temperatures: Floats = TEMPERATURES,
-) -> list[Candidate]:
-    """Return the best ``n_kept`` candidates of each view, best first, and their shares.
+) -> Candidate:
+    """Return the best of recipes of any kind, each estimated in every fold.
 
-    With ``n_kept`` 1, the best of all. Where no fold has rows of two classes to learn from,
-    nothing can be judged, and the last recipe, the most regular one, is taken.
+    Where no fold has rows of two classes to learn from, nothing can be judged, and the last
+    recipe, the most regular one, is taken.
     """
-    if not any(len(np.unique(folds.codes[train])) > 1 for train, _ in folds.splits):
-        view, recipes = views[0]
-        return [Candidate(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)]
-    if n_kept > 1:
-        return judged(folds, views, n_kept, temperatures).shared()
-    best, _ = min(_ranked(folds, views, 1, temperatures), key=lambda pair: pair[0].log_loss)
-    return [replace(best, weight=1.0)]
-
-
-def judged(
-    folds: Folds,
-    views: Sequence[tuple[View, Sequence[Recipe]]],
-    n_kept: int,
-    temperatures: Floats = TEMPERATURES,
-) -> Judged:
-    """Return the best ``n_kept`` candidates of each view, judged row by row."""
-    ranked = sorted(_ranked(folds, views, n_kept, temperatures), key=lambda pair: pair[0].log_loss)
-    judge_rows = partial(_true_log_posteriors, n_rows=len(folds.codes))
-    candidates, seen = zip(*ranked, strict=True)
-    true_log = np.stack(side_by_side(judge_rows, candidates, seen, n_numbers=folds.X.size))
-    return Judged(candidates, true_log, folds.table.weights)
-
-
-def _ranked(
-    folds: Folds, views: Sequence[tuple[View, Sequence[Recipe]]], n_kept: int, temperatures: Floats
-) -> list[tuple[Candidate, list[Fold]]]:
-    """Return the best ``n_kept`` candidates of each view, with the folds of that view."""
-    ranked: list[tuple[Candidate, list[Fold]]] = []
+    found: list[Candidate] = []
     for view, recipes in views:
         seen = _seen(folds, view)
+        if not seen:
+            return Candidate(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)
         judge = partial(held_out_losses, recipes, temperatures=temperatures)
         losses = np.stack(side_by_side(judge, seen, n_numbers=folds.X.size))
-        found = at_best_temperature(view, recipes, losses, temperatures, len(folds.codes))
-        found.sort(key=lambda candidate: candidate.log_loss)
-        ranked += [(candidate, seen) for candidate in found[:n_kept]]
-    return ranked
+        found += at_best_temperature(view, recipes, losses, temperatures, len(folds.codes))
+    return replace(min(found, key=lambda candidate: candidate.log_loss), weight=1.0)
 
 
 def _seen(folds: Folds, view: View) -> list[Fold]:
@@ -172,36 +166,13 @@ def at_best_temperature(
 ) -> list[Candidate]:
     """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
     means = losses.mean(0)
-    # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily confident
-    doubt = np.square(np.log(temperatures) / _SPREAD) / (2 * n)
+    at, refined = best_temperature(means[:, :, 1], temperatures, n)
     result = []
-    for i, recipe in enumerate(recipes):
-        judged = means[i, :, 1] + doubt
-        t = int(np.argmin(judged))
+    for i, (recipe, t) in enumerate(zip(recipes, at, strict=True)):
         se = losses[:, i, t, 1].std() / np.sqrt(max(len(losses) - 1, 1))
-        temperature = _refined(judged, t, temperatures)
-        error, log_loss = means[i, t, 0], means[i, t, 1]
-        result.append(Candidate(view, recipe, temperature, error, log_loss, float(se)))
+        error, log_loss, _ = means[i, t]
+        result.append(Candidate(view, recipe, float(refined[i]), error, log_loss, float(se)))
     return result
-
-
-def _refined(losses: Floats, at: int, temperatures: Floats) -> float:
-    """Return the temperature at the bottom of the parabola through the least loss."""
-    if not 0 < at < len(temperatures) - 1:
-        return float(temperatures[at])
-    t = np.log(temperatures[at - 1 : at + 2])
-    a, b, _ = np.polyfit(t, losses[at - 1 : at + 2], 2)
-    inside = a > 0 and t[0] < -b / (2 * a) < t[2]
-    return float(np.exp(-b / (2 * a))) if inside else float(temperatures[at])
-
-
-def _true_log_posteriors(candidate: Candidate, folds: list[Fold], n_rows: int) -> Floats:
-    """Return log p(true class) of every row, held out, (n,)."""
-    found = np.full(n_rows, -ABSENT_LOSS)
-    for fold in folds:
-        log_p = LogPosterior(candidate.temperature).read(held_out_scores(candidate.recipe, fold))
-        found[fold.rows] = log_p[np.arange(len(fold.rows)), fold.held_out.codes]
-    return np.asarray(np.maximum(found, -ABSENT_LOSS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,13 +196,16 @@ class FittedCandidate:
         return np.concatenate([self.model.posterior(view.apply(block)) for block in blocks])
 
 
-def fitted_candidates(candidates: Sequence[Candidate], table: Table) -> tuple[FittedCandidate, ...]:
-    """Return the candidates that count, fitted; one pass over the rows for each view."""
+def fitted_candidates(
+    candidates: Sequence[Candidate], table: Table, known: Mapping[int, Moments]
+) -> tuple[FittedCandidate, ...]:
+    """Return the candidates that count, fitted: from known moments, or one pass for each view."""
     counted = [c for c in candidates if c.weight > 0]
-    moments = {
-        key: _moments(view, [c.recipe for c in counted if c.view is view], table)
-        for key, view in {id(c.view): c.view for c in counted}.items()
-    }
+    moments = dict(known)
+    for c in counted:
+        if id(c.view) not in moments:
+            recipes = [other.recipe for other in counted if other.view is c.view]
+            moments[id(c.view)] = _moments(c.view, recipes, table)
     return tuple(FittedCandidate.of(c, moments[id(c.view)]) for c in counted)
 
 

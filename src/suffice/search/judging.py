@@ -1,0 +1,267 @@
+"""Losses of held-out rows at every pooling λ, shrinkage γ and temperature, all folds at once.
+
+Scores have the class as their first axis, (K, Γ, F, m): what is summed over classes is then a sum
+of long vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from suffice.linalg import inverse_lower, positive_factor, rank_tolerance, solve_factored
+from suffice.search.training import set_diagonal
+from suffice.validation.predictions import ABSENT_LOSS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from suffice.search.training import HeldOut, Training
+    from suffice.typing import Codes, Floats
+
+#: Each is half of another, up to two of them: exponentials are squared rather than computed.
+TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
+
+SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
+_NUMBERS = 1 << 17  # in the largest array of a step: it stays in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """What held-out rows say of settings that were judged, one entry each."""
+
+    pooling: Floats  # λ  (S,)
+    shrinkage: Floats  # γ  (S,)
+    temperature: Floats  # (S,)
+    error: Floats  # (S,)
+    log_loss: Floats  # (S,)
+    log_loss_se: Floats  # (S,)
+    true_log: Floats  # log p(true class) of each row  (S, n)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Verdicts]) -> Verdicts:
+        """Return the verdicts of all parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def take(self, chosen: Any) -> Verdicts:
+        """Return some of them."""
+        return Verdicts(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def best(self, n: int) -> Verdicts:
+        """Return the n of least loss, best first."""
+        return self.take(np.argsort(self.log_loss, kind="stable")[:n])
+
+
+def judged_grid(
+    training: Training,
+    log_priors: Floats,
+    points: Sequence[tuple[float, Floats]],
+    *,
+    unbiased: bool = False,
+    temperatures: Floats = TEMPERATURES,
+) -> Verdicts | None:
+    """Return the verdicts on points (λ, several γ); None where no point has a covariance.
+
+    Points under which some class lacks variance in some fold are left out.
+    """
+    found = []
+    for pooling, gammas in points:
+        path = tied_scores if pooling == 1 else class_scores
+        usable, scores = path(training, log_priors, pooling, gammas, unbiased=unbiased)
+        if len(usable):
+            named = np.full(len(usable), pooling), usable
+            found.append(Verdicts(*named, *judged_scores(scores, training, temperatures)))
+    return Verdicts.joined(found) if found else None
+
+
+def tied_scores(
+    training: Training,
+    log_priors: Floats,
+    _pooling: float,
+    gammas: Floats,
+    *,
+    unbiased: bool = False,
+) -> tuple[Floats, Floats]:
+    """Return the usable γ of one covariance for all classes, and scores (K, Γ, F, m)."""
+    held, (k, d) = training.held_out, training.means.shape[1:]
+    scores = np.zeros((k, len(gammas), *held.rows.shape))
+    usable = np.ones(len(gammas), bool)
+    weights = np.empty((d, len(gammas), k))
+    bias = np.empty((len(gammas), k))
+    for f in range(training.n_folds):
+        n = training.weights[f].sum() - unbiased * np.count_nonzero(training.weights[f])
+        sigma = training.pooled[f] / (n if n > 0 else 1.0)
+        scale = np.sqrt(np.diagonal(sigma))
+        sigma /= scale
+        sigma /= scale[:, None]
+        means = training.means[f] / scale
+        for g, gamma in enumerate(gammas):
+            shrunk = (1 - gamma) * sigma
+            shrunk.flat[:: d + 1] = 1.0
+            factor, w, info = lapack.dposv(shrunk, means.T, lower=1, overwrite_a=1)
+            usable[g] &= not info and np.min(np.diagonal(factor)) ** 2 > rank_tolerance(d)
+            # w_k = Σ(γ)⁻¹ μ_k,  a_k = w_kᵀ x − ½ w_kᵀ μ_k + log π_k
+            bias[g] = log_priors[f] - 0.5 * np.einsum("kd,dk->k", means, w)
+            weights[:, g] = w / scale[:, None]
+        rows = training.rows_of(f)
+        found = (rows @ weights.reshape(d, -1)).reshape(len(rows), *bias.shape) + bias
+        scores[:, :, f, : len(rows)] = found.T
+    return gammas[usable], scores[:, usable]
+
+
+def class_scores(
+    training: Training,
+    log_priors: Floats,
+    pooling: float,
+    gammas: Floats,
+    *,
+    unbiased: bool = False,
+) -> tuple[Floats, Floats]:
+    """Return the usable γ of a covariance for each class, and scores (K, Γ, F, m)."""
+    k, d = training.means.shape[1:]
+    held = training.held_out
+    scores = np.empty((k, len(gammas), *held.rows.shape))
+    usable = np.ones(len(gammas), bool)
+    step = max(1, _NUMBERS // (k * d * max(held.rows.shape[1], d)))
+    classes = max(1, _NUMBERS // (step * d * held.rows.shape[1]))
+    for lo in range(0, training.n_folds, step):
+        part = slice(lo, lo + step)
+        taken = training.take(part)
+        e, rotations, log_det = _spectra(taken, pooling, unbiased=unbiased)
+        least = float(e[taken.weights > 0].min())
+        usable &= (1 - gammas) * least + gammas > rank_tolerance(d)
+        if not usable.any():
+            break
+        e = np.where(usable, (1 - gammas) * e[..., None] + gammas, 1.0)  # (F, K, d, Γ)
+        constant = log_priors[part][..., None] - 0.5 * (np.log(e).sum(2) + log_det[..., None])
+        x = training.x[taken.held_out.rows][:, None]  # (F, 1, m, d)
+        for first in range(0, k, classes):
+            some = slice(first, first + classes)
+            z = x @ rotations[:, some]
+            z -= taken.means[:, some, None] @ rotations[:, some]
+            # −½ (log|Σ(γ)| + Σ_i z_i² / e_i(γ)) + log π_k
+            found = np.square(z, out=z) @ (-0.5 / e[:, some])
+            found += constant[:, some, None]
+            scores[some, :, part] = found.transpose(1, 3, 0, 2)
+    return gammas[usable], scores[:, usable]
+
+
+def _spectra(
+    training: Training, pooling: float, *, unbiased: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return e, R and c with xᵀ Σ_k(λ, γ)⁻¹ x = Σ_i (R x)_i² / ((1 − γ) e_i + γ).
+
+    Shapes are (F, K, d), (F, K, d, d) with columns for R's rows, and (F, K); log|Σ_k| is the sum
+    of log((1 − γ) e_i + γ) and c.
+    """
+    w, absent = training.weights, training.weights == 0
+    # S_k(λ) = (1 − λ) S_k + λ S,   w_k(λ) = (1 − λ) w_k + λ W
+    sums = (1 - pooling) * training.scatters + pooling * training.pooled[:, None]  # type: ignore[operator]
+    counted = w - unbiased * ~absent
+    n = (1 - pooling) * counted + pooling * counted.sum(1, keepdims=True)
+    sums /= np.where(n > 0, n, 1.0)[..., None, None]
+    lacking = ~training.varies & ~absent[..., None] if pooling == 0 else np.zeros((1, 1, 1), bool)
+    empty = np.argwhere(lacking.any(2))
+    for f, k in empty:
+        set_diagonal(sums[f, k], np.flatnonzero(lacking[f, k]), 1.0)
+    sums[absent] = np.eye(sums.shape[-1])
+    scale = np.sqrt(np.einsum("fkjj->fkj", sums))
+    sums /= scale[..., None]
+    sums /= scale[:, :, None]
+    values, vectors = np.linalg.eigh(sums)
+    vectors /= scale[..., None]
+    log_det = 2 * np.log(scale).sum(2)
+    for f, k in empty:
+        pooled = training.pooled[f] / counted[f].sum()
+        borrowed, more = _borrowing(pooled, lacking[f, k])
+        vectors[f, k] = borrowed @ vectors[f, k]
+        log_det[f, k] += more
+    return values, vectors, log_det
+
+
+def _borrowing(pooled: Floats, lacking: Any) -> tuple[Floats, float]:
+    """Return the map (d, d) of rows of a class that lacks variance in features J, and log|R_JJ|.
+
+    There x_J ~ N(μ_J, R_JJ) is lent by the pooled covariance R, and the others are left as they
+    are given x_J: y_A = x_A − R_AJ R_JJ⁻¹ x_J,  y_J = L⁻¹ x_J,  R_JJ = L Lᵀ.
+    """
+    change = np.eye(len(pooled))
+    j, a = np.flatnonzero(lacking), np.flatnonzero(~lacking)
+    factor = positive_factor(pooled[np.ix_(j, j)])
+    change[np.ix_(j, a)] = -solve_factored(factor, pooled[np.ix_(j, a)])
+    change[np.ix_(j, j)] = inverse_lower(factor).T
+    return change, 2 * float(np.log(np.diagonal(factor)).sum())
+
+
+def judged_scores(scores: Floats, training: Training, temperatures: Floats) -> Iterator[Floats]:
+    """Yield temperature, error, log-loss, its standard error and log p of each γ; eats scores."""
+    held = training.held_out
+    error = _errors(scores, held)
+    scores -= scores.max(0)
+    own = np.take_along_axis(scores, held.truth[None, None], 0)[0]  # (Γ, F, m)
+    losses = np.empty((scores.shape[1], training.n_folds, len(temperatures)))
+    share = held.weight / held.weight.sum(1, keepdims=True)
+    for t, powers in _exponentials(scores, temperatures):
+        rows = _finite(np.log(powers.sum(0)) - own / temperatures[t])
+        losses[:, :, t] = np.einsum("gfm,fm->gf", rows, share)
+    n = int(np.count_nonzero(held.weight))
+    chosen, temperature = best_temperature(losses.mean(1), temperatures, n)
+    at = losses[np.arange(len(losses)), :, chosen]
+    scores /= temperature[:, None, None]
+    true_log = -_finite(np.log(np.exp(scores).sum(0)) - own / temperature[:, None, None])
+    yield temperature
+    yield error
+    yield at.mean(1)
+    yield at.std(1) / np.sqrt(max(training.n_folds - 1, 1))
+    yield np.maximum(true_log[:, held.weight > 0], -ABSENT_LOSS)
+
+
+def _finite(losses: Floats) -> Floats:
+    """Return the losses, that of a class without rows in training bounded."""
+    return np.where(np.isfinite(losses), losses, ABSENT_LOSS)
+
+
+def _errors(scores: Floats, held: HeldOut) -> Floats:
+    """Return the mean error over folds of each γ, (Γ,)."""
+    share = held.weight / held.weight.sum(1, keepdims=True)
+    wrong = scores.argmax(0) != held.truth
+    return np.asarray(np.einsum("gfm,fm->gf", wrong, share).mean(1))
+
+
+def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield exp(a / T) of each temperature; those of T / 2 are the squares of those of T."""
+    left = list(np.argsort(-temperatures))
+    while left:
+        t = left.pop(0)
+        powers = np.exp(scores / temperatures[t])
+        yield t, powers
+        while half := [u for u in left if temperatures[u] * 2 == temperatures[t]]:
+            t = half[0]
+            left.remove(t)
+            yield t, np.square(powers, out=powers)
+
+
+def best_temperature(losses: Floats, temperatures: Floats, n: int) -> tuple[Codes, Floats]:
+    """Return where the losses (S, T) are least, and the temperatures refined by a parabola."""
+    # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily confident
+    judged = losses + np.square(np.log(temperatures) / SPREAD) / (2 * n)
+    at = judged.argmin(1)
+    inner = np.clip(at, 1, max(len(temperatures) - 2, 1))
+    if len(temperatures) < 3:
+        return at, temperatures[at]
+    around = inner[:, None] + np.arange(-1, 2)
+    t, y = np.log(temperatures)[around], np.take_along_axis(judged, around, 1)
+    # the vertex of the parabola through three points
+    left, right = t[:, 1] - t[:, 0], t[:, 1] - t[:, 2]
+    a, b = right * (y[:, 1] - y[:, 0]), left * (y[:, 1] - y[:, 2])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = t[:, 1] - 0.5 * (
+            left**2 * (y[:, 1] - y[:, 2]) - right**2 * (y[:, 1] - y[:, 0])
+        ) / (b - a)
+    low, high = np.minimum(t[:, 0], t[:, 2]), np.maximum(t[:, 0], t[:, 2])
+    inside = (inner == at) & (vertex > low) & (vertex < high)
+    return at, np.where(inside, np.exp(np.where(inside, vertex, 0.0)), temperatures[at])
