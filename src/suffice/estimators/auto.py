@@ -14,6 +14,7 @@ from suffice.estimation.divisors import total_variances
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.predictor import DensityMixin, checked_table, feature_names, set_features
+from suffice.linalg import dependent_columns
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import PowerTransformed
 from suffice.moments import Moments
@@ -68,7 +69,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     members_ : tuple of FittedCandidate
         What is saved.
     varying_ : array
-        Features that are not constant, which the members see.
+        Features that are neither constant nor combinations of others, which the members see.
+    effort_ : str
+        How many rows and folds judged the settings, and which were left out for their cost.
     encoding_ : Encoding or None
         From the columns of a mixed table to these features.
 
@@ -116,7 +119,11 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         options = {"n_kept": self.n_kept, "seed": self.random_state}
         with one_blas_thread():
             found = chosen(table, fourier_features=self.fourier_features, **options)
-            self.choices_, self.members_ = found
+            self.choices_, self.members_, self.effort_ = (
+                found.candidates,
+                found.members,
+                found.effort,
+            )
             self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         # the next row is as likely as one in n + 1 to be like none before
         self.doubt_ = 1 / (table.n_rows + 1)
@@ -146,6 +153,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         self.classes_, self.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
         self.encoding_ = Encoding.from_json(header.get("encoding"))
         self.doubt_, self.varying_ = float(header["doubt"]), arrays["varying"]
+        self.effort_ = str(header.get("effort", ""))
         views = saved.views_in(header, arrays)
         sums = saved.moments_in(header, arrays)
         numbers = {id(view): i for i, view in enumerate(views)}
@@ -193,22 +201,30 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         lines.append(
             "Averaged: " + "; ".join(f"{c.weight:.0%} {c.describe()}" for c in shares) + "."
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, self.effort_])
 
 
 _FEWEST = 5  # rows that a level needs to have a feature of its own
 
 
 def varying_features(table: Table, encoding: Encoding | None) -> Codes:
-    """Return which features are not constant; raise for NaN, infinity or overflow.
+    """Return which features are neither constant nor combinations of others.
 
-    A level of very few rows is as good as constant: most folds have no variance in it.
+    A level of very few rows is as good as constant: most folds have no variance in it. NaN,
+    infinity and overflow are refused.
     """
     unweighted = replace(table, weight=None)
-    moments = Moments.of_table(unweighted, storage="diagonal", fourth=False)
+    storage = "pooled" if table.n_features < table.n_rows else "diagonal"
+    moments = Moments.of_table(unweighted, storage=storage, fourth=False)
     varies = total_variances(moments) > 0
     if encoding is not None:
         on = table.x[:, encoding.schema.n_numbers :].sum(0)
         varies[encoding.schema.n_numbers :] &= np.minimum(on, table.n_rows - on) >= _FEWEST
     varying = np.flatnonzero(varies)
+    if storage == "pooled" and len(varying) > 1:
+        total = moments.pooled_scatter + moments.between_scatter
+        gone = dependent_columns(total[np.ix_(varying, varying)])
+        # fewer rows than features make features look like combinations of others
+        if len(varying) - len(gone) < table.n_rows - 1:
+            varying = np.delete(varying, gone)
     return varying if len(varying) else np.arange(table.n_features)

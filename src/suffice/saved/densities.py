@@ -93,6 +93,7 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "feature_names": None if names is None else list(names),
         "encoding": auto.encoding_ and auto.encoding_.to_json(),
         "doubt": auto.doubt_,
+        "effort": auto.effort_,
         "views": [_view_header(view) for view in views.values()],
         "choices": [
             {"view": numbers[id(c.view)]} | {name: float(getattr(c, name)) for name in _OF_CHOICE}

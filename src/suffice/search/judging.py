@@ -176,7 +176,7 @@ def _spectra(
     vectors /= scale[..., None]
     log_det = 2 * np.log(scale).sum(2)
     for f, k in empty:
-        pooled = training.pooled[f] / counted[f].sum()
+        pooled = training.pooled[f] / w[f].sum()
         borrowed, more = _borrowing(pooled, lacking[f, k])
         vectors[f, k] = borrowed @ vectors[f, k]
         log_det[f, k] += more

@@ -17,10 +17,12 @@ from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, View
 from suffice.power import PowerTransform
+from suffice.progress import Progress
 from suffice.search.candidates import Candidate, FittedCandidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
 from suffice.search.training import Cells, Training, fold_numbers
 from suffice.table.sampling import stratified_folds, stratified_sample
+from suffice.threads import side_by_side
 from suffice.validation.folds import Folds
 
 if TYPE_CHECKING:
@@ -33,12 +35,54 @@ POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 FOURIER_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
 WIDTHS = (0.4, 0.8)
+LAPLACE_WIDTH = 0.8
 N_FREQUENCIES, FEWEST_FREQUENCIES = 150, 10
 
 MOST_ROWS = 10_000
 MOST_TRIAL_ROWS = 4_000
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
-FEW_ROWS = 1_000  # under which every setting is judged on every fold
+FEW_ROWS = 500  # under which every setting is judged on every fold
+EXPONENT_ROWS = 5_000  # that power transforms are fitted to
+ARITHMETIC = 1e11  # multiplications that judging may take: some seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many folds judge which poolings: as many as a budget of arithmetic allows."""
+
+    n_folds: int
+    poolings: tuple[float, ...] = POOLINGS
+
+    @classmethod
+    def of(cls, table: Table) -> Effort:
+        """Return the greatest effort that a table can be judged with."""
+        n, d, k = table.n_rows, table.n_features, table.n_classes
+        full = cls(max(min(10 if n < 500 else 5, n // 2), 2))
+        most = min(full.n_folds, 5), min(full.n_folds, 3)
+        fewer = (
+            *(cls(most[0]), cls(most[0], (0.0, 0.5, 0.95, 1.0))),
+            *(cls(most[1], (0.5, 0.95, 1.0)), cls(most[1], (0.8, 1.0)), cls(most[1], (1.0,))),
+        )
+        allowed = (e for e in (full, *fewer) if e.multiplications(n, d, k) <= ARITHMETIC)
+        return next(allowed, fewer[-1])
+
+    def multiplications(self, n: int, d: int, k: int) -> float:
+        """Return about how many it takes to judge two views of n rows, d features, K classes."""
+        # eigenvectors of a matrix for each class, fold and λ, and the rows turned by them
+        each = 10.0 * d**3 + n / self.n_folds * d**2
+        return 2 * self.n_folds * sum(p < 1 for p in self.poolings) * k * each
+
+    def describe(self, n_rows: int) -> str:
+        """Return the effort in words."""
+        fewer = (
+            ""
+            if self.poolings == POOLINGS
+            else (
+                f", at pooling {', '.join(f'{p:g}' for p in self.poolings)} only: more would "
+                "take too much arithmetic"
+            )
+        )
+        return f"Judged on {self.n_folds} folds of {n_rows:,} rows{fewer}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,52 +99,83 @@ class Grid:
         return any(pooling < 1 for pooling, _ in self.points)
 
 
-def chosen(
-    table: Table, *, fourier_features: bool, n_kept: int, seed: int
-) -> tuple[list[Candidate], tuple[FittedCandidate, ...]]:
-    """Return the best candidates with their shares, best first, and those that count, fitted."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """What a search found."""
+
+    candidates: list[Candidate]  # the best, with their shares, best first
+    members: tuple[FittedCandidate, ...]  # those that count, fitted to all rows
+    effort: str  # in words
+
+
+def chosen(table: Table, *, fourier_features: bool, n_kept: int, seed: int) -> Chosen:
+    """Return the best candidates, and those of them that count, fitted to all rows."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
-    power = PowerTransformed(PowerTransform.of(rows.x, rows.weight, seed=seed))
-    plain = [_regularised(view, table.n_features) for view in (Plain(), power)]
-    n = min(N_FREQUENCIES, rows.n_rows // 4)
-    lifted = []
-    if fourier_features and n >= FEWEST_FREQUENCIES:
-        trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
-        lifted = [_tied(view) for view in lifted_views(power, trial.x, n, seed)]
-        if trial.n_rows < rows.n_rows:
-            lifted = helpful(trial, [*plain, *lifted], seed)
-    found = judged(Cells.of(rows, judging_folds(rows, seed)), [*plain, *lifted], n_kept)
+    effort = Effort.of(rows)
+    grids = _grids(table, rows, effort, seed, lifted=fourier_features)
+    found = judged(Cells.of(rows, _fold_of(rows, effort.n_folds, seed)), grids, n_kept)
+    said = effort.describe(rows.n_rows)
     if found is None:
-        recipes = [(grid.view, _recipes_of(grid)) for grid in plain]
-        best = [search(Folds.stratified(rows, n_folds_of(rows.n_rows), seed), recipes)]
-        return best, fitted_candidates(best, table, {})
+        recipes = [(grid.view, _recipes_of(grid)) for grid in grids if not grid.view.lifted]
+        best = [search(Folds.stratified(rows, effort.n_folds, seed), recipes)]
+        return Chosen(best, fitted_candidates(best, table, {}), said)
     shared = found.shared() if n_kept > 1 else [replace(found.candidates[0], weight=1.0)]
     sums = found.moments if rows.n_rows == table.n_rows else {}
-    return shared, fitted_candidates(shared, table, sums)
+    return Chosen(shared, fitted_candidates(shared, table, sums), said)
+
+
+def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool) -> list[Grid]:
+    """Return the views to judge: lifted ones where there are enough rows, and where they help."""
+    transform = PowerTransform.of(rows.x, rows.weight, n_rows=EXPONENT_ROWS, seed=seed)
+    power: View = PowerTransformed(transform) if (transform.exponents != 1).any() else Plain()
+    views = [Plain()] if isinstance(power, Plain) else [Plain(), power]
+    poolings = effort.poolings if table.n_features <= MOST_FEATURES else (1.0,)
+    points = tuple((p, np.array(SHRINKAGES)) for p in poolings)
+    plain = [Grid(view, Recipe.parse(), points) for view in views]
+    n = min(N_FREQUENCIES, n_distinct(rows.x) // 4)
+    if not lifted or n < FEWEST_FREQUENCIES:
+        return plain
+    trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
+    added = [_tied(view) for view in lifted_views(power, trial.x, n, seed)]
+    if trial.n_rows < rows.n_rows:
+        few = [replace(grid, points=grid.points[::2]) for grid in plain]
+        added = helpful(Cells.of(trial, _fold_of(trial, 2, seed)), [*few, *added])
+    return [*plain, *added]
+
+
+def n_distinct(x: Any) -> int:
+    """Return how many different rows there are: features of a kernel tell no more apart."""
+    direction = np.random.default_rng(0).standard_normal(x.shape[1])
+    return len(np.unique((x - x[0]) @ direction))
 
 
 def lifted_views(below: View, x: Any, n: int, seed: int) -> list[View]:
-    import os
-    found=[]
-    for word in os.environ.get("LIFT","g4,g8").split(","):
-        if word[0]=="g": found.append(FourierFeatures.of(below, x, int(word[1:])/10, n, seed))
-        if word[0]=="l": found.append(FourierFeatures.of(below, x, int(word[1:])/10, n, seed, "Laplace"))
-        if word[0]=="b": found.append(PiecewiseLinear.of(x, min(2*n,int(word[1:]))))
-    return found
+    """Return views with n random frequencies, round and along the axes, and with broken lines."""
+    return [
+        *(FourierFeatures.of(below, x, width, n, seed) for width in WIDTHS),
+        FourierFeatures.of(below, x, LAPLACE_WIDTH, n, seed, "Laplace"),
+        PiecewiseLinear.of(x, n // 2),
+    ]
 
 
 def judged(cells: Cells, grids: Sequence[Grid], n_kept: int) -> Judged | None:
     """Return the best ``n_kept`` points of each view; None where nothing can be judged."""
-    found, weight, moments = [], np.zeros(0), {}
-    for grid in grids:
-        training = Training.of(grid.view.apply(cells.table.x), cells, per_class=grid.per_class)
-        if not training.n_folds:
-            return None
-        weight, moments[id(grid.view)] = training.held_out.weights, training.moments
-        verdicts = _best_points(training, grid, n_kept)
-        if verdicts is not None:
-            found.append((grid.view, grid.recipe, verdicts))
-    return Judged.of(found, weight, moments) if found else None
+    with Progress(total=len(grids), what="judging settings") as progress:
+
+        def judge(grid: Grid) -> tuple[Training, Verdicts | None]:
+            seen = grid.view.apply(cells.table.x)
+            training = Training.of(seen, cells, per_class=grid.per_class)
+            verdicts = _best_points(training, grid, n_kept) if training.n_folds else None
+            progress.step()
+            return replace(training, x=seen[:0]), verdicts
+
+        done = side_by_side(judge, grids, n_numbers=cells.table.x.size)
+    pairs = [(grid, *each) for grid, each in zip(grids, done, strict=True)]
+    found = [(grid.view, grid.recipe, v) for grid, _, v in pairs if v is not None]
+    if not found:
+        return None
+    moments = {id(grid.view): training.moments for grid, training, _ in pairs}
+    return Judged.of(found, done[0][0].held_out.weights, moments)
 
 
 def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None:
@@ -109,28 +184,27 @@ def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None
     with np.errstate(divide="ignore"):
         log_priors = np.log(np.where(training.weights > 0, priors, 0.0))
     points: Sequence[tuple[float, Floats]] = grid.points
-    if len(training.x) > FEW_ROWS:
+    if len(training.x) >= FEW_ROWS:
         first = judged_grid(training.take(slice(0, 1)), log_priors[:1], points)
         if first is None:
             return None
-        points = survivors(first, 2 * n_kept)
+        points = survivors(first, n_kept, 4 * n_kept if grid.per_class else n_kept + 1)
     found = judged_grid(training, log_priors, points)
     return None if found is None else found.best(n_kept)
 
 
-def survivors(first: Verdicts, n: int) -> list[tuple[float, Floats]]:
-    """Return the points not clearly worse than the best, n of them at least."""
+def survivors(first: Verdicts, least: int, most: int) -> list[tuple[float, Floats]]:
+    """Return the points not clearly worse than the best, between so many."""
     ranked = first.best(len(first.log_loss))
     behind = ranked.true_log[0] - ranked.true_log
-    se = behind.std(1) / np.sqrt(behind.shape[1])
-    left = ranked.take((behind.mean(1) <= se) | (np.arange(len(behind)) < n)).best(2 * n)
+    chance = behind.std(1) / np.sqrt(behind.shape[1])
+    left = ranked.take((behind.mean(1) <= chance) | (np.arange(len(behind)) < 2 * least)).best(most)
     return [(p, np.sort(left.shrinkage[left.pooling == p])) for p in np.unique(left.pooling)]
 
 
-def helpful(trial: Table, grids: Sequence[Grid], seed: int) -> list[Grid]:
+def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
     """Return the lifted views that make the average better by more than chance, if any do."""
-    fold = fold_numbers(stratified_folds(trial.codes, 2, seed), trial.n_rows)
-    found = judged(Cells.of(trial, fold), grids, 3)
+    found = judged(trial, grids, 3)
     if found is None:
         return []
     every = range(len(found.candidates))
@@ -143,20 +217,9 @@ def helpful(trial: Table, grids: Sequence[Grid], seed: int) -> list[Grid]:
     return [g for g in grids if g.view.lifted and id(g.view) in counted]
 
 
-def n_folds_of(n_rows: int) -> int:
-    """Return how many folds judge so many rows: ten of few, five of many."""
-    return max(min(10 if n_rows < 500 else 5, n_rows // 2), 2)
-
-
-def judging_folds(rows: Table, seed: int) -> Codes:
-    """Return the stratified fold of each row."""
-    return fold_numbers(stratified_folds(rows.codes, n_folds_of(rows.n_rows), seed), rows.n_rows)
-
-
-def _regularised(view: View, n_features: int) -> Grid:
-    """Return the grid of λ and γ; with very many features, tied and diagonal models only."""
-    poolings = POOLINGS if n_features <= MOST_FEATURES else (1.0,)
-    return Grid(view, Recipe.parse(), tuple((p, np.array(SHRINKAGES)) for p in poolings))
+def _fold_of(rows: Table, n_folds: int, seed: int) -> Codes:
+    """Return the stratified fold of each row, (n,)."""
+    return fold_numbers(stratified_folds(rows.codes, n_folds, seed), rows.n_rows)
 
 
 def _tied(view: View) -> Grid:
@@ -184,7 +247,7 @@ def settled(
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     views = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
     fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
-    best = search(Folds.stratified(rows, n_folds_of(rows.n_rows), seed), views, fixed)
+    best = search(Folds.stratified(rows, Effort.of(rows).n_folds, seed), views, fixed)
     found = best.view.transform if isinstance(best.view, PowerTransformed) else None
     how = best.recipe.regularisation
     return Settled(how.pooling, how.shrinkage.fixed, best.temperature, found)
