@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 FOURIER_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
-WIDTHS = (0.4, 0.8)
-LAPLACE_WIDTH = 0.8
+WIDTH, LAPLACE_WIDTH = 0.4, 0.8
 N_FREQUENCIES, FEWEST_FREQUENCIES = 150, 10
 
 MOST_ROWS = 10_000
@@ -151,11 +150,11 @@ def n_distinct(x: Any) -> int:
 
 def lifted_views(below: View, x: Any, n: int, seed: int) -> list[View]:
     """Return views with n random frequencies, round and along the axes, and with broken lines."""
-    return [
-        *(FourierFeatures.of(below, x, width, n, seed) for width in WIDTHS),
-        FourierFeatures.of(below, x, LAPLACE_WIDTH, n, seed, "Laplace"),
-        PiecewiseLinear.of(x, n // 2),
-    ]
+    round_ = FourierFeatures.of(below, x, WIDTH, n, seed)
+    along_axes = FourierFeatures.of(below, x, LAPLACE_WIDTH, n, seed, "Laplace")
+    if len(x) < FEW_ROWS:
+        return [round_, along_axes]
+    return [round_, along_axes, PiecewiseLinear.of(x, 2 * n)]
 
 
 def judged(cells: Cells, grids: Sequence[Grid], n_kept: int) -> Judged | None:
