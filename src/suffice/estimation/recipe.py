@@ -143,6 +143,12 @@ class Recipe:
         return self.regularisation.shrinkage.needs_fourth
 
     @property
+    def reads_numbers(self) -> bool:
+        """Whether indicators of categories are features like any other."""
+        gaussian = isinstance(self.categories, Indicators) and not self.structure.is_diagonal
+        return gaussian and (self.learning.plugs_in or self.tied is True)
+
+    @property
     def is_plug_in(self) -> bool:
         """Whether covariances are plug-in estimates of a structure that is known."""
         return self.learning.plugs_in and not self.candidates and self.n_components is None

@@ -190,7 +190,7 @@ class MixedModel(WrappedModel):
 
     def impute(self, x: Any) -> Floats:
         """Return the rows, NaN replaced by its mean given the rest: of a level, its probability."""
-        rows, p = np.array(x, np.float64), self.blocks.n_numbers
+        rows, p = self._checked(x), self.blocks.n_numbers
         log_density, filled = self.log_density(rows)[:, None], np.zeros_like(rows)
         for own, z, codes, unknown in self._by_pattern(rows):
             for m, terms in self._completed(z, codes, unknown):
@@ -207,7 +207,7 @@ class MixedModel(WrappedModel):
 
         Unknown levels of more than 4096 combinations are drawn one by one.
         """
-        rows, p = np.array(x, np.float64), self.blocks.n_numbers
+        rows, p = self._checked(x), self.blocks.n_numbers
         filled = np.zeros_like(rows)
         for own, z, codes, unknown in self._by_pattern(rows):
             best, k = np.full(len(own), -np.inf), np.zeros(len(own), np.intp)
@@ -242,7 +242,7 @@ class MixedModel(WrappedModel):
         return self._read_density(x, readout, self.log_priors)
 
     def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        rows = np.asarray(x, np.float64)
+        rows = self._checked(x)
         starts = range(0, max(len(rows), 1), _BLOCK)
         blocks = [rows[start : start + _BLOCK] for start in starts]
         try:
@@ -270,6 +270,13 @@ class MixedModel(WrappedModel):
             for _, terms in self._completed(z, codes, unknown):
                 out[own] = np.logaddexp(out[own], terms)
         return out
+
+    def _checked(self, x: Any) -> Floats:
+        rows = np.asarray(x, np.float64)
+        if rows.shape[1] != self.n_features:
+            msg = f"rows have {rows.shape[1]} columns, the model reads {self.n_features} features"
+            raise FeatureMismatchError(msg)
+        return rows
 
     def _parts(self, rows: Floats) -> tuple[Floats, Codes]:
         """Return the numbers, NaN where their cell was empty, and the levels."""

@@ -53,7 +53,8 @@ def leave_one_out(
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
     _require_closed_form(estimator)
-    recipe, table = estimator.recipe(), Table.of(X, y, sample_weight)
+    reading = estimator._reading() if hasattr(estimator, "_reading") else {}
+    recipe, table = estimator.recipe(), Table.of(X, y, sample_weight, **reading)
     rows = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight)
     with numbering_rows(table):
         return _left_out(estimator, recipe, table.take(rows), rows, refit_priors=refit_priors)
@@ -105,17 +106,39 @@ def left_out_scores(
     recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
+    if moments.schema is not None and not recipe.reads_numbers:
+        return _refitted_scores(recipe, moments, table, refit_priors=refit_priors)
+    if moments.encoding is not None:
+        table, _ = table.encoded(moments.encoding)
+        moments = moments.select(moments.encoding.kept)
     x, truth, w = table.x, table.codes, table.weights
     scores = downdated_scores(recipe, moments, np.asarray(x, np.float64), truth, w)
     unknown = np.flatnonzero(np.isnan(scores.sum(1)))
     _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
     for i in unknown.tolist():
-        rest = _without(moments, table, i)
-        model = recipe.estimate(rest, quiet=True)
-        if not refit_priors:
-            model = model.with_priors(_fixed(recipe, moments, rest))
-        scores[i] = model.scores(x[i : i + 1])[0]
+        scores[i] = _refitted(recipe, moments, table, i, refit_priors=refit_priors)
     return scores
+
+
+def _refitted(
+    recipe: Recipe, moments: Moments, table: Table, i: int, *, refit_priors: bool
+) -> Floats:
+    """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
+    rest = _without(moments, table, i)
+    model = recipe.estimate(rest, quiet=True)
+    if not refit_priors:
+        model = model.with_priors(_fixed(recipe, moments, rest))
+    row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
+    scores: Floats = model.scores(row.x)[0]
+    return scores
+
+
+def _refitted_scores(
+    recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool
+) -> Floats:
+    rows = range(table.n_rows)
+    scores = [_refitted(recipe, moments, table, i, refit_priors=refit_priors) for i in rows]
+    return np.stack(scores)
 
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:

@@ -1,0 +1,60 @@
+"""Held-out predictions of tables with categories are those of models fitted without the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+import suffice as sf
+from suffice.errors import FeatureMismatchError
+
+WORDS = [
+    {"tied": True},
+    {"pooling": 0.3},
+    {"estimate": "predictive"},
+    {"covariance": "diagonal"},
+    {"covariance": "diagonal", "missing": "indicator"},
+    {"categories": "tree"},
+    {"categories": "tree", "tied": True, "missing": "indicator"},
+]
+
+
+def table(rng, n=90, *, holes):
+    y = np.repeat(["a", "b", "c"], n // 3)
+    code = np.repeat([0, 1, 2], n // 3)
+    colour = np.array(list("rgb"))[(rng.integers(2, size=n) + (rng.random(n) < 0.3) * code) % 3]
+    x = rng.normal(size=n) + code + (colour == "r")
+    x = np.where(holes & (rng.random(n) < 0.2), np.nan, x)
+    size = rng.choice(["s", "m", "l"], n)
+    return pd.DataFrame({"colour": colour, "x": x, "z": rng.normal(size=n), "size": size}), y
+
+
+@pytest.mark.parametrize("refit_priors", [True, False])
+@pytest.mark.parametrize("words", WORDS, ids=str)
+def test_a_row_left_out_is_judged_by_the_model_of_the_others(words, refit_priors):
+    df, y = table(np.random.default_rng(0), holes="missing" in words)
+    estimator = sf.GaussianClassifier(**words)
+    found = sf.leave_one_out(estimator, df, y, refit_priors=refit_priors).log_posteriors
+    for i in (0, 31, 62, 89):
+        rest = np.arange(len(y)) != i
+        priors = {} if refit_priors else {"priors": np.full(3, 1 / 3)}
+        own = sf.GaussianClassifier(**words, **priors).fit(df[rest], y[rest])
+        np.testing.assert_allclose(found[i], own.predict_log_proba(df.iloc[[i]])[0], atol=2e-3)
+        if "missing" not in words:  # otherwise the mean that fills empty cells moves with the row
+            np.testing.assert_allclose(found[i], own.predict_log_proba(df.iloc[[i]])[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("words", WORDS, ids=str)
+def test_folds_are_judged_by_the_model_of_the_others(words):
+    df, y = table(np.random.default_rng(1), holes="missing" in words)
+    estimator, folds = sf.GaussianClassifier(**words), StratifiedKFold(3)
+    found = sf.cross_validate(estimator, df, y, cv=folds).to_frame()["log_loss"][0]
+    expected = -cross_val_score(estimator, df, y, cv=folds, scoring="neg_log_loss").mean()
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_rows_without_their_levels_are_refused_by_a_model_of_both():
+    df, y = table(np.random.default_rng(2), holes=False)
+    fitted = sf.GaussianClassifier(categories="tree").fit(df, y)
+    with pytest.raises(FeatureMismatchError, match="rows have 2 columns, the model reads 6"):
+        fitted.model_.posterior(df[["x", "z"]].to_numpy())
