@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
-from suffice.estimators.linear import LinearDecisions, chosen, refuse_vanishing, require_two
+from suffice.estimators.linear import LinearDecisions, chosen, require_two
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of
@@ -54,9 +54,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         x, y = checked_table(self, X, y, reset=True)
-        moments = Moments.of(x, y, sample_weight, missing="refuse", fourth=False)
-        refuse_vanishing(self, x, moments)
-        return self._set_moments(moments)
+        return self._set_moments(Moments.of(x, y, sample_weight, missing="refuse", fourth=False))
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
@@ -69,7 +67,6 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
         first = "moments_" not in vars(self)
         x, y = checked_table(self, X, y, reset=first)
         more = Moments.of(x, y, sample_weight, missing="refuse", fourth=False, classes=classes)
-        refuse_vanishing(self, x, more)
         return self._set_moments(more if first else self.moments_ + more)
 
     def _set_moments(self, moments: Moments) -> Self:

@@ -11,27 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import (
-    InvalidInputError,
-    InvalidParameterError,
-    NotConvergedWarning,
-    TooFewClassesError,
-)
-from suffice.estimation.divisors import total_variances
+from suffice.errors import InvalidParameterError, NotConvergedWarning, TooFewClassesError
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.model.geometry import Hyperplane
 from suffice.model.linear import LinearModel
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.labels import code_of
-from suffice.table.matrix import column_name
 from suffice.table.table import Table
 
 if TYPE_CHECKING:
-    from suffice.moments import Moments
     from suffice.typing import Floats, Labels
-
-
-_VANISHING = 1e-150  # the square of less is no number of full precision
 
 
 class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
@@ -45,19 +34,6 @@ def labelled(
     x, y = checked_table(estimator, X, y, reset=reset)
     table = Table.of(x, y, sample_weight)
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
-
-
-def refuse_vanishing(estimator: Any, x: Any, moments: Moments) -> None:
-    """Raise where a column varies, but by so little that the squares of it are zero."""
-    for j in np.flatnonzero(total_variances(moments) == 0):
-        low, high = float(x[:, j].min()), float(x[:, j].max())
-        if 0 < high - low < _VANISHING:
-            name = column_name(feature_names(estimator), j)
-            msg = (
-                f"column {name} varies by {high - low:.3g}, and the square of that is zero in "
-                "floating point: multiply it, such as by 1e200"
-            )
-            raise InvalidInputError(msg)
 
 
 def class_weighted(table: Table, class_weight: Any) -> Table:

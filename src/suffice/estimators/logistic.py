@@ -38,7 +38,6 @@ from suffice.estimators.linear import (
     class_weighted,
     labelled,
     positive,
-    refuse_vanishing,
     require_two,
 )
 from suffice.estimators.predictor import PosteriorMixin, feature_names
@@ -247,11 +246,9 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         l2, solver, limits = self._penalty(), self._solver(), self._limits()
         table = self._table(X, y, sample_weight)
         storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
-        moments = coded_moments(table, storage)
-        refuse_vanishing(self, table.x, moments)
         fit = fit_logistic(
             table,
-            moments,
+            coded_moments(table, storage),
             l2=l2,
             solver=solver,
             limits=limits,

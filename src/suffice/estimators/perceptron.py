@@ -32,7 +32,6 @@ from suffice.estimators.linear import (
     chosen,
     labelled,
     positive,
-    refuse_vanishing,
     require_two,
 )
 
@@ -140,7 +139,6 @@ class Perceptron(LinearDecisions, BaseEstimator):
         rule = chosen("multiclass", self.multiclass, _RULES)
         rule = one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
-        refuse_vanishing(self, table.x, moments)
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
         design = self._design(table, scaling)
         first = chosen("start", self.start, {"zero": np.zeros, "random": rng.standard_normal})
