@@ -6,7 +6,6 @@ and ``colorize`` undoes it, so that standard normal rows become rows of N(0, Σ)
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +14,6 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.scoring import Scaled, Whitened
-from suffice.threads import in_order, n_threads_of, over_chunks
 
 if TYPE_CHECKING:
     from suffice.model.missing import IncompleteRows
@@ -89,15 +87,9 @@ class FullCovariance:
         """Return |L_oo⁻¹ (x_o − μ_o)|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
         from suffice.model.missing_kernels import full_distances
 
-        n, n_threads = len(rows.order), n_threads_of(None)
-        found = np.empty((n, len(offsets))), np.empty(n)
-        given = rows.x, centre, rows.order, *rows.runs()
+        found = np.empty((len(rows.order), len(offsets))), np.empty(len(rows.order))
         matrices = self.dense(), np.ascontiguousarray(offsets)
-
-        def work(first: int) -> None:
-            full_distances(*given, first, n_threads, *matrices, *found)
-
-        deque(in_order(work, range(n_threads)), maxlen=0)
+        full_distances(rows.x, centre, rows.order, *rows.runs(), *matrices, *found)
         return found
 
     def dense(self) -> Floats:
@@ -156,16 +148,10 @@ class DiagonalCovariance:
         """Return |(x_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
         from suffice.model.missing_kernels import scaled_distances
 
-        n = len(rows.order)
-        distances, log_dets = np.empty((n, len(offsets))), np.empty(n)
+        found = np.empty((len(rows.order), len(offsets))), np.empty(len(rows.order))
         known = 1 / self.scale, 2 * np.log(self.scale), np.ascontiguousarray(offsets)
-
-        def work(lo: int, hi: int) -> None:
-            part = rows.order[lo:hi]
-            scaled_distances(rows.x, centre, part, *known, distances[lo:hi], log_dets[lo:hi])
-
-        deque(over_chunks(work, n), maxlen=0)
-        return distances, log_dets
+        scaled_distances(rows.x, centre, rows.order, *known, *found)
+        return found
 
     def dense(self) -> Floats:
         """Return Σ = diag(σ²)."""

@@ -129,7 +129,8 @@ class EllipticalModel(ClassModel):
 
     def _observed_scores(self, rows: IncompleteRows) -> Floats:
         """Return log p(x_o | k), (n, K), factored pattern by pattern in compiled loops."""
-        distances, log_dets = np.empty((2, len(rows.order), self.n_classes))
+        rows, n = rows.gathered(), len(rows.order)
+        distances, log_dets = np.empty((2, n, self.n_classes))
         for g, shape in enumerate(self.shapes):
             members = np.flatnonzero(self.group_of == g)
             about = self.centre, self.offsets[members]

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.table.matrix import refuse_unusable
+from suffice.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from suffice.model.posterior import Readout
     from suffice.typing import Codes, Floats
 
-BLOCK = 1 << 22  # numbers looked at together
+BLOCK = 1 << 19  # numbers looked at together, by one thread
 MOST = 16  # rows of a run
 FEW = 256  # rows that tell whether holes are common
 
@@ -48,7 +49,9 @@ class IncompleteRows:
         padded = np.zeros((len(x), -(-max(bits.shape[1], 1) // 8) * 8), np.uint8)
         padded[:, : bits.shape[1]] = bits
         words = padded.view(np.uint64)
-        order = np.argsort(words[:, 0]) if words.shape[1] == 1 else np.lexsort(words.T)
+        order = (
+            np.argsort(words[:, 0], kind="stable") if words.shape[1] == 1 else np.lexsort(words.T)
+        )
         ahead = words[order]
         new = np.flatnonzero((ahead[1:] != ahead[:-1]).any(1)) + 1
         starts = np.concatenate([[0], new, [len(x)]]) if len(x) else np.zeros(1, np.intp)
@@ -73,6 +76,11 @@ class IncompleteRows:
         order = self.order[np.repeat(chosen, self.counts)]
         starts = np.concatenate([[0], np.cumsum(self.counts[chosen])])
         return IncompleteRows(self.x, self.patterns[chosen], order, starts)
+
+    def gathered(self) -> IncompleteRows:
+        """Return the same rows, those of a pattern beside each other."""
+        order = np.arange(len(self.order))
+        return IncompleteRows(self.x[self.order], self.patterns, order, self.starts)
 
     def runs(self) -> tuple[Codes, Codes]:
         """Return the places in ``order`` where runs begin, and their lengths: longest first."""
@@ -102,8 +110,11 @@ class HoleReader:
                 if not has_holes(x):
                     raise
         step = max(BLOCK // max(x.shape[1], 1), 1)
-        starts = range(0, len(x), step)
-        return np.concatenate([self._checked(x, lo, min(lo + step, len(x))) for lo in starts])
+
+        def work(lo: int) -> npt.NDArray[Any]:
+            return self._checked(x, lo, min(lo + step, len(x)))
+
+        return np.concatenate(list(in_order(work, range(0, len(x), step))))
 
     def _checked(self, x: npt.NDArray[Any], lo: int, hi: int) -> npt.NDArray[Any]:
         """Return what is read of rows lo to hi; name the first that cannot be read."""

@@ -22,8 +22,6 @@ def full_distances(
     order: Codes,
     firsts: Codes,
     counts: Codes,
-    block: int,
-    step: int,
     sigma: Floats,
     means: Floats,
     distances: Floats,
@@ -32,8 +30,7 @@ def full_distances(
     """Write |L_oo⁻¹ (x_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in x is a hole.
 
     Run i has the rows ``order[j]`` with ``counts[i]`` places j from ``firsts[i]`` on, and results
-    are written to places. Every ``step``-th block of runs is looked at. Where Σ_oo is nearly
-    singular both results are NaN: factor it from the factor of Σ.
+    are written to places. Where Σ_oo is nearly singular both are NaN.
     """
     d, m = x.shape[1], means.shape[0]
     seen, y, zeros = np.empty((d, LANES)), np.empty((d, LANES)), np.zeros((d, LANES))
@@ -41,8 +38,8 @@ def full_distances(
     z, whitened = np.empty((d, LANES)), np.empty((m, d, LANES))
     places, rows = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     log_det, total = np.empty(LANES), np.empty(LANES)
-    while block * LANES < len(firsts):
-        first, count = firsts[block * LANES :][:LANES], counts[block * LANES :][:LANES]
+    for start in range(0, len(firsts), LANES):
+        first, count = firsts[start : start + LANES], counts[start : start + LANES]
         for i in range(count.max()):
             for b in range(LANES):
                 run = min(b, len(first) - 1)
@@ -60,7 +57,6 @@ def full_distances(
                     distances[places[b], k] = total[b]
             for b in range(LANES):
                 log_dets[places[b]] = log_det[b]
-        block += step
 
 
 @compiled
