@@ -168,7 +168,6 @@ class Roles:
     target: str | None = None
     weight: str | None = None
     kept: tuple[str, ...] = ()  # copied to the output, as they are written
-    zero_padded: bool = False  # labels such as 007, which are text
 
     def copied(self, name: str) -> str:
         """Return what a kept column is called while rows are read."""
@@ -179,8 +178,7 @@ class Roles:
         columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
             dtype = sample.schema[self.target]
-            number = kind_of(dtype) == NUMBER and not self.zero_padded
-            columns[self.target] = dtype if number else pl.String
+            columns[self.target] = dtype if kind_of(dtype) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         return {**columns, **dict.fromkeys(self.features, pl.Float64)}
@@ -215,8 +213,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
         features = list(said.features)
         check_numeric(sample, features, source.label)
     kept = tuple(name for name in ids if name not in features)
-    padded = target in getattr(source, "zero_padded", ())
-    return Roles(tuple(features), target, said.weight, kept, padded)
+    return Roles(tuple(features), target, said.weight, kept)
 
 
 def roles_for_predicting(

@@ -48,7 +48,6 @@ class TextTable:
     padded: frozenset[str]  # columns with blanks around their values
     careful: bool  # whether marks of missing values stand in the first rows
     remarks: tuple[str, ...]  # what was found that may surprise
-    zero_padded: frozenset[str]  # columns of whole numbers such as 007
 
     @classmethod
     def of(
@@ -62,7 +61,6 @@ class TextTable:
         marks = Marks(layout.separator, reading.decimal, reading.thousands)
         spellings, remarks = spellings_of(known, marks)
         sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
-        whole = [name for name, dtype in sample.schema.items() if dtype.is_integer()]
         padded = [a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b)]
         return cls(
             label,
@@ -72,7 +70,6 @@ class TextTable:
             frozenset(padded),
             sum(known.null_count().row(0)) > sum(text.null_count().row(0)),
             (*layout.remarks, *remarks, *stand_ins(known)),
-            frozenset(n for n in whole if known.get_column(n).str.contains(r"^[-+]?0\d").any()),
         )
 
     @property

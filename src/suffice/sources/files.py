@@ -84,12 +84,6 @@ class FileSource:
         counts = [_expected_rows(file) for file in self.files]
         return None if None in counts else sum(filter(None, counts))
 
-    @property
-    def zero_padded(self) -> frozenset[str]:
-        """Columns of whole numbers that begin with a zero in some file, such as 007."""
-        tables = (file.table for file in self.files)
-        return frozenset[str]().union(*(getattr(t, "zero_padded", ()) for t in tables))
-
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield each file as a lazy table."""
         for file in self.files:

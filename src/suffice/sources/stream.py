@@ -62,11 +62,6 @@ class StreamSource:
         """Why columns that may hold numbers are not read as such."""
         return self.table.doubts
 
-    @property
-    def zero_padded(self) -> frozenset[str]:
-        """Columns of whole numbers that begin with a zero, such as 007."""
-        return self.table.zero_padded if isinstance(self.table, TextTable) else frozenset()
-
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the stream as one lazy table."""
         table = self.table
