@@ -36,7 +36,7 @@ def plain(monkeypatch):
 
     def collected(*args, **options):
         with monkeypatch.context() as patch:
-            patch.setattr(collect, "_SMALL", 10**12)
+            patch.setattr(collect, "SMALL", 10**12)
             return Moments.of(*args, **options)
 
     return collected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -48,9 +49,10 @@ def plan(
 
 Storage = Literal["per-class", "pooled", "diagonal"]
 
-_SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
+SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
 _CHUNK_ROWS = 65_536
 SMALLEST = 1e-300  # a sum of squares or fourth powers that underflow leaves its digits
+_BLOCK_ROWS = 4096
 
 
 class ChunkSums(NamedTuple):
@@ -77,8 +79,9 @@ def collect(
     Rows go through a power transform first; ``filled`` takes missing numbers as zeros.
     """
     mixed = table.indicators is not None
-    few = table.x.size <= _SMALL and (table.indicators is None or table.indicators.size <= _SMALL)
-    summed = _plain if few else _chunk
+    few = table.x.size <= SMALL and (table.indicators is None or table.indicators.size <= SMALL)
+    # most cells of rows with holes are small: blocks need not hold many rows of each
+    summed = _plain if few else partial(_chunk, block=_BLOCK_ROWS if filled else None)
 
     def sums_of(rows: Table, lo: int, hi: int) -> ChunkSums:
         if mixed and fourth:  # products of four: as plain numbers
@@ -91,7 +94,9 @@ def collect(
             return sums_of(table, lo, hi)
         rows = table.take(slice(lo, hi))
         if filled:
-            rows = rows.with_rows(np.where(np.isnan(rows.x), 0.0, rows.x))
+            x = rows.x.copy(order="K")
+            np.copyto(x, 0, where=np.isnan(x))
+            rows = rows.with_rows(x)
         if power is None:
             return sums_of(rows, 0, hi - lo)
         sums = sums_of(rows.with_rows(power.apply(rows.x)), 0, hi - lo)
@@ -177,7 +182,9 @@ def _in_threads(
     yield from in_order(lambda i: chunk(edges[i], edges[i + 1]), range(n_chunks))
 
 
-def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:
+def _chunk(
+    rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool, block: int | None = None
+) -> ChunkSums:
     from suffice.moments import kernels
 
     n_classes, d = rows.n_classes, rows.x.shape[1]
@@ -195,11 +202,14 @@ def _chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
         kernels.diagonal_chunk(rows.x, rows.codes, w, lo, hi, weights, shifts, sums, squares)
         raw = DiagonalScatter(squares)
     else:
-        return _class_chunk(rows, lo, hi, storage, fourth=fourth)
+        most = block or max(_BLOCK_ROWS, 128 * n_classes)
+        return _class_chunk(rows, lo, hi, storage, most, fourth=fourth)
     return _recentred(weights, shifts, sums, raw, None)
 
 
-def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:
+def _class_chunk(
+    rows: Table, lo: int, hi: int, storage: Storage, block: int, *, fourth: bool
+) -> ChunkSums:
     from suffice.moments import kernels
 
     n_classes, d = rows.n_classes, rows.x.shape[1]
@@ -217,7 +227,7 @@ def _class_chunk(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: boo
     thirds, fourths = matrices(wanted=fourth), matrices(wanted=fourth)
     kernels.class_chunk(
         rows.x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight,
-        lo, hi, max(4096, 128 * n_classes), by_column,
+        lo, hi, block, by_column,
         weights, shifts, sums, squares, grams, thirds, fourths,
     )  # fmt: skip
     if not full:

@@ -295,6 +295,16 @@ def pooled_chunk(
         add_gram(weighted, tile, lanes, False, gram)
 
 
+@njit(nogil=True)
+def mark_holes(x: Any, lo: int, hi: int, first: int, last: int, bits: Any) -> None:
+    """Write which of the columns first … last−1 rows lo … hi−1 lack, as the bits of an integer."""
+    for r in range(lo, hi):
+        found = 0
+        for j in range(last - 1, first - 1, -1):
+            found = 2 * found + (x[r, j] != x[r, j])
+        bits[r] = found
+
+
 @njit(nogil=True, fastmath={"contract"})
 def diagonal_chunk(
     x: Any, codes: Any, w: Any, lo: int, hi: int, weights: Any, shifts: Any, sums: Any, squares: Any

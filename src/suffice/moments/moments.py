@@ -192,7 +192,7 @@ class Moments:
             table = table.with_rows(power.apply(table.x), table.names)
         kind = ColumnSums if storage == "diagonal" else PatternSums
         found = kind.of_table(table, blank, limit)
-        if np.isinf(table.x).any() or not np.isfinite(found.cells.scatter.pooled_diagonal()).all():
+        if not found.is_finite:
             refuse_unusable(np.where(np.isnan(table.x), 0.0, table.x), table.names)
         total = replace(blank, counts=seen.astype(np.intp), weights=weights)
         return with_patterns(total, found, storage)

@@ -16,11 +16,12 @@ import numpy as np
 
 from suffice.errors import ForgetError
 from suffice.moments.algebra import aligned, by_class, merged, placed, taken, without_gone
-from suffice.moments.collect import collect, ratio, two_sum
+from suffice.moments.collect import SMALL, collect, ratio, two_sum
 from suffice.moments.indicators import all_numbers
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
 from suffice.table import Table
 from suffice.table.labels import encode
+from suffice.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +84,11 @@ class PatternSums:
         cells = replace(_plain(m), classes=keys, scatter=PerClassScatter(values))
         rows = Table(np.zeros((0, d)), m.classes, np.zeros(0, np.intp))
         return cls(taken(cells, np.flatnonzero(m.counts)), rows, np.zeros(d, np.intp))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all sums are numbers."""
+        return _is_finite(self.cells) and not np.isinf(self.rows.x).any()
 
     @property
     def class_of(self) -> Codes:
@@ -243,6 +249,11 @@ class ColumnSums:
         weights = np.repeat(m.weights[:, None], d, axis=1)
         return cls(_flattened(flat, weights, m.means, m.means_low, m.diagonals), d)
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all sums are numbers."""
+        return _is_finite(self.cells)
+
     def by_column(self) -> ColumnSums:
         """Return itself."""
         return self
@@ -352,15 +363,15 @@ def _settled(
     summed = enough | np.isin(keys, cells.classes)
     if summed.any():
         # rows that stay go to one more class, which is dropped
-        place = np.where(summed, np.cumsum(summed) - 1, summed.sum())[codes]
         labels = np.append(keys[summed], "")
         order = np.argsort(labels[:-1])  # labels of moments are sorted
-        rank = np.append(np.argsort(order), len(order))
-        table = replace(rows, classes=labels, codes=rank[place])
+        place = np.full(len(keys), len(order))
+        place[np.flatnonzero(summed)[order]] = np.arange(len(order))
+        table = replace(rows, classes=labels, codes=place[codes])
         new = taken(_sums(table, cells, "per-class"), np.arange(len(order)))
         new = replace(new, classes=labels[:-1][order])
         cells = merged(*aligned(cells, new))
-        rows = rows.take(~summed[codes])
+        rows = rows.take(np.flatnonzero(~summed[codes]))
     rows = rows if rows.schema is None else all_numbers(rows)
     rows = rows.with_rows(np.asarray(rows.x, np.float64))
     found = PatternSums(cells, rows, lost, limit)
@@ -390,16 +401,29 @@ def _cell_codes(rows: Table) -> tuple[Codes, Codes]:
 
 def _hole_bits(x: Any) -> list[tuple[Any, int]]:
     """Return which columns each row lacks, as integers of so many bits."""
-    found = []
-    for lo in range(0, x.shape[1], _BITS):
-        bits = np.zeros(len(x), np.int64)
-        block = x[:, lo : lo + _BITS]
-        for start in range(0, len(x), _BLOCK // _BITS):
-            part = np.isnan(block[start : start + _BLOCK // _BITS])
-            for j in np.flatnonzero(part.any(0)):
-                bits[start : start + len(part)] |= part[:, j].astype(np.int64) << j
-        found.append((bits, block.shape[1]))
+    found, n, d = [], len(x), x.shape[1]
+    for first in range(0, d, _BITS):
+        last = min(first + _BITS, d)
+        bits = np.zeros(n, np.int64)
+        if x.size <= SMALL:
+            bits[:] = np.isnan(x[:, first:last]) @ (1 << np.arange(last - first))
+        else:
+            _mark(x, first, last, bits)
+        found.append((bits, last - first))
     return found
+
+
+def _mark(x: Any, first: int, last: int, bits: Any) -> None:
+    from suffice.moments import kernels
+
+    edges = range(0, len(x), _BLOCK // x.shape[1] + 1)
+    ends = [*edges[1:], len(x)]
+    marked = in_order(
+        lambda at: kernels.mark_holes(x, at[0], at[1], first, last, bits),
+        list(zip(edges, ends, strict=True)),
+    )
+    for _ in marked:
+        pass
 
 
 def _keys(class_of: Codes, observed: Flags) -> Labels:
@@ -522,6 +546,10 @@ def _filled(
     variance = ratio(squares.sum(0), (total[:, None] * ~gone).sum(0))
     squares += np.where(gone, total[:, None] * variance, 0.0)
     return np.where(gone, mean, means), np.where(gone, 0.0, low), scaled
+
+
+def _is_finite(m: Moments) -> bool:
+    return bool(np.isfinite(m.means).all() and np.isfinite(m.scatter.values).all())
 
 
 def _plain(m: Moments) -> Moments:
