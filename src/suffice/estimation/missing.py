@@ -305,7 +305,7 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
     """Refuse columns without any value; tell what is learnt from little."""
     patterns, names = moments.patterns, _names(moments)
     assert patterns is not None
-    seen: Any = patterns.column_weights > 0
+    seen: Any = patterns.column_weights() > 0
     empty = np.flatnonzero(~seen.any(0))
     if len(empty):
         named = quoted([names[j] for j in empty], _NAMED)

@@ -202,10 +202,9 @@ class PatternSums:
             pairs[g] = (u.weights[group == g, None] * seen).T @ seen
         return pairs
 
-    @property
     def column_weights(self) -> Floats:
         """Weight of the rows that have each column, (K, d)."""
-        return self.by_column().column_weights
+        return self.by_column().column_weights()
 
     def read_out(self, weights: Floats, storage: str) -> dict[str, Any]:
         """Return means and scatters of what was observed, as if all rows were like that."""
@@ -302,7 +301,6 @@ class ColumnSums:
         flat = replace(c, classes=np.arange(counts.size), counts=counts.ravel())
         return ColumnSums(_flattened(flat, weights, *sums), d)
 
-    @property
     def column_weights(self) -> Floats:
         """Weight of the rows that have each column, (K, d)."""
         return self.cells.weights.reshape(-1, self.n_columns)
