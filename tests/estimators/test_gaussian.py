@@ -185,11 +185,11 @@ def test_bad_rows_are_refused_by_row_and_column(iris):
     X, y = iris
     fitted = QDA().fit(X, y)
     X = X.copy()
-    X[7, 2] = np.nan
+    X[7, 2] = np.inf
     for call in (fitted.predict, fitted.predict_proba, fitted.log_density, fitted.transform):
-        with pytest.raises(InvalidInputError, match="NaN: row 7, column 2"):
+        with pytest.raises(InvalidInputError, match="infinity: row 7, column 2"):
             call(X)
-    with pytest.raises(InvalidInputError, match="NaN: row 7, column 2"):
+    with pytest.raises(InvalidInputError, match="infinity: row 7, column 2"):
         QDA().fit(X, y)
 
 
@@ -480,11 +480,11 @@ def test_the_number_of_threads_reaches_fit_and_prediction(iris, monkeypatch, n_j
     from suffice import threads
     from suffice.model.gaussian import GaussianModel
 
-    seen, most_probable = [], GaussianModel.most_probable
+    seen, read = [], GaussianModel._read
     monkeypatch.setattr(
         GaussianModel,
-        "most_probable",
-        lambda model, x: seen.append(threads.n_threads_of(None)) or most_probable(model, x),
+        "_read",
+        lambda model, x, out: seen.append(threads.n_threads_of(None)) or read(model, x, out),
     )
     LDA(n_jobs=n_jobs).fit(*iris).predict(iris[0])
     assert seen == [threads.usable_cores() if n_jobs == -1 else n_jobs]

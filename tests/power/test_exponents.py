@@ -73,10 +73,15 @@ def test_a_skewed_feature_becomes_symmetric():
     assert abs((z**3).mean()) < 0.3
 
 
-def test_the_row_of_a_missing_value_is_named():
+def test_missing_values_have_no_say_and_an_infinite_one_is_named():
     x = draws(0)
-    x[7, 2] = np.nan
-    with pytest.raises(InvalidInputError, match="NaN: row 7, column 2"):
+    holes = x.copy()
+    holes[::3, 2] = np.nan
+    found = PowerTransform.of(holes)
+    assert found.exponents[2] == PowerTransform.of(x[~np.isnan(holes[:, 2])]).exponents[2]
+    assert found.exponents[0] == PowerTransform.of(x).exponents[0]
+    x[7, 2] = np.inf
+    with pytest.raises(InvalidInputError, match="infinity: row 7, column 2"):
         PowerTransform.of(x)
 
 

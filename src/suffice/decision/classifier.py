@@ -13,6 +13,8 @@ from suffice.model.linear import LinearModel
 from suffice.table.mixed import read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from suffice.decision.costs import Decision
@@ -133,13 +135,23 @@ class Classifier:
         x, codes = self._densities().sample(n, rng)
         return (self.encoding.columns(x) if self.encoding else x), self.classes[codes]
 
-    def impute(self, x: Any) -> Floats:
-        """Return the rows, NaN replaced by its conditional mean given what was observed."""
-        return self._fillable().impute(x)
+    def impute(self, x: Any) -> Any:
+        """Return the rows, NaN replaced by its conditional mean given what was observed.
 
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw given what was observed."""
-        return self._fillable().sample_missing(x, rng)
+        Of a mixed table, the columns of numbers by their names.
+        """
+        return self._filled(x, self._densities().impute)
+
+    def sample_missing(self, x: Any, rng: np.random.Generator) -> Any:
+        """Return the rows, NaN replaced by a draw given what was observed; as ``impute`` does."""
+        return self._filled(x, lambda rows: self._densities().sample_missing(rows, rng))
+
+    def _filled(self, x: Any, fill: Callable[[Any], Floats]) -> Any:
+        rows = fill(self.rows(x))
+        if self.encoding is None:
+            return rows
+        names = (number.name for number in self.encoding.schema.numbers)
+        return dict(zip(names, rows.T, strict=False))
 
     def allowing_missing(self) -> Classifier:
         """Return the classifier of rows in which NaN means "not observed".
@@ -176,12 +188,6 @@ class Classifier:
         if isinstance(self.model, LinearModel):
             raise InvalidParameterError(_ONLY_SCORES.format("densities"))
         return self.model.allowing_missing() if self.allow_missing else self.model
-
-    def _fillable(self) -> ClassModel | AveragedModel:
-        if self.encoding is not None:
-            msg = "only tables of numbers are filled: leave out columns of categories"
-            raise InvalidParameterError(msg)
-        return self._densities()
 
     @property
     def _reader(self) -> FittedModel:

@@ -101,7 +101,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
+        tags.input_tags.categorical = tags.input_tags.allow_nan = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -138,7 +138,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         known = (self.varying_, self.doubt_, self.frequencies_, self.best_model_)
         names = self.encoding_.feature_names if self.encoding_ else feature_names(self)
         model = AveragedModel(shares, *known)
-        return Classifier.of(self.classes_, names, model, encoding=self.encoding_)
+        found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
+        return found.allowing_missing()
 
     @property
     def best_model_(self) -> ClassModel:

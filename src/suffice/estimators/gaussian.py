@@ -50,7 +50,7 @@ from suffice.saved.densities import (
 from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.labels import as_labels, code_of, codes_of
-from suffice.table.matrix import as_weights, refuse_unusable
+from suffice.table.matrix import as_weights, filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time
 from suffice.validation.conformal import Conformity, PredictionSets
@@ -233,8 +233,13 @@ class GaussianClassifier(
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = self.estimate != "debiased"  # which needs full rank
+        # debiased scores need full rank, and have no marginals
+        tags.input_tags.categorical = tags.input_tags.allow_nan = self._allows_missing
         return tags
+
+    @property
+    def _allows_missing(self) -> bool:
+        return self.estimate != "debiased"
 
     # --- learning ---
 
@@ -326,6 +331,7 @@ class GaussianClassifier(
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
         table, _ = Table.of(x, y, sample_weight, **self._reading()).encoded()
+        table = table.with_rows(filled(table.x), table.names)
         require_two_classes(table.classes, table.class_weights)
         rows = table if table.weight is None else table.take(table.weight > 0)
         with at_most(self.n_jobs), numbering_rows(table):
@@ -339,7 +345,8 @@ class GaussianClassifier(
     ) -> Moments:
         storage = "auto" if recipe.storage == "pooled" else recipe.storage
         collecting: Any = {"storage": storage, "fourth": recipe.needs_fourth, **self._reading()}
-        collecting["missing"] = "refuse" if self.missing == "marginal" else self.missing
+        if not self._allows_missing:
+            collecting["missing"] = "refuse"
         with at_most(self.n_jobs):
             moments = Moments.of(x, y, sample_weight, classes=classes, power=power, **collecting)
         names = getattr(self, "feature_names_in_", None)
@@ -374,7 +381,8 @@ class GaussianClassifier(
         costs = {name: getattr(self, name) for name in COSTS}
         encoding = self.moments_.encoding
         names = encoding.feature_names if encoding else self.moments_.feature_names
-        return Classifier.of(self.classes_, names, model, encoding=encoding, **costs)
+        found = Classifier.of(self.classes_, names, model, encoding=encoding, **costs)
+        return found.allowing_missing() if self._allows_missing else found
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}  # those a preset fixes too
@@ -413,7 +421,7 @@ class GaussianClassifier(
             return scores
         # exact differences between classes, about the linear score of the most probable one
         best = int(np.argmax(self.priors_))
-        x = self.classifier_.rows(checked_rows(self, X))
+        x = self._complete(X)
         power = self._numbers.power
         rows = np.asarray(x if power is None else power.apply(x), np.float64)
         level = rows @ self.coef_[best] + self.intercept_[best]
@@ -508,8 +516,11 @@ class GaussianClassifier(
         return drift(self.moments_, rows_like(self.moments_, x, sample_weight))
 
     def transform(self, X: Any) -> Floats:
-        """Return Fisher's discriminant coordinates, at most K − 1 columns."""
-        x = self.classifier_.rows(checked_rows(self, X))
+        """Return Fisher's discriminant coordinates, at most K − 1 columns.
+
+        An empty number counts as its mean given the rest of the row.
+        """
+        x = self._complete(X)
         power = self._numbers.power
         with np.errstate(invalid="ignore", over="ignore"):
             y = x if power is None else power.apply(x)
@@ -517,6 +528,13 @@ class GaussianClassifier(
         if not np.isfinite(coordinates).all():
             refuse_unusable(x, self._numbers.feature_names)
         return coordinates
+
+    def _complete(self, X: Any) -> Any:
+        """Return rows as the model reads them, empty numbers filled by their conditional means."""
+        x = self.classifier_.rows(checked_rows(self, X))
+        if not (self._allows_missing and has_missing(x)):
+            return x
+        return self.model_.allowing_missing().impute(x)
 
     @property
     def _numbers(self) -> Moments:

@@ -194,20 +194,50 @@ class PosteriorMixin(PredictorMixin):
 class DensityMixin(PosteriorMixin):
     """A density of the rows, to judge new ones by and to draw from."""
 
+    def impute(self, X: Any) -> Any:
+        """Return the rows, each empty number filled by its mean given the rest of the row.
+
+        Whatever was observed comes back as it is; an empty category stays a level of its own.
+        """
+        return _with_columns(X, self._answer(X, Classifier.impute))
+
+    def sample_missing(self, X: Any, random_state: Any = None) -> Any:
+        """Return the rows, each empty number drawn given the rest of the row."""
+        rng = _generator(random_state)
+        found = self._answer(X, lambda known, x: known.sample_missing(x, rng))
+        return _with_columns(X, found)
+
     def log_density(self, X: Any) -> Floats:
         """Return log p(x), shape (n,): low values are outliers."""
         return self._answer(X, Classifier.log_density)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Labels]:
         """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame."""
-        if isinstance(random_state, np.random.RandomState):
-            random_state = random_state.randint(2**31 - 1)
-        x, y = self.classifier_.sample(n, np.random.default_rng(random_state))
-        return (as_frame(x) if isinstance(x, dict) else x), y
+        x, y = self.classifier_.sample(n, _generator(random_state))
+        return _as_given(x), y
 
 
-def as_frame(columns: Mapping[str, Any]) -> Any:
-    """Return the columns of a mixed table as a pandas frame."""
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31 - 1)
+    return np.random.default_rng(random_state)
+
+
+def _with_columns(X: Any, found: Any) -> Any:
+    """Return a frame with other columns of numbers; arrays of numbers as they were found."""
+    if not isinstance(found, dict):
+        return found
+    if hasattr(X, "assign"):
+        return X.assign(**found)
+    import polars as pl
+
+    return pl.DataFrame(X).with_columns(**{name: pl.Series(v) for name, v in found.items()})
+
+
+def _as_given(rows: Any) -> Any:
+    """Return the columns of a mixed table as a pandas frame, numbers as the array they are."""
+    if not isinstance(rows, dict):
+        return rows
     import pandas as pd
 
-    return pd.DataFrame(dict(columns))
+    return pd.DataFrame(rows)

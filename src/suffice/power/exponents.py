@@ -32,11 +32,11 @@ def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Flo
     w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = sampled_rows(np.flatnonzero(w > 0), n_rows, seed)
     sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
-    if not np.isfinite(sample).all():
-        refuse_unusable(x, None, w)
+    if np.isinf(sample).any():
+        refuse_unusable(np.where(np.isnan(x), 0.0, x), None, w)
     columns = np.ascontiguousarray(sample.T)
     n_jobs = None if sample.size > PARALLEL else 1
-    found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))
+    found = list(in_order(lambda column: fitted_observed(column, weight), list(columns), n_jobs))
     return np.array(found).reshape(-1, 5).T
 
 
@@ -46,6 +46,12 @@ def sampled_rows(rows: Codes, n_rows: int, seed: int) -> Codes:
         return rows
     chosen = np.random.default_rng(seed).choice(len(rows), n_rows, replace=False, shuffle=False)
     return rows[np.sort(chosen)]
+
+
+def fitted_observed(x: Floats, w: Floats) -> Column:
+    """Return exponent, centre, scale and range of the values that one feature has."""
+    empty = np.isnan(x)
+    return fitted_column(x[~empty], w[~empty]) if empty.any() else fitted_column(x, w)
 
 
 def fitted_column(x: Floats, w: Floats) -> Column:

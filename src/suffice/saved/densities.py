@@ -73,7 +73,8 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
     costs = {name: settings[name] for name in COSTS}
     encoding = moments.encoding
     names = encoding.feature_names if encoding else moments.feature_names
-    return Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
+    found = Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
+    return found if settings["estimate"] == "debiased" else found.allowing_missing()
 
 
 _FOURIER = ("centre", "scale", "frequencies")
@@ -147,7 +148,7 @@ def averaged_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
     encoding = Encoding.from_json(header.get("encoding"))
     known = encoding.feature_names if encoding else names
     classes = checked_classes(arrays["classes"])
-    classifier = Classifier.of(classes, known, model, encoding=encoding)
+    classifier = Classifier.of(classes, known, model, encoding=encoding).allowing_missing()
     refuse_misfits(classifier)
     return classifier
 

@@ -42,6 +42,15 @@ def has_missing(x: Matrix) -> bool:
         return bool(x.dtype.kind == "f" and np.isnan(x.sum()) and np.isnan(x).any())
 
 
+def filled(x: Matrix) -> Matrix:
+    """Return the rows with the mean of its column in the place of each NaN."""
+    if not has_missing(x):
+        return x
+    gaps = np.isnan(x)
+    known = np.maximum((~gaps).sum(0), 1)
+    return np.where(gaps, np.where(gaps, 0.0, x).sum(0) / known, x)
+
+
 def as_weights(weight: Any, n_rows: int) -> Floats | None:
     """Return row weights (n,), checked, or None where every row counts once."""
     if weight is None:

@@ -101,7 +101,9 @@ def rows_like(moments: Moments, X: Any, sample_weight: Any = None) -> Moments:
         reading["categorical"] = [c.name for c in schema.categories]
         reading["missing"] = "indicator" if len(schema.filled) else "marginal"
     table = Table.of(X, np.repeat(moments.classes[:1], n_rows), sample_weight, **reading)
-    return Moments.of_table(table, storage=moments.storage, fourth=False, power=moments.power)
+    return Moments.of_table(
+        table, storage=moments.storage, fourth=False, power=moments.power, holes=True
+    )
 
 
 def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:
@@ -149,7 +151,7 @@ def _of_all_classes(m: Moments) -> _Rows:
     variances = (m.scatter.pooled_diagonal() + np.diagonal(between)) / w
     observed = np.full(m.n_features, m.total_weight)
     if m.patterns is not None:
-        observed = m.patterns.column_weights().sum(0)
+        observed = m.patterns.column_weights.sum(0)
     names = m.feature_names or tuple(f"x{j}" for j in range(m.n_features))
     return _Rows(m.total_weight, m.grand_mean, full, variances, observed, names, m)
 

@@ -19,11 +19,14 @@ from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import in_blocks
 from suffice.moments import Moments
 from suffice.table import Table
+from suffice.table.matrix import has_missing
 from suffice.table.table import numbering_rows
 from suffice.validation.folds import transformed
 from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from suffice.estimation.recipe import Recipe
     from suffice.typing import Codes, Floats
 
@@ -65,7 +68,7 @@ def _left_out(
 ) -> Predictions:
     table = transformed(table, _power(estimator))
     storage = "per-class" if recipe.needs_fourth else recipe.storage
-    moments = Moments.of_table(table, storage=storage, fourth=recipe.needs_fourth)
+    moments = Moments.of_table(table, storage=storage, fourth=recipe.needs_fourth, holes=True)
     scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
     _read(LogPosterior(estimator.resolved_temperature()), scores)
     return Predictions(table.classes, table.codes, scores.argmax(1), scores, rows, table.weight)
@@ -106,7 +109,8 @@ def left_out_scores(
     recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
-    if moments.schema is not None and not recipe.reads_numbers:
+    by_levels = moments.schema is not None and not recipe.reads_numbers
+    if by_levels or moments.patterns is not None:
         return _refitted_scores(recipe, moments, table, refit_priors=refit_priors)
     if moments.encoding is not None:
         table, _ = table.encoded(moments.encoding)
@@ -129,7 +133,7 @@ def _refitted(
     if not refit_priors:
         model = model.with_priors(_fixed(recipe, moments, rest))
     row, _ = table.take(slice(i, i + 1)).encoded(rest.encoding)
-    scores: Floats = model.scores(row.x)[0]
+    scores: Floats = (model.allowing_missing() if has_missing(row.x) else model).scores(row.x)[0]
     return scores
 
 
@@ -144,6 +148,7 @@ def _refitted_scores(
 def _without(moments: Moments, table: Table, i: int) -> Moments:
     """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
     options: Any = {"storage": moments.storage, "fourth": moments.fourth is not None}
+    options["holes"] = True
     try:
         rest = moments - Moments.of_table(table.take(slice(i, i + 1)), **options)
     except ForgetError:
