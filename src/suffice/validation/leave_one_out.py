@@ -25,8 +25,6 @@ from suffice.validation.folds import transformed
 from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from suffice.estimation.recipe import Recipe
     from suffice.typing import Codes, Floats
 
