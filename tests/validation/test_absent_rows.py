@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier
-from sklearn.model_selection import GroupKFold, LeaveOneOut
+from sklearn.model_selection import LeaveOneOut, PredefinedSplit
 
 import suffice as sf
 from suffice.errors import InvalidInputError, TooFewClassesError
@@ -46,13 +46,18 @@ def test_one_class_of_positive_weight_is_told(iris, estimator):
 def test_cross_validation_divides_the_rows_that_count(few):
     X, y, w = few
     kept = w > 0
-    for cv, groups in ((4, None), (GroupKFold(4), np.arange(150) % 8), (LeaveOneOut(), None)):
-        options = [None if groups is None else groups[k] for k in (np.full(150, True), kept)]
-        found = sf.cross_validate(sf.LDA(), X, y, cv=cv, groups=options[0], sample_weight=w)
-        alone = sf.cross_validate(sf.LDA(), X[kept], y[kept], cv=cv, groups=options[1])
+    for cv in (4, LeaveOneOut()):
+        found = sf.cross_validate(sf.LDA(), X, y, cv=cv, sample_weight=w)
+        alone = sf.cross_validate(sf.LDA(), X[kept], y[kept], cv=cv)
         np.testing.assert_allclose(found.fold_losses, alone.fold_losses, rtol=1e-9)
-    given = [(np.arange(150), np.arange(0, 150, 3)), (np.arange(150), np.arange(20, 50))]
-    with pytest.raises(InvalidInputError, match="fold 1 has no row of positive weight"):
+    day = np.arange(150) % 4
+    day[kept] = np.where(day[kept] == 3, 0, day[kept])  # no row of day 3 counts
+    for splitter in (PredefinedSplit(day), list(PredefinedSplit(day).split())):
+        found = sf.cross_validate(sf.LDA(), X, y, cv=splitter, sample_weight=w)
+        alone = sf.cross_validate(sf.LDA(), X[kept], y[kept], cv=PredefinedSplit(day[kept]))
+        np.testing.assert_allclose(found.fold_losses, alone.fold_losses, rtol=1e-9)
+    given = [(np.arange(100), np.arange(100, 150)), (np.arange(20, 50), np.arange(20))]
+    with pytest.raises(InvalidInputError, match="fold 1 has no row of positive weight to learn"):
         sf.cross_validate(sf.LDA(), X, y, cv=given, sample_weight=w)
 
 

@@ -74,10 +74,10 @@ class Folds:
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         labels = checked_labels(rows, y)
         weight = as_weights(sample_weight, len(labels))
-        # rows of weight zero are absent: whatever divides the rows does not see them
-        seen = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
-        known = None if groups is None else checked_groups(groups, len(labels))[seen]
-        pairs, protocol = _divided(cv, checked_labels(seen, labels[seen]), known, seen, seed)
+        known = None if groups is None else checked_groups(groups, len(labels))
+        seen = np.ones(len(labels), bool) if weight is None else weight > 0
+        checked_labels(labels[seen], labels[seen])
+        pairs, protocol = _divided(cv, labels, known, seen, seed)
         return cls(rows, *encode(labels), weight, pairs, protocol)
 
     @classmethod
@@ -213,32 +213,31 @@ def checked_groups(groups: Any, n_rows: int) -> Labels:
 
 
 def _divided(
-    cv: Any, labels: Labels, groups: Labels | None, seen: Codes, seed: int | None
+    cv: Any, labels: Labels, groups: Labels | None, seen: Any, seed: int | None
 ) -> tuple[Splits, str]:
-    """Return row numbers of folds of the rows seen, whose labels are given, and how to say so."""
+    """Return row numbers of folds, and how to say so; rows not seen, by a mask, are in none."""
     if isinstance(cv, (int, np.integer)):
-        splitter, protocol = _stratified(int(cv), labels, groups, seed)
-    elif hasattr(cv, "get_n_splits"):
-        splitter = cv
-        protocol = f"{cv.get_n_splits(labels, labels, groups)} folds, {type(cv).__name__}"
+        at, here = np.flatnonzero(seen), None if groups is None else groups[seen]
+        splitter, protocol = _stratified(int(cv), labels[seen], here, seed)
+        splits = splitter.split(np.zeros((len(at), 1)), labels[seen], here)
+        return tuple((at[train], at[test]) for train, test in splits), protocol
+    if hasattr(cv, "get_n_splits"):
+        pairs = list(cv.split(np.zeros((len(labels), 1)), labels, groups))
+        protocol = f"{len(pairs)} folds, {type(cv).__name__}"
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
-        given = [[rows[np.isin(rows, seen)] for rows in map(np.asarray, pair)] for pair in cv]
-        return _filled(given), f"{len(given)} folds, given by row numbers"
+        pairs = list(cv)
+        protocol = f"{len(pairs)} folds, given by row numbers"
     else:
         msg = f"cv must be a number of folds, a splitter or (train, test) row numbers, got {cv!r}"
         raise InvalidParameterError(msg)
-    splits = splitter.split(np.zeros((len(seen), 1)), labels, groups)
-    return _filled([[seen[rows] for rows in pair] for pair in splits]), protocol
-
-
-def _filled(pairs: Sequence[Sequence[Codes]]) -> Splits:
-    """Return the pairs, each with rows to learn from and to judge by."""
-    for fold, (train, test) in enumerate(pairs):
-        if not (len(train) and len(test)):
-            lack = "judge by" if len(train) else "learn from"
-            msg = f"fold {fold} has no row of positive weight to {lack}: leave it out of cv"
+    arrays = ((np.asarray(train), np.asarray(test)) for train, test in pairs)
+    counted = [(train[seen[train]], test[seen[test]]) for train, test in arrays]
+    for fold, (train, test) in enumerate(counted):
+        if len(test) and not len(train):
+            msg = f"fold {fold} has no row of positive weight to learn from: leave it out of cv"
             raise InvalidInputError(msg)
-    return tuple((train, test) for train, test in pairs)
+    # a fold that judges no row that counts is none
+    return tuple(pair for pair in counted if len(pair[1])), protocol
 
 
 def _stratified(
