@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 
 from suffice import drawing
 from suffice.decision import Classifier
-from suffice.errors import warn
+from suffice.errors import InvalidInputError, warn
 from suffice.export import onnx, sql
 from suffice.saved.fields import save
 from suffice.table.labels import as_labels, codes_of
@@ -62,7 +62,25 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     if _takes_categories(estimator) and (known or is_mixed(X)):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
+    if getattr(X, "columns", None) is not None and is_mixed(X):
+        for name in X.columns:
+            _require_numbers(np.asarray(X[name]), repr(name), estimator)
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
+        _require_numbers(X, "0", estimator)
     return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+
+
+def _require_numbers(column: Any, name: str, estimator: Any) -> None:
+    """Refuse a column that holds times, text or other objects, by its name."""
+    what = "times" if column.dtype.kind in "Mm" else ""
+    if column.dtype.kind in "OUS":
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            what = f"no numbers ({error})"
+    if what:
+        msg = f"column {name} holds {what}, and {type(estimator).__name__} takes numbers only: "
+        raise InvalidInputError(msg + "drop it, or turn it into numbers")
 
 
 def _takes_categories(estimator: Any) -> bool:

@@ -205,7 +205,11 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
     if hasattr(column, "cat"):
         distinct, codes = column.cat.categories.tolist(), column.cat.codes.to_numpy()
     else:
-        codes, uniques = column.factorize()
+        try:
+            codes, uniques = column.factorize()
+        except TypeError as error:
+            msg = f"column {column.name!r} holds neither numbers nor levels ({error}): drop it"
+            raise InvalidInputError(msg) from error
         distinct = uniques.tolist()
     boxed = not levels and not hasattr(column, "cat") and all(map(_is_number, distinct))
     if boxed and distinct:  # numbers in a column of objects

@@ -1,0 +1,54 @@
+"""Columns that are no numbers are refused by name where only numbers are taken."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from suffice import LDA, LogisticRegression
+from suffice.errors import InvalidInputError
+
+COLUMNS = {
+    "when": pd.date_range("2020-01-01", periods=150),
+    "lasts": pd.to_timedelta(np.arange(150), unit="s"),
+    "day": [datetime.date(2020, 1, 1 + i % 20) for i in range(150)],
+    "word": ["x", "y", "z"] * 50,
+    "thing": [object() for _ in range(150)],
+    "cell": [[1, 2]] * 150,
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LDA(estimate="debiased")], ids=str)
+def test_the_column_is_named(iris, estimator, name):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(**{name: COLUMNS[name]})
+    with pytest.raises(InvalidInputError, match=f"column '{name}' holds .*numbers"):
+        estimator.fit(frame, y)
+    if name in ("when", "word"):
+        with pytest.raises(InvalidInputError, match=f"column '{name}' holds"):
+            estimator.fit(pl.from_pandas(frame), y)
+
+
+def test_times_alone_are_no_numbers(iris):
+    _, y = iris
+    times = COLUMNS["when"].to_numpy()[:, None]
+    for estimator in (LDA(), LogisticRegression()):
+        with pytest.raises(InvalidInputError, match="column 0 holds times"):
+            estimator.fit(times, y)
+
+
+def test_cells_that_are_neither_numbers_nor_levels_are_refused(iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(cell=COLUMNS["cell"])
+    with pytest.raises(InvalidInputError, match="column 'cell'"):
+        LDA().fit(frame, y)
+
+
+def test_numbers_in_a_column_of_objects_are_numbers(iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd")).astype({"b": object})
+    found = LogisticRegression().fit(frame, y).predict_proba(frame)
+    np.testing.assert_array_equal(found, LogisticRegression().fit(X, y).predict_proba(X))
