@@ -449,3 +449,21 @@ def test_stopping_early_is_scikit_learns_warning_too(iris, estimator):
     with pytest.warns(ConvergenceWarning) as told:
         estimator.fit(*iris)
     assert all(issubclass(each.category, NotConvergedWarning) for each in told)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [300, 60_000])  # few rows in NumPy, many compiled
+def test_without_an_intercept_scores_vanish_at_zero(n_classes, n):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(n, 10)) + 0.5
+    y = (x[:, :n_classes] + rng.gumbel(size=(n, n_classes))).argmax(1)
+    fit = LogisticRegression(l2=2.0, fit_intercept=False).fit(x, y)
+    assert not fit.intercept_.any()
+    # the penalty is per root mean square
+    s = np.sqrt(np.square(x).mean(0))
+    oracle = SklearnLogistic(C=0.5, fit_intercept=False, tol=1e-9, solver="newton-cholesky")
+    np.testing.assert_allclose(fit.coef_ * s, oracle.fit(x / s, y).coef_, rtol=1e-5, atol=1e-6)
+    shown = fit.summary()
+    assert np.isnan(shown.standard_errors[:, 0]).all()
+    assert np.isfinite(shown.standard_errors[:, 1:]).all()
+    assert shown.null_log_likelihood == pytest.approx(-n * np.log(n_classes))

@@ -6,16 +6,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.design import SMALL, SmallDesign
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent
+from suffice.discriminative.leave_one_out import held_out_loss, penalties
 from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.problem import Problem, lda_start
+from suffice.discriminative.problem import Problem, given_start, lda_start
 from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
 from suffice.discriminative.separation import find_separation
 from suffice.discriminative.summary import Inference
+from suffice.errors import InvalidParameterError
 from suffice.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -105,6 +109,26 @@ def fit_logistic(
         if separation is None:
             return LogisticFit(problem, solution, l2, None)
         return LogisticFit(*fitted(SUBSTITUTE_L2), SUBSTITUTE_L2, separation)
+
+
+def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
+    """Return the λ of least leave-one-out log-loss, read from one fit of each λ."""
+    n_parameters = (table.n_classes - 1) * (table.n_features + 1)
+    if n_parameters > WIDEST_HESSIAN:
+        msg = (
+            f"l2='auto' needs the curvature of all {n_parameters} coefficients, and that of at "
+            f"most {WIDEST_HESSIAN} is affordable: pass a number, or fewer features"
+        )
+        raise InvalidParameterError(msg)
+    best, beta = (np.inf, 0.0), None
+    with one_blas_thread(when=table.x.size > SMALL):
+        for l2 in penalties(moments.total_weight).tolist():
+            problem = Problem.of(table, moments, l2=l2, **posed)
+            start = lda_start(problem) if beta is None else given_start(problem, beta)
+            point = Newton().solve(problem, start, Newton.default).point
+            beta = problem.scaling.to_original(point.phi)
+            best = min(best, (held_out_loss(problem, point), l2))
+    return best[1]
 
 
 def suitable_solver(problem: Problem) -> Solver:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
-from suffice.discriminative.logistic_fit import fit_logistic
+from suffice.discriminative.logistic_fit import choose_penalty, fit_logistic
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.problem import (
     coded_moments,
@@ -132,11 +132,12 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     Parameters
     ----------
-    l2 : float, default=1.0
+    l2 : float or "auto", default=1.0
         λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature, which
         keeps separable classes finite and fades as rows come in; 0 is maximum likelihood, as
         R's ``glm``. Where l2=0 and the classes are separable, so that no maximum exists, this
-        is said, and the fit of l2=1 is returned.
+        is said, and the fit of l2=1 is returned. "auto" is the λ of least leave-one-out log-loss,
+        read from one fit of each of some λ, no row left out (Rad & Maleki 2020).
     solver : {"auto", "newton", "quasi-newton", "gd", "sgd"}, default="auto"
         Newton steps (exact Hessian, few passes); quasi-Newton (one gradient a pass, metric from
         a sample of rows; for many classes × features); gradient descent; stochastic gradient
@@ -210,7 +211,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     def __init__(
         self,
-        l2: float = 1.0,
+        l2: Any = 1.0,
         solver: str = "auto",
         *,
         start: str = "lda",
@@ -243,12 +244,18 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
-        l2, solver, limits = self._penalty(), self._solver(), self._limits()
+        automatic = isinstance(self.l2, str) and self.l2 == "auto"
+        solver, limits = self._solver(), self._limits()
+        l2 = 0.0 if automatic else self._penalty()
         table = self._table(X, y, sample_weight)
         storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
+        moments = coded_moments(table, storage)
+        if automatic:
+            posed: Any = {"standardize": self.standardize, **self._posed()}
+            l2 = choose_penalty(table, moments, **posed)
         fit = fit_logistic(
             table,
-            coded_moments(table, storage),
+            moments,
             l2=l2,
             solver=solver,
             limits=limits,

@@ -1,0 +1,97 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from suffice import LogisticRegression
+from suffice.discriminative.design import SmallDesign
+from suffice.discriminative.leave_one_out import held_out_loss, penalties
+from suffice.discriminative.logistic_fit import fit_logistic
+from suffice.discriminative.problem import coded_moments
+from suffice.errors import InvalidParameterError
+from suffice.table import Table
+
+
+def _rows(n_classes, n=60, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    scores = x @ rng.normal(size=(d, n_classes)) + rng.gumbel(size=(n, n_classes)) * 1.5
+    return x, scores.argmax(1)
+
+
+def _refitted_loss(x, y, l2):
+    """Return the mean log-loss of each row by a fit of all others, in the units of all rows."""
+    s = x.std(0, ddof=1)
+    lost = 0.0
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        # the penalty of all rows, λ (s w)², although the rest have other standard deviations
+        fit = fit_logistic(
+            table := Table.of(x[rest] / s, y[rest]),
+            coded_moments(table),
+            l2=l2,
+            per_deviation=False,
+        )
+        a = np.concatenate([[0.0], fit.beta @ np.append(1.0, x[i] / s)])
+        lost += np.log(np.exp(a).sum()) - a[y[i]]
+    return lost / len(y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_fit_gives_the_loss_of_as_many_refits_as_rows(n_classes):
+    x, y = _rows(n_classes)
+    for l2 in (0.3, 3.0, 30.0):
+        fit = fit_logistic(table := Table.of(x, y), coded_moments(table), l2=l2)
+        found = held_out_loss(fit.problem, fit.solution.point)
+        assert found == pytest.approx(_refitted_loss(x, y, l2), rel=2e-2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_it_is_one_newton_step_without_each_row(n_classes):
+    x, y = _rows(n_classes)
+    w = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    fit = fit_logistic(table := Table.of(x, y, w), coded_moments(table), l2=0.5)
+    objective, phi = fit.problem.objective, fit.solution.point.phi
+    rows, lost = objective.design.table, 0.0
+    for i in range(len(y)):
+        rest = replace(objective, design=SmallDesign(rows.take(np.arange(len(y)) != i)))
+        there = phi + rest.curve(phi).newton_step()
+        a = np.concatenate([[0.0], there @ rows.x[i]])
+        lost += w[i] * (np.log(np.exp(a).sum()) - a[y[i]])
+    found = held_out_loss(fit.problem, fit.solution.point)
+    assert found == pytest.approx(lost / w.sum(), rel=1e-9)
+
+
+def test_too_many_coefficients_are_refused():
+    x, y = np.random.default_rng(0).normal(size=(40, 1600)), np.arange(40) % 2
+    with pytest.raises(InvalidParameterError, match="1601 coefficients"):
+        LogisticRegression(l2="auto").fit(x, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_chosen_penalty_is_that_of_refits(n_classes):
+    x, y = _rows(n_classes)
+    tried = penalties(len(y))
+    losses = np.array([_refitted_loss(x, y, l2) for l2 in tried])
+    chosen = LogisticRegression(l2="auto").fit(x, y).l2_
+    place = int(np.argmin(np.abs(tried - chosen)))
+    assert tried[place] == pytest.approx(chosen)
+    # the same, or its neighbour where both predict alike
+    assert losses[place] <= losses.min() * 1.002
+    assert losses[place] < losses[[0, -1]].min() * 0.98
+
+
+def test_the_fit_is_that_of_the_penalty_chosen():
+    x, y = _rows(2)
+    fit = LogisticRegression(l2="auto").fit(x, y)
+    plain = LogisticRegression(l2=fit.l2_).fit(x, y)
+    np.testing.assert_allclose(fit.coef_, plain.coef_)
+    assert fit.get_params()["l2"] == "auto"
+
+
+def test_noise_is_shrunk_and_signal_is_not():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 5))
+    noise = LogisticRegression(l2="auto").fit(x, rng.integers(2, size=200)).l2_
+    signal = LogisticRegression(l2="auto").fit(x, (x[:, 0] + rng.normal(size=200) > 0) + 0).l2_
+    assert noise > 10 * signal
