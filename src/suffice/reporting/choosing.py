@@ -16,6 +16,7 @@ from suffice.estimation.settings import is_open
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
+from suffice.validation.folds import fitted
 
 if TYPE_CHECKING:
     from suffice.comparison import Comparison
@@ -50,7 +51,7 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
     members = settings.members(sample)
     table = sample.table
-    folds = folds_for(table.x, table.labels, settings.cv, table.weight, None, settings.seed)
+    folds = folds_for(sample.rows, table.labels, settings.cv, table.weight, None, settings.seed)
     comparison = compared(members, folds, settings.seed, settings.progress, keep=True)
     asked = settings.estimator is not None
     outcome = comparison.outcomes[0]
@@ -60,11 +61,11 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
         outcome = simplest(comparison, members) or outcome
     member = next(m for m in members if m.name == outcome.name)
     with overheard():
-        fitted = fitted_on(data, member.estimator)
-        explained = explained_by(fitted)
+        chosen = fitted_on(data, member.estimator)
+        explained = explained_by(chosen, data)
         expected = None if explained is None else float(explained.bayes_error(20_000))
     return Judgement(
-        comparison, outcome, fitted, explained, outcome.held_out.in_order(), expected, asked
+        comparison, outcome, chosen, explained, outcome.held_out.in_order(), expected, asked
     )
 
 
@@ -107,18 +108,19 @@ def simplest(comparison: Comparison, members: tuple[ComparedModel, ...]) -> Outc
 
 def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
     """Return a copy of an estimator that learnt from all rows, from moments where they suffice."""
-    learner = learner_of(estimator, data.table.x, is_plain=True)
+    learner = learner_of(estimator, data.rows, is_plain=data.source is None)
     if isinstance(learner, FromMoments):
         options: dict[str, Any] = {"storage": learner.storage, "fourth": learner.fourth}
         return learner.read(Moments.of_table(data.table, **options))
-    weights = {} if data.table.weight is None else {"sample_weight": data.table.weight}
-    return clone(estimator).fit(data.frame, data.table.labels, **weights)
+    rows = data.frame if data.source is None else data.source
+    return fitted(learner.estimator, rows, data.table.labels, data.table.weight)
 
 
-def explained_by(fitted: Any) -> Any:
+def explained_by(fitted: Any, data: DocumentedTable) -> Any:
     """Return the single Gaussian classifier whose equations stand for a fitted one, or None.
 
-    Whatever it chose by itself stands there as a setting.
+    Whatever it chose by itself stands there as a setting. Of a mixed table it is that of the
+    encoded rows.
     """
     best = getattr(fitted, "best_estimator_", fitted)
     if not isinstance(best, GaussianClassifier):
@@ -127,6 +129,10 @@ def explained_by(fitted: Any) -> Any:
     left_open = [name for name, value in given.items() if is_open(value)]
     found = {name: vars(best).get(f"{name}_", given[name]) for name in left_open}
     found["power"] = best.moments_.power
+    if data.source is not None:
+        power = None if best.power is None else "yeo-johnson"
+        found |= {"categorical": None, "missing": "marginal", "power": power}
+        return clone(best).set_params(**found).fit(data.frame, data.table.labels, data.table.weight)
     return clone(best).set_params(**found).fit_moments(best.moments_)
 
 

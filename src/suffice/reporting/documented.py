@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError
+from suffice.table.matrix import refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
@@ -21,14 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DocumentedTable:
-    """Rows without gaps, what data, target and rows are called, and what was left out."""
+    """Rows, what data, target and rows are called, and what a reader must know of them."""
 
-    table: Table  # with names, of float64
+    table: Table  # of float64 without gaps: categories as indicators, empty cells filled
     ids: Labels  # what a person finds each row by  (n,)
     name: str = "data"  # of the data set
     target: str = "class"  # of the column of labels
     id_name: str = "row"  # of the ids
-    notes: tuple[str, ...] = ()  # what was left out, in words
+    notes: tuple[str, ...] = ()  # what was encoded or left out, in words
+    source: Any = None  # the rows as they came, where the table is an encoding of them
 
     @classmethod
     def of(
@@ -41,14 +41,27 @@ class DocumentedTable:
         name: str = "data",
         target: str | None = None,
     ) -> DocumentedTable:
-        """Return users' rows: numeric columns, and rows without a gap in them."""
-        numeric, left_out = _numeric(X)
-        table = Table.of(numeric, y, sample_weight)
+        """Return users' rows: all of them, and all columns that say something."""
+        read = Table.of(X, y, sample_weight, missing="indicator")
+        table, encoding = read.encoded()
+        if np.isinf(table.x).any():
+            refuse_nonfinite(table.x, table.names, table.weight)
         names = table.names or tuple(f"x{j + 1}" for j in range(table.n_features))
         table = table.with_rows(np.asarray(table.x, np.float64), names)
         known = _ids(X, table.n_rows) if ids is None else np.asarray(ids)
         word = target or str(getattr(y, "name", None) or "class")
-        return cls(table, known, name, word, notes=left_out)._without_gaps()
+        source = None if encoding is None else X
+        return cls(table, known, name, word, notes=_said(read), source=source)
+
+    @property
+    def rows(self) -> Any:
+        """What classifiers learn from: the rows as they came."""
+        return self.table.x if self.source is None else self.source
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the rows."""
+        return self.names if self.source is None else tuple(map(str, self.source.columns))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +80,8 @@ class DocumentedTable:
 
     def take(self, rows: Codes) -> DocumentedTable:
         """Return some of the rows."""
-        return replace(self, table=self.table.take(rows), ids=self.ids[rows])
+        source = None if self.source is None else taken(self.source, rows)
+        return replace(self, table=self.table.take(rows), ids=self.ids[rows], source=source)
 
     def sampled(self, n_rows: int, seed: int) -> DocumentedTable:
         """Return these rows, or a seeded sample that keeps the share of every class."""
@@ -75,40 +89,22 @@ class DocumentedTable:
             return self
         return self.take(stratified_sample(self.table.codes, n_rows, seed))
 
-    def _without_gaps(self) -> DocumentedTable:
-        """Return the rows without gaps, and say how many have one."""
-        missing = ~np.isfinite(self.table.x)
-        usable = ~missing.any(1)
-        if usable.all():
-            return self
-        gaps, n_rows = missing.sum(0), self.table.n_rows
-        worst = [f"{self.names[j]} ({gaps[j]:,})" for j in np.argsort(-gaps) if gaps[j]]
-        lost = n_rows - int(usable.sum())
-        note = f"{lost:,} of {plural(n_rows, 'row')} left out: no number in {listed(worst)}"
-        if lost == n_rows:
-            msg = f"no row can be used: {note}"
-            raise InvalidInputError(msg)
-        kept = self.take(np.flatnonzero(usable))
-        present = np.unique(kept.table.codes)
-        codes = np.searchsorted(present, kept.table.codes)
-        table = replace(kept.table, classes=self.table.classes[present], codes=codes)
-        return replace(kept, table=table, notes=(*self.notes, note))
 
-
-def _numeric(X: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the columns of a frame that hold numbers, and what to say of the others."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return X, ()
-    kinds = frame.schema.items()
-    numeric = [name for name, kind in kinds if kind.is_numeric() or kind == nw.Boolean]
-    others = [repr(name) for name, _ in kinds if name not in numeric]
-    if not others:
-        return X, ()
-    if not numeric:
-        msg = f"no column of X holds numbers: {listed(others)} hold text or dates"
-        raise InvalidInputError(msg)
-    return frame.select(numeric).to_native(), (f"columns left out: {listed(others)} (no numbers)",)
+def _said(table: Table) -> tuple[str, ...]:
+    """Return how the columns of a mixed table are read, in words."""
+    schema, notes = table.schema, []
+    if schema is None:
+        return ()
+    if schema.categories:
+        levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in schema.categories]
+        notes.append(f"categories, read as indicators of their levels: {listed(levels)}")
+    if len(schema.filled):
+        gaps = [(f"{schema.numbers[j].name}", at) for at, j in enumerate(schema.filled)]
+        holes = np.asarray(table.indicators)
+        empty = [f"{name} ({int((holes[:, at] >= 0).sum()):,})" for name, at in gaps]
+        notes.append(f"empty cells, which every row keeps: {listed(empty)}")
+    left = [f"{c.name} ({c.reason})" for c in schema.left_out]
+    return (*notes, *([f"columns left out: {listed(left)}"] if left else []))
 
 
 def _ids(X: Any, n_rows: int) -> Labels:

@@ -42,7 +42,7 @@ def glance(
 def _facts(data: DocumentedTable, outliers: Outliers | None) -> Facts:
     items = [
         Fact("rows", f"{data.table.n_rows:,}", "weighted" if data.table.weight is not None else ""),
-        Fact("features", f"{data.table.n_features:,}"),
+        Fact("columns" if data.source is not None else "features", f"{len(data.columns):,}"),
         Fact("classes", f"{data.table.n_classes:,}", f"of {data.target}"),
     ]
     if outliers is not None:

@@ -58,7 +58,7 @@ def _commands(data: DocumentedTable, made: Provenance) -> str:
 
 
 def _loading(data: DocumentedTable, made: Provenance) -> str:
-    columns = ", ".join(map(repr, data.names[:3])) + (", …" if data.table.n_features > 3 else "")
+    columns = ", ".join(map(repr, data.columns[:3])) + (", …" if len(data.columns) > 3 else "")
     return "\n".join(
         [
             "import suffice as sf",
