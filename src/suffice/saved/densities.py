@@ -33,6 +33,8 @@ OF_RECIPE = (
     *("n_components", "estimate", "prior", "dirichlet", "priors", "categories"),
 )
 
+_UNSAID = {"categories": "indicators", "n_components": None}  # settings that older files lack
+
 
 def gaussian_state(learnt: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the fields of the header and the arrays of a classifier with these attributes."""
@@ -66,7 +68,7 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
         if is_open(settings[name]):
             settings[name] = chosen.get(f"{name}_", OPEN)
     moments = Moments.of_archive(header, arrays)
-    settings.setdefault("categories", "indicators")  # older files do not say
+    settings = {**_UNSAID, **settings}
     recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
     temperature = softmax_temperature(settings["temperature"], settings.get("base"))
     model = recipe.model(moments).with_temperature(temperature)
