@@ -424,7 +424,8 @@ class GaussianClassifier(
         x = self._complete(X)
         power = self._numbers.power
         rows = np.asarray(x if power is None else power.apply(x), np.float64)
-        level = rows @ self.coef_[best] + self.intercept_[best]
+        # row by row, so that a row's score does not depend on the others
+        level = (rows * self.coef_[best]).sum(1) + self.intercept_[best]
         return np.asarray(scores + (level - scores[:, best])[:, None])
 
     def class_log_density(self, X: Any) -> Floats:
