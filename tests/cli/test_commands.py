@@ -28,16 +28,15 @@ def test_summarize_saves_the_sums_of_a_data_set(ok_json):
 
 def test_summarize_says_what_it_guesses_and_leaves_out(run):
     pl.DataFrame(
-        {"id": range(6), "note": [f"n{i}" for i in range(6)], "x": [0.5, 1, 2, 3, 4, None]}
+        {"id": range(6), "site": ["north"] * 6, "x": [0.5, 1, 2, 3, 4, None]}
     ).with_columns(label=pl.Series(["a", "b"] * 3)).write_csv("d.csv")
     result = run("summarize", "d.csv", "-o", "d.moments")
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
         "note: taking 'label' as the target, by its name",
-        "note: columns left out: 'note' (not numeric); 'id' (ids)",
-        "note: 1 of 6 rows left out: no usable value in 'x' (1)",
-        "d.moments: Moments(2 classes × 1 features, 5 rows, weight 5, per-class scatter); "
-        "not used: 2 columns, 1 row",
+        "note: columns left out: 'site' (constant); 'id' (ids)",
+        "d.moments: Moments(2 classes × 1 features, 6 rows, weight 6, per-class scatter); "
+        "not used: 2 columns",
     ]
 
 

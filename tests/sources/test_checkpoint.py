@@ -118,7 +118,7 @@ def test_files_added_later_are_added_to_the_sums(files, tmp_path):
 
 def test_rows_left_out_are_told_once_for_the_whole_scan(tmp_path):
     for i in range(3):
-        a = pl.Series([None, *range(1, 1000)], dtype=pl.Float64)
+        a = pl.Series([float("inf"), *range(1, 1000)], dtype=pl.Float64)
         frame = pl.DataFrame({"a": a, "t": ["x", "y"] * 500})
         frame.write_parquet(tmp_path / f"p{i}.parquet")
     source = f"{tmp_path}/p*.parquet"

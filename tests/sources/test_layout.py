@@ -177,8 +177,7 @@ def test_one_column_is_a_table_to_predict_from(file, tmp_path):
 
 def test_json_arrays_are_tables(file):
     text = '[{"a": 1, "t": "x"}, {"a": 2.5, "t": "y"},\n {"a": null, "t": "y"}, {"a": 3, "t": "y"}]'
-    with pytest.warns(SufficeWarning, match="1 of 4 rows"):
-        assert summarize(file(text, "d.json"), target="t").counts.tolist() == [1, 2]
+    assert summarize(file(text, "d.json"), target="t").counts.tolist() == [1, 3]
     lines = '{"a": 1, "t": "x"}\n{"a": 2.5, "t": "y"}\n'
     assert summarize(file(lines, "d.json"), target="t").counts.tolist() == [1, 1]
     for bad in ('{"a": [1, 2]}', "[1, 2]", "no", '[{"a": 1'):

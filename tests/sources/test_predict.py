@@ -88,9 +88,9 @@ def test_columns_are_matched_by_name(model, frame, tmp_path):
     assert a.equals(b)
 
 
-def test_a_row_that_lacks_a_number_gets_an_empty_answer(model, frame, tmp_path):
+def test_a_row_with_an_infinite_number_gets_an_empty_answer(model, frame, tmp_path):
     gaps = frame.with_columns(
-        a=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("a"),
+        a=pl.when(pl.int_range(pl.len()) == 3).then(float("-inf")).otherwise("a"),
         c=pl.when(pl.int_range(pl.len()) == 7).then(float("inf")).otherwise("c"),
     )
     with pytest.warns(SufficeWarning, match="2 of 500 rows have no answer"):
@@ -111,14 +111,15 @@ def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
     assert done.unanswered == 1
 
 
-def test_a_mark_of_missing_late_in_a_file_empties_one_answer(model, frame, tmp_path):
+def test_a_row_that_lacks_a_number_is_judged_by_the_others(model, frame, tmp_path):
     text = pl.concat([frame] * 60).write_csv() + "late,NA,1,1,1,red\n"
     (tmp_path / "in.csv").write_text(text)
-    with pytest.warns(SufficeWarning, match=r"1 of 30,001 rows have no answer.*'a' \(1\)"):
-        predict_stream(model, tmp_path / "in.csv", tmp_path / "out.csv", keep=["row_id"])
+    done = predict_stream(model, tmp_path / "in.csv", tmp_path / "out.csv", keep=["row_id"])
+    assert (done.rows, done.unanswered) == (30_001, 0)
     out = pl.read_csv(tmp_path / "out.csv")
-    assert out.height == 30_001
-    assert out["label"].is_null().arg_true().to_list() == [30_000]
+    row = np.array([[np.nan, 1, 1, 1]])
+    expected = model.classifier_.allowing_missing().posterior(row)[0]
+    np.testing.assert_allclose(out[-1].select("^p_.*$").row(0), expected)
 
 
 def test_columns_may_be_kept_and_prefixed(model, frame, tmp_path):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
     from suffice.sources.source import Source
+    from suffice.table.schema import Schema
 
 
 def load_model(path: Path) -> Any:
@@ -65,7 +66,9 @@ class Data:
     ignore: tuple[str, ...] = ()
     weight: str | None = None
     ids: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)  # how its text is written
+    schema: Schema | None = None  # what the columns are, where that is known from before
 
     @property
     def is_ours(self) -> bool:
@@ -78,10 +81,13 @@ class Data:
         with zipfile.ZipFile(path) as file:
             return "header.json" in file.namelist()
 
-    def opened(self, why: str = "") -> tuple[Source, Roles]:
+    def opened(
+        self, why: str = "", *, categories: bool = True, holes: bool = True
+    ) -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed where nothing was said.
 
-        ``why`` is said where a file of ours is given in place of rows.
+        ``why`` is said where a file of ours is given in place of rows. What takes no categories,
+        or no rows with empty cells, gets numbers, or complete rows, only.
         """
         if why and self.is_ours:
             msg = f"{self.name} holds sums, and {why}: give the data file"
@@ -92,7 +98,9 @@ class Data:
 
         source = open_named(self.name, Reading(**self.reading))
         features, ids = self.feature or None, self.ids or None
-        said = ColumnOptions(self.target, features, self.weight, self.ignore, ids)
+        known: Any = {"categories": categories, "holes": holes, "schema": self.schema}
+        columns = self.target, features, self.weight, self.ignore, ids, self.categorical
+        said = ColumnOptions(*columns, **known)
         try:
             return source, roles_for_learning(source, said)
         except UnknownTargetError as error:
@@ -124,11 +132,11 @@ class Data:
         """Return the sums that a file of ours holds, or those of the rows."""
         return load_moments(Path(self.name)) if self.is_ours else self.moments(terminal, **options)
 
-    def rows(self) -> Chunk:
-        """Return every usable row, in memory."""
+    def rows(self, **taken: bool) -> Chunk:
+        """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""
         from suffice.sources.chunks import load_rows
 
-        return load_rows(*self.opened("this needs rows"))
+        return load_rows(*self.opened("this needs rows", **taken))
 
 
 def _can_ask() -> bool:

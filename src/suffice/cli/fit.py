@@ -91,7 +91,10 @@ def _prepared(
         models.refuse_without_rows(estimator, data.name)
         moments = data.sums(terminal, storage=storage, fourth=fourth)
         return moments.classes, partial(estimator.fit_moments, moments)
-    rows = data.rows()
+    from sklearn.utils import get_tags
+
+    takes = get_tags(estimator).input_tags
+    rows = data.rows(categories=takes.categorical or takes.string, holes=takes.allow_nan)
     table = rows.table
     weights = {} if table.weight is None else {"sample_weight": table.weight}
     return table.classes, partial(estimator.fit, rows.frame, table.labels, **weights)

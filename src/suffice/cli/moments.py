@@ -133,5 +133,6 @@ def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> 
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
     from suffice.cli.data import Data
 
-    data = Data(part, target, feature=total.feature_names or ())
+    known = total.schema.names if total.schema else total.feature_names
+    data = Data(part, target, feature=known or (), schema=total.schema)
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

@@ -63,9 +63,12 @@ _LEARNING = (
     click.option(
         "--id", "ids", multiple=True, metavar="COLUMN", help="Names rows; found by default."
     ),
+    click.option(
+        "--categorical", multiple=True, metavar="COLUMN", help="Numbers that are categories."
+    ),
     *_READING,
 )
-_NAMES = ("target", "feature", "ignore", "weight", "ids")
+_NAMES = ("target", "feature", "ignore", "weight", "ids", "categorical")
 
 
 def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:

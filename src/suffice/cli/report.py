@@ -102,6 +102,7 @@ def _again(data: Data, path: Path, **options: Any) -> str:
     """Return the command that writes the same page."""
     said = {"target": data.target, "weight": data.weight}
     many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids}
+    many["categorical"] = data.categorical
     words = ["suffice", "report", without_passwords(data.name)]
     pairs = [(name, value) for name, value in (said | options).items() if value]
     pairs += [(name, value) for name, values in many.items() for value in values]
@@ -130,7 +131,7 @@ def _numbered(data: Data) -> tuple[Chunk, str]:
 
     from suffice.sources.chunks import frames_of, load_frames
 
-    source, roles = data.opened("a report needs rows")
+    source, roles = data.opened("a report needs rows", categories=False, holes=False)
     if roles.kept:
         return load_frames(list(frames_of(source, roles)), roles, source.label), str(roles.target)
     frames, start = [], 1

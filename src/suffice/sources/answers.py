@@ -13,6 +13,7 @@ from suffice.errors import InvalidInputError
 from suffice.sources.chunks import LeftOut, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
 from suffice.sources.formats import write_table
+from suffice.sources.kinds import as_numbers
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import values_of
 
@@ -55,17 +56,26 @@ class Answers:
         types += [pl.Boolean()] if self.threshold is not None else []
         return dict(zip(self.names, types, strict=True))
 
-    def to(self, x: Floats) -> pl.DataFrame:
+    def to(self, x: Any) -> pl.DataFrame:
         """Return a frame of answers (n rows); null where a row has none."""
-        usable = usable_rows(x)
+        usable = self._usable(x)
         if usable is not None:
-            return self._spread(self.to(x[usable]), usable)
+            rows = x.filter(pl.Series(usable)) if isinstance(x, pl.DataFrame) else x[usable]
+            return self._spread(self.to(rows), usable)
         try:
             return self._columns(x)
         except InvalidInputError:  # some row is so far out that its distance overflows
             return self._halved(x)
 
-    def _columns(self, x: Floats) -> pl.DataFrame:
+    def _usable(self, x: Any) -> Any:
+        """Return which rows have answers, or None if all have; a frame is one of mixed columns."""
+        holes = self.classifier.allow_missing
+        if not isinstance(x, pl.DataFrame):
+            return usable_rows(x, holes=holes)
+        numbers = x.select(pl.selectors.numeric()).to_numpy()
+        return usable_rows(numbers, holes=holes) if numbers.shape[1] else None
+
+    def _columns(self, x: Any) -> pl.DataFrame:
         if not len(x):
             return pl.DataFrame(schema=self.schema)
         classifier = self.classifier
@@ -78,7 +88,7 @@ class Answers:
         named = zip(self.names, columns, strict=True)
         return pl.DataFrame([column.alias(name) for name, column in named])
 
-    def _labels(self, x: Floats, posterior: Floats | None) -> pl.Series:
+    def _labels(self, x: Any, posterior: Floats | None) -> pl.Series:
         """Return the label of each row, null where it is rejected."""
         decision, classes = self.classifier.decision, _as_series(self.classifier.classes)
         codes = self.classifier.decide(x) if posterior is None else decision.decide(posterior)
@@ -88,7 +98,7 @@ class Answers:
         known = [None if label != label else label for label in labels]
         return pl.Series(known, dtype=classes.dtype, strict=False)
 
-    def _halved(self, x: Floats) -> pl.DataFrame:
+    def _halved(self, x: Any) -> pl.DataFrame:
         if len(x) == 1:
             return pl.DataFrame({name: [None] for name in self.names}, schema=self.schema)
         middle = len(x) // 2
@@ -107,9 +117,16 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
     rng = np.random.default_rng(0)
     at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
     sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
-    drawn = (classifier.sample(n, rng)[0] for n in sizes)
+    drawn = (_as_rows(classifier.sample(n, rng)[0]) for n in sizes)
     densities = np.concatenate([classifier.log_density(x) for x in drawn])
     return float(np.quantile(densities, rate))
+
+
+def _as_rows(drawn: Any) -> Any:
+    """Return drawn rows as a classifier reads them: columns of several kinds as a frame."""
+    if not isinstance(drawn, dict):
+        return drawn
+    return pl.DataFrame({name: column.tolist() for name, column in drawn.items()})
 
 
 def _as_series(classes: Labels) -> pl.Series:
@@ -137,8 +154,11 @@ def predict_source(
     progress: Progress | None = None,
 ) -> Predicted:
     """Return how many rows of an opened source were scored to a file; see ``predict_stream``."""
+    if classifier.has_density:
+        classifier = classifier.allowing_missing()
     names = None if classifier.feature_names is None else list(classifier.feature_names)
-    options = ColumnOptions(ids=keep, ignore=ignore)
+    schema = classifier.encoding.schema if classifier.encoding else None
+    options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
     roles = roles_for_predicting(source, names, classifier.n_features, options)
     answers = Answers.of(classifier, prefix, outlier_rate)
     _refuse_clash(roles, answers)
@@ -204,14 +224,22 @@ class Batches:
         """Return the kept columns and the answers of some rows."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
-        features = self.roles.features
-        x = np.empty((len(features), frame.height))
-        for j, name in enumerate(features):
-            x[j] = frame.get_column(name).to_numpy()
-        answers = self.answers.to(x.T)
+        answers = self.answers.to(self._rows(frame))
         self._count(frame, answers)
         kept = [frame.get_column(self.roles.copied(n)).alias(n) for n in self.roles.kept]
         return pl.DataFrame([*kept, *answers])
+
+    def _rows(self, frame: pl.DataFrame) -> Any:
+        """Return the features of some rows: an array, or a frame where not all are numbers."""
+        roles = self.roles
+        if roles.schema is not None:
+            numbers = set(roles.numbers)
+            columns = ((name, frame.get_column(name)) for name in roles.features)
+            return pl.DataFrame({n: as_numbers(c) if n in numbers else c for n, c in columns})
+        x = np.empty((len(roles.features), frame.height))
+        for j, name in enumerate(roles.features):
+            x[j] = as_numbers(frame.get_column(name))
+        return x.T
 
     def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
         lacking = values_of(answers, answers.columns[-1]).is_null()
@@ -224,8 +252,14 @@ class Batches:
                 self._progress(self.left_out.rows, self._n_rows)
 
     def _gaps(self, frame: pl.DataFrame) -> dict[str, int]:
-        columns = {name: values_of(frame, name) for name in self.roles.features}
-        gaps = {n: c.null_count() + int((~c.is_finite()).sum()) for n, c in columns.items()}
+        columns = {
+            name: pl.Series(as_numbers(frame.get_column(name))) for name in self.roles.numbers
+        }
+        holes = self.answers.classifier.allow_missing
+        gaps = {
+            n: int(((c.is_infinite()) if holes else ~c.is_finite()).sum())
+            for n, c in columns.items()
+        }
         return {name: count for name, count in gaps.items() if count}
 
 

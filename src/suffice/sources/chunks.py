@@ -1,7 +1,7 @@
 """Usable rows of a source: in bounded blocks, or all at once; and what was left out of them.
 
-The Gaussian models take numbers. So a row that lacks a number, its label or its weight, or holds
-an infinite number, is left out, and one warning says how many there were.
+A row that lacks its label or its weight, or holds an infinite number, is left out, and one warning
+says how many there were; so is one that lacks a number, where models are to see complete rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import polars as pl
 
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.sources.files import FileSource
+from suffice.sources.kinds import LevelEncoder, as_numbers
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import picked, values_of
 from suffice.table import Table
@@ -67,7 +68,16 @@ class Chunk:
     @property
     def frame(self) -> pl.DataFrame:
         """The features as a frame with names."""
-        return pl.DataFrame(self.table.x, schema=list(self.table.names or ()))
+        table = self.table
+        if table.schema is None or table.indicators is None:
+            return pl.DataFrame(table.x, schema=list(table.names or ()))
+        columns = dict(zip((c.name for c in table.schema.numbers), table.x.T, strict=True))
+        for category, codes in zip(table.schema.categories, table.indicators.T, strict=True):
+            names = [*category.levels, *[None] * category.missing, *["(other)"] * category.other]
+            columns[category.name] = pl.Series([*names, None], dtype=pl.String).gather(
+                np.where(codes < 0, len(names), codes)
+            )
+        return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
 
 class Encoder:
@@ -94,18 +104,19 @@ class Loader:
 
     def __init__(self, roles: Roles, n_rows: int, n_blocks: int = 1) -> None:
         self.roles = roles
-        shape = len(roles.features), n_rows
+        shape = len(roles.numbers), n_rows
         self._blocks = cycle([np.empty(shape) for _ in range(n_blocks)])
         self._encoder = Encoder()
-        self._features = frozenset(roles.features)
+        self._numbers = frozenset(roles.numbers)
+        self._levels = None if roles.schema is None else LevelEncoder(roles.schema)
 
     def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, LeftOut]:
         """Return the usable rows of consecutive frames, and what is left out."""
         roles, (x, sums) = self.roles, self._filled(pieces)
-        others = [name for name in pieces[0].columns if name not in self._features]
+        others = [name for name in pieces[0].columns if name not in self._numbers]
         frame = pl.concat([picked(piece, others) for piece in pieces])
         # a column whose sum is finite has finite numbers only
-        usable = None if np.isfinite(sums).all() else usable_rows(x)
+        usable = None if np.isfinite(sums).all() else usable_rows(x, holes=roles.holes)
         labelled = _filled(frame, [roles.target, roles.weight])
         masks = [mask for mask in (usable, labelled) if mask is not None]
         if not masks:
@@ -120,9 +131,9 @@ class Loader:
         block = next(self._blocks)[:, : edges[-1]]
 
         def column_sum(j: int) -> float:
-            name, column = self.roles.features[j], block[j]
+            name, column = self.roles.numbers[j], block[j]
             for piece, start in zip(pieces, edges, strict=False):
-                column[start : start + piece.height] = piece.get_column(name).to_numpy()
+                column[start : start + piece.height] = as_numbers(piece.get_column(name))
             with np.errstate(invalid="ignore", over="ignore"):
                 return float(column.sum())
 
@@ -132,7 +143,13 @@ class Loader:
         roles = self.roles
         classes, codes = self._encoder.encode(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
-        return Chunk(Table(x, classes, codes, weight, roles.features), picked(frame, roles.kept))
+        kept = picked(frame, roles.kept)
+        if self._levels is None:
+            return Chunk(Table(x, classes, codes, weight, roles.features), kept)
+        levels = self._levels.encode(frame)
+        schema = self._levels.schema
+        names = schema.feature_names
+        return Chunk(Table(x, classes, codes, weight, names, levels, schema), kept)
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
@@ -206,12 +223,12 @@ def require_rows(n_rows: int, label: str) -> None:
         raise InvalidInputError(msg)
 
 
-def usable_rows(x: Floats) -> Any:
-    """Return which rows of ``x`` are finite, or None if all are."""
+def usable_rows(x: Floats, *, holes: bool = False) -> Any:
+    """Return which rows of ``x`` are finite, or with ``holes`` not infinite; None if all are."""
     with np.errstate(invalid="ignore", over="ignore"):
         if np.isfinite(x.sum()):
             return None
-    whole = np.isfinite(x).all(1)
+    whole = ~np.isinf(x).any(1) if holes else np.isfinite(x).all(1)
     return None if whole.all() else whole
 
 
@@ -224,7 +241,8 @@ def _filled(frame: pl.DataFrame, names: list[str | None]) -> Any:
 
 def _gaps(frame: pl.DataFrame, x: Floats, roles: Roles) -> dict[str, int]:
     """Return how many values each column lacks, where it lacks any."""
-    lacking = dict(zip(roles.features, (~np.isfinite(x)).sum(0).tolist(), strict=True))
+    unusable = np.isinf(x) if roles.holes else ~np.isfinite(x)
+    lacking = dict(zip(roles.numbers, unusable.sum(0).tolist(), strict=True))
     for name in (roles.target, roles.weight):
         if name is not None:
             lacking[name] = frame.get_column(name).null_count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,8 +16,21 @@ from suffice.errors import (
     UnusedDataWarning,
     warn,
 )
-from suffice.sources.source import copy_of, values_of
+from suffice.sources.kinds import (
+    EMPTY,
+    NUMBER,
+    OTHER,
+    TEXT,
+    described,
+    is_date,
+    kind_of,
+    learnable,
+    schema_of,
+    type_of,
+)
+from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Summing, copy_of, values_of
 from suffice.sources.spelling import numbers_in
+from suffice.table.schema import Category, Number, Schema
 from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
@@ -25,35 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from suffice.sources.source import Source
-
-NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
-
-
-def kind_of(dtype: Any) -> str:
-    """Return what a column of this type holds; true and false are the numbers 1 and 0."""
-    if dtype.is_numeric() or dtype == pl.Boolean:
-        return NUMBER
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        return TEXT
-    return EMPTY if dtype == pl.Null else OTHER
-
-
-def refuse_other_columns(
-    expected: pl.DataFrame, found: pl.DataFrame, label: str, first: str = "the first part"
-) -> None:
-    """Raise unless a frame has the columns of another, of the same kinds, in any order."""
-    schema = found.schema
-    for name, dtype in expected.schema.items():
-        if name not in schema:
-            msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
-            raise InvalidInputError(msg)
-        kind, wanted = kind_of(schema[name]), kind_of(dtype)
-        if kind != wanted and EMPTY not in (kind, wanted):
-            msg = (
-                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
-                "alike, or leave one out"
-            )
-            raise InvalidInputError(msg)
 
 
 def odd_cell(column: pl.Series) -> tuple[str, int] | None:
@@ -158,6 +142,10 @@ class ColumnOptions:
     weight: str | None = None
     ignore: Sequence[str] = ()
     ids: Sequence[str] | None = None
+    categorical: Sequence[str] = ()  # numbers that are levels
+    categories: bool = True  # whether text and truth values are learnt from
+    holes: bool = True  # whether rows that lack a number count
+    schema: Schema | None = None  # what the columns are, where that is known from before
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +156,13 @@ class Roles:
     target: str | None = None
     weight: str | None = None
     kept: tuple[str, ...] = ()  # copied to the output, as they are written
+    schema: Schema | None = None  # of the features, where not all are numbers
+    holes: bool = False  # whether rows that lack a number count
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the features that are numbers, in order."""
+        return self.features if self.schema is None else tuple(c.name for c in self.schema.numbers)
 
     def copied(self, name: str) -> str:
         """Return what a kept column is called while rows are read."""
@@ -181,19 +176,22 @@ class Roles:
             columns[self.target] = dtype if kind_of(dtype) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
-        return {**columns, **dict.fromkeys(self.features, pl.Float64)}
+        found = self.schema.columns if self.schema else [Number(name) for name in self.features]
+        types = sample.schema
+        return {**columns, **{c.name: type_of(c, types[c.name]) for c in found}}
 
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
     sample = source.sample
-    if sample.width == 1:
-        msg = (
-            f"{source.label} has one column only, {sample.columns[0]!r}: if it is separated by "
-            "another mark than comma, semicolon, tab or bar, name that mark as the delimiter"
-        )
-        raise InvalidInputError(msg)
-    named = [said.weight, *said.ignore, *(said.ids or ()), *(said.features or ())]
+    _refuse_one_column(source)
+    named = [
+        said.weight,
+        *said.ignore,
+        *(said.ids or ()),
+        *(said.features or ()),
+        *said.categorical,
+    ]
     check_names(source, [name for name in named if name is not None])
     if sample.is_empty():
         msg = f"{source.label} has columns but no rows: nothing to learn from"
@@ -202,25 +200,43 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     check_target(sample.get_column(target), source.label)
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
-    refuse_unclear(source, [*(said.features or rest), target])
+    learnt = said.features or rest
+    refuse_unclear(source, [name for name in (*learnt, target) if name not in said.categorical])
     ids = said.ids
     if ids is None:
         ids = id_columns(sample, skip=taken | set(said.features or ()))
-    if said.features is None:
-        rest = [name for name in sample.columns if name not in taken | set(ids)]
-        features = _numeric(sample, rest, ids, source.label)
+    plain = isinstance(source, Summing)  # sums of numbers alone are what its engine adds up
+    said = replace(said, categories=False, holes=False) if plain else said
+    schema = said.schema
+    if schema is not None:
+        features = [c.name for c in schema.columns if c.kind != "left out"]
+    elif said.features is None:
+        rest = [name for name in rest if name not in ids]
+        features, schema = _learnt_from(source, rest, ids, said)
     else:
         features = list(said.features)
-        check_numeric(sample, features, source.label)
+        schema = _schema_of_named(sample, features, said, source.label)
     kept = tuple(name for name in ids if name not in features)
-    return Roles(tuple(features), target, said.weight, kept)
+    holes = said.holes and not plain
+    return Roles(tuple(features), target, said.weight, kept, schema, holes)
+
+
+def _refuse_one_column(source: Source) -> None:
+    if source.sample.width == 1:
+        msg = (
+            f"{source.label} has one column only, {source.sample.columns[0]!r}: if it is separated "
+            "by another mark than comma, semicolon, tab or bar, name that mark as the delimiter"
+        )
+        raise InvalidInputError(msg)
 
 
 def roles_for_predicting(
     source: Source, features: Sequence[str] | None, n_features: int, keep: ColumnOptions
 ) -> Roles:
     """Return the columns a model needs and those to copy beside its answers."""
-    sample = source.sample
+    sample, schema = source.sample, keep.schema
+    if schema is not None:
+        features = [c.name for c in schema.columns if c.kind != "left out"]
     if features is None:
         features = _by_position(sample, n_features, keep, source.label)
     lacking = [name for name in features if name not in sample.columns]
@@ -228,13 +244,15 @@ def roles_for_predicting(
         what, cure = noun(len(lacking), "column"), suggestion(lacking[0], sample.columns)
         msg = f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"
         raise FeatureMismatchError(msg)
-    refuse_unclear(source, features)
-    check_numeric(sample, features, source.label)
+    levels = {c.name for c in schema.categories} if schema else set()
+    numbers = [name for name in features if name not in levels]
+    refuse_unclear(source, numbers)
+    check_numeric(sample, numbers, source.label)
     kept = keep.ids
     if kept is None:
         kept = id_columns(sample, skip={*features, *keep.ignore})
     check_names(source, kept)
-    return Roles(tuple(features), kept=tuple(kept))
+    return Roles(tuple(features), kept=tuple(kept), schema=schema, holes=keep.holes)
 
 
 def check_names(source: Source, names: Iterable[str]) -> None:
@@ -267,7 +285,8 @@ def refuse_unclear(source: Source, names: Iterable[str]) -> None:
         if odd is not None:
             msg = (
                 f"{source.label}: column {name!r} mixes numbers and text such as {odd[0]!r} in row "
-                f"{odd[1]:,}: correct it, declare {odd[0]!r} as missing, or ignore the column"
+                f"{odd[1]:,}: correct it, declare {odd[0]!r} as missing, name the column as "
+                "categorical, or ignore it"
             )
             raise InvalidInputError(msg)
 
@@ -276,10 +295,11 @@ def check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> Non
     """Raise unless columns that must hold numbers do."""
     kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
     for name in names:
-        if kinds[name] not in (NUMBER, EMPTY):
-            first = values_of(sample, name).drop_nulls()[0]
+        if kinds[name] not in (NUMBER, EMPTY) and not is_date(sample.get_column(name).dtype):
+            values = values_of(sample, name).drop_nulls()
+            first = repr(values[0]) if kinds[name] == TEXT else values.dtype
             msg = (
-                f"{label}: column {name!r} must hold numbers, but holds {first!r}: correct it, "
+                f"{label}: column {name!r} must hold numbers, but holds {first}: correct it, "
                 "declare that value as missing, or encode the column as numbers"
             )
             raise InvalidInputError(msg)
@@ -298,23 +318,42 @@ def _target(source: Source, said: ColumnOptions) -> str:
     return name
 
 
-def _numeric(
-    sample: pl.DataFrame, names: Sequence[str], ids: Sequence[str], label: str
-) -> list[str]:
-    """Return the numeric columns; say which others are left out."""
-    kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
-    numeric = [name for name in names if kinds[name] == NUMBER]
-    if not numeric:
-        msg = f"{label} has no column of numbers besides the target: nothing to learn from"
-        raise InvalidInputError(msg)
-    empty = [name for name in names if kinds[name] == EMPTY]
-    other = [name for name in names if kinds[name] not in (NUMBER, EMPTY)]
-    unused = {"not numeric": other, "empty": empty, "ids": ids}
-    said = [f"{quoted(names, 5)} ({reason})" for reason, names in unused.items() if names]
-    if said:
-        text = f"columns left out: {'; '.join(said)}"
-        warn(UnusedDataWarning(text, columns=sum(map(len, unused.values()))))
-    return numeric
+def _learnt_from(
+    source: Source, names: Sequence[str], ids: Sequence[str], said: ColumnOptions
+) -> tuple[list[str], Schema | None]:
+    """Return the columns to learn from, and what they hold; say which others are left out."""
+    sample, label = source.sample, source.label
+    if said.categories:
+        small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
+        whole = small and len(getattr(source, "files", ())) <= 1  # all rows that there are
+        columns, unused = learnable(sample, names, said.categorical, whole=whole)
+    else:
+        kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
+        columns = [Number(name) for name in names if kinds[name] == NUMBER]
+        other = [name for name in names if kinds[name] not in (NUMBER, EMPTY)]
+        unused = {"not numeric": other, "empty": [n for n in names if kinds[n] == EMPTY]}
+    told = {**unused, "ids": list(ids)}
+    left_out = [f"{quoted(names, 5)} ({reason})" for reason, names in told.items() if names]
+    if not columns:
+        what = "" if said.categories else "of numbers "
+        msg = f"{label} has no column {what}besides the target to learn from"
+        raise InvalidInputError(f"{msg}: {'; '.join(left_out)} left out" if left_out else msg)
+    if left_out:
+        text = f"columns left out: {'; '.join(left_out)}"
+        warn(UnusedDataWarning(text, columns=sum(map(len, told.values()))))
+    return [c.name for c in columns], schema_of(columns)
+
+
+def _schema_of_named(
+    sample: pl.DataFrame, names: Sequence[str], said: ColumnOptions, label: str
+) -> Schema | None:
+    """Return what columns that were asked for hold."""
+    if not said.categories:
+        check_numeric(sample, names, label)
+        return None
+    found = [described(sample.get_column(n), categorical=n in said.categorical) for n in names]
+    check_numeric(sample, [c.name for c in found if not isinstance(c, Category)], label)
+    return schema_of(found)
 
 
 def _by_position(

@@ -14,8 +14,8 @@ import polars as pl
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
 from suffice.sources.blocks import head_of
-from suffice.sources.columns import refuse_other_columns
 from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
+from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading
 from suffice.sources.stream import StreamSource

@@ -13,7 +13,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.sources.columns import Roles, refuse_other_columns
+from suffice.sources.columns import Roles
+from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import batches_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
 from suffice.table import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidParameterError, warn
 from suffice.sources.checkpoint import Checkpoint, summed_with_checkpoint
 from suffice.sources.chunks import frames_of, require_rows
 from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
@@ -13,7 +13,7 @@ from suffice.sources.frames import Pairs, array_chunks
 from suffice.sources.opening import on_cluster, open_rows
 from suffice.sources.source import Reading, Summing
 from suffice.sources.sql import TableSource, is_table
-from suffice.sources.summed import sums_by_column, sums_of
+from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,7 @@ def summarize(
     *,
     ignore: Sequence[str] = (),
     ids: Sequence[str] | None = None,
+    categorical: Sequence[str] = (),
     delimiter: str | None = None,
     missing: Sequence[str] = (),
     storage: str = "auto",
@@ -58,7 +59,8 @@ def summarize(
         The label column. Where it is left out the obvious column is taken, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.
     features : list of str, optional
-        The columns to sum; by default every numeric column that has no other role.
+        The columns to sum; by default every column that has no other role and tells something:
+        numbers, dates (as days since 1970), text and truth values (as categories).
     weight : str, optional
         The column of row weights.
     groups : str, optional
@@ -66,6 +68,8 @@ def summarize(
         sums of their rows, whose total is what ``summarize`` gives without it.
     ignore, ids : lists of str, optional
         Columns to leave out. Ids are found by themselves unless they are named.
+    categorical : list of str
+        Columns of numbers that are categories.
     delimiter : str, optional
         Separator of text files; by default found from the first lines.
     missing : list of str
@@ -96,7 +100,9 @@ def summarize(
 
     Notes
     -----
-    Columns that are not numeric, and rows that lack a value, are left out with one warning each.
+    Ids, free text, constants, and rows without a label, are left out with one warning each. A row
+    that lacks a number counts with what it has. Databases, Dask and Spark sum numbers of complete
+    rows.
     The order of files and rows changes nothing beyond rounding; how the rows are cut into
     batches changes no bit.
 
@@ -120,7 +126,8 @@ def summarize(
     if groups is not None:
         check_names(opened, [groups])
         ignore = (*ignore, groups)
-    roles = roles_for_learning(opened, ColumnOptions(target, features, weight, ignore, ids))
+    said = ColumnOptions(target, features, weight, ignore, ids, tuple(categorical))
+    roles = roles_for_learning(opened, said)
     if groups is not None:
         _refuse_with_groups(groups, checkpoint=checkpoint, client=client)
         return sums_by_column(opened, roles, groups, progress, **sums)
@@ -156,5 +163,10 @@ def summarize_source(
         expected = source.expected_rows if progress else None
         total = sums_of(frames_of(source, roles), roles, progress, expected, **options)
     total.left_out.say()
+    if total.moments.cells_lost:
+        warn(
+            f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
+            f"smaller, at the cost of {total.moments.cells_lost:,} numbers"
+        )
     require_rows(int(total.moments.counts.sum()), source.label)
     return total.moments

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from suffice.table import Table
     from suffice.typing import Codes
 
+MOST_PATTERNS = 512  # of empty cells, in each class
 _MOST_THREADS = 8  # more would wait for the one that loads
 
 
@@ -75,7 +76,7 @@ def moments_of(table: Table, **options: Any) -> Moments:
     if not table.n_rows or (table.weight is not None and not table.weight.any()):
         return Moments.empty()
     checked = replace(table, weight=as_weights(table.weight, table.n_rows))
-    return Moments.of_table(checked, **options)
+    return Moments.of_table(checked, holes=True, max_patterns=MOST_PATTERNS, **options)
 
 
 def sums_of(

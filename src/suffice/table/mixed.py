@@ -122,11 +122,17 @@ def _described(name: str, value: Any, missing: str) -> Column:
             "kept, the rest count as one"
         )
         return Category(name, tuple(sorted(value.levels[j] for j in kept)), empty, other=True)
-    _note_twins(name, value.levels)
+    note_twins(name, value.levels)
     return Category(name, tuple(sorted(value.levels)), empty)
 
 
-def _note_twins(name: str, levels: Sequence[str]) -> None:
+def levels_of(column: Any) -> Levels:
+    """Return any column as levels."""
+    levels: Levels = _values(column, levels=True)
+    return levels
+
+
+def note_twins(name: str, levels: Sequence[str]) -> None:
     """Say which levels differ only by blanks or case."""
     seen: dict[str, str] = {}
     for level in sorted(levels):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.columns import refuse_other_columns
 from suffice.sources.dask.cluster import (
     Watch,
     awaited,
@@ -18,6 +17,7 @@ from suffice.sources.dask.cluster import (
     results,
 )
 from suffice.sources.frames import Pairs, as_frame, is_frame, opened_chunks, scan_of
+from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, sums_of

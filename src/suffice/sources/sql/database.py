@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
-from suffice.sources.columns import NUMBER, kind_of
+from suffice.sources.kinds import NUMBER, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.queries import Queries, finite, label_of, number, pilots_of

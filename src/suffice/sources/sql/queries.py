@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.sources.columns import NUMBER, kind_of
+from suffice.sources.kinds import NUMBER, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,0 +1,175 @@
+"""What each column of a source holds, decided once, from its first rows, for all that follow.
+
+A number, a date (which counts as days since 1970), a category with its levels, or nothing that
+can be learnt from: an id, free text, a constant, an empty column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from suffice.errors import InvalidInputError, warn
+from suffice.sources.source import values_of
+from suffice.table.mixed import levels_of, note_twins
+from suffice.table.schema import MOST_LEVELS, Category, Number, Schema
+from suffice.text.lists import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from suffice.table.mixed import Levels
+    from suffice.table.schema import Column
+    from suffice.typing import Codes
+
+NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
+DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
+_FEW = 50  # rows; fewer distinct texts may be chance
+_DAY = 86_400e6  # microseconds
+
+
+def kind_of(dtype: Any) -> str:
+    """Return what a column of this type holds; true and false are the numbers 1 and 0."""
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return NUMBER
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return TEXT
+    return EMPTY if dtype == pl.Null else OTHER
+
+
+def is_date(dtype: Any) -> bool:
+    """Return whether a column of this type holds dates."""
+    return bool(dtype == pl.Date or dtype == pl.Datetime)
+
+
+def type_of(column: Column, dtype: Any) -> Any:
+    """Return the type to read a column as."""
+    if isinstance(column, Category):
+        return pl.String if kind_of(dtype) == TEXT or is_date(dtype) else dtype
+    return DAYS if is_date(dtype) else pl.Float64
+
+
+def as_numbers(column: pl.Series) -> Any:
+    """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
+    if column.dtype == DAYS:
+        return (column.cast(pl.Int64).cast(pl.Float64) / _DAY).to_numpy()
+    return column.to_numpy()
+
+
+def learnable(
+    sample: pl.DataFrame, names: Iterable[str], categorical: Collection[str], *, whole: bool
+) -> tuple[list[Column], dict[str, list[str]]]:
+    """Return the columns that something may be learnt from, and the others by the reason.
+
+    Where the sample is not the ``whole`` table, one value in all its rows is no constant.
+    """
+    columns: list[Column] = []
+    left_out: dict[str, list[str]] = {}
+    for name in names:
+        values = values_of(sample, name)
+        reason = _useless(values, whole=whole, categorical=name in categorical)
+        if reason:
+            left_out.setdefault(reason, []).append(name)
+        else:
+            columns.append(described(values.alias(name), categorical=name in categorical))
+    dates = [c.name for c in columns if is_date(sample.get_column(c.name).dtype)]
+    if dates:
+        warn(f"dates count as days since 1970: {quoted(dates, 5)}")
+    return columns, left_out
+
+
+def _useless(values: pl.Series, *, whole: bool, categorical: bool) -> str:
+    """Return why nothing can be learnt from a column, or nothing."""
+    kind, known = kind_of(values.dtype), values.drop_nulls()
+    if known.is_empty():
+        return "empty" if whole or kind == EMPTY else ""
+    if kind == OTHER and not is_date(values.dtype):
+        return f"holds {values.dtype}"
+    distinct = known.n_unique()
+    # one number, unlike one text, may be kept: sums of parts must have the same columns to add up
+    levels = kind == TEXT or values.dtype == pl.Boolean
+    if whole and levels and distinct == 1 and not values.null_count() and len(values) > 1:
+        return "constant"
+    free = kind == TEXT and not categorical and distinct > max(MOST_LEVELS, 0.9 * len(known))
+    return "nearly all texts differ" if free and len(known) >= _FEW else ""
+
+
+def described(values: pl.Series, *, categorical: bool) -> Column:
+    """Return what a column of these first values is."""
+    name, dtype = values.name, values.dtype
+    if not (categorical or kind_of(dtype) == TEXT or dtype == pl.Boolean):
+        return Number(name)
+    found = levels_of(values)
+    note_twins(name, found.levels)
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    order = np.argsort(found.levels, kind="stable")
+    levels = tuple(found.levels[j] for j in order)
+    column = Category(name, levels, bool((found.codes < 0).any())).capped(
+        counts[order].astype(np.float64)
+    )
+    if column.other:
+        warn(
+            f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
+            "are kept, the rest count as one"
+        )
+    return column
+
+
+def schema_of(columns: Iterable[Column]) -> Schema | None:
+    """Return the schema of columns that are not all numbers."""
+    found = tuple(columns)
+    return Schema(found) if any(isinstance(c, Category) for c in found) else None
+
+
+class LevelEncoder:
+    """Levels of the categories of blocks of rows to codes; new levels join those known."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def encode(self, frame: pl.DataFrame) -> Codes:
+        """Return the level of each row in each category (n, q), −1 for none."""
+        found = {c.name: levels_of(frame.get_column(c.name)) for c in self.schema.categories}
+        grown = tuple(
+            _grown(c, found[c.name]) if isinstance(c, Category) else c for c in self.schema.columns
+        )
+        if grown != self.schema.columns:
+            self.schema = Schema(grown)
+        codes = [c.codes_of(*found[c.name]) for c in self.schema.categories]
+        return np.ascontiguousarray(np.stack(codes, axis=1), np.int32)
+
+
+def _grown(known: Category, found: Levels) -> Category:
+    """Return a category with the levels of some more rows; too many of them count as one."""
+    column = replace(known, missing=True) if (found.codes < 0).any() else known
+    new = set(found.levels).difference(known.levels)
+    if not new or known.other:
+        return column
+    if len(known.levels) + len(new) > MOST_LEVELS:
+        warn(
+            f"column {known.name!r} has more than {MOST_LEVELS} levels: the {len(known.levels)} of "
+            "the first rows are kept, the rest count as one"
+        )
+        return replace(column, other=True)
+    return replace(column, levels=tuple(sorted({*known.levels, *new})))
+
+
+def refuse_other_columns(
+    expected: pl.DataFrame, found: pl.DataFrame, label: str, first: str = "the first part"
+) -> None:
+    """Raise unless a frame has the columns of another, of the same kinds, in any order."""
+    schema: Mapping[str, Any] = found.schema
+    for name, dtype in expected.schema.items():
+        if name not in schema:
+            msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
+            raise InvalidInputError(msg)
+        kind, wanted = kind_of(schema[name]), kind_of(dtype)
+        if kind != wanted and EMPTY not in (kind, wanted):
+            msg = (
+                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
+                "alike, or leave one out"
+            )
+            raise InvalidInputError(msg)
