@@ -169,7 +169,9 @@ class LogisticRegression(Decided, theirs.LogisticRegression):
         named, ratio, recent = self.penalty, self.l1_ratio, self._is_recent()
         old = "'penalty' was deprecated in version 1.8: use l1_ratio, or C=np.inf for none"
         two = f"Inconsistent values: penalty={named} with l1_ratio={ratio}: use l1_ratio only"
-        idle = f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got ({named})"
+        idle = (
+            f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={named})"
+        )
         lost = "Setting penalty=None will ignore the C and l1_ratio parameters"
         notes = (
             (recent, old, FutureWarning),
