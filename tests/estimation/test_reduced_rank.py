@@ -41,9 +41,11 @@ def test_cross_validation_and_leave_one_out_equal_refitting():
 @pytest.mark.parametrize(
     "settings", [{"tied": False}, {"tied": True, "covariance": "diagonal"}, {"tied": [[0, 1], [2]]}]
 )
-def test_only_one_covariance_has_discriminant_dimensions(settings):
-    with pytest.raises(InvalidParameterError, match="n_components needs one full covariance"):
-        sf.GaussianClassifier(n_components=1, **settings).fit(X, Y)
+def test_without_one_covariance_only_the_coordinates_are_fewer(settings):
+    few = sf.GaussianClassifier(n_components=1, **settings).fit(X, Y)
+    every = sf.GaussianClassifier(**settings).fit(X, Y)
+    np.testing.assert_array_equal(few.predict_proba(X), every.predict_proba(X))
+    np.testing.assert_array_equal(few.transform(X), every.transform(X)[:, :1])
     with pytest.raises(InvalidParameterError, match="whole number"):
         sf.LDA(n_components=0).fit(X, Y)
 

@@ -200,20 +200,16 @@ def parse_prior(prior: Any) -> Belief:
 
 
 def parse_n_components(n_components: Any, covariance: Any, tied: Any, estimate: Any) -> int | None:
-    """Return how many discriminant coordinates count; None is all of them."""
-    if n_components is None:
-        return None
+    """Return how many discriminant coordinates count in posteriors; None is all of them.
+
+    Only where all classes share one full covariance are posteriors a function of coordinates.
+    """
     whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or n_components < 1:
+    if n_components is not None and (not whole or n_components < 1):
         msg = f"n_components must be None or a whole number from 1 on, got {n_components!r}"
         raise InvalidParameterError(msg)
-    if tied is not True or covariance != "full" or estimate != "plug-in":
-        msg = (
-            "n_components needs one full covariance for all classes: tied=True, covariance='full', "
-            "estimate='plug-in'"
-        )
-        raise InvalidParameterError(msg)
-    return int(n_components)
+    linear = tied is True and covariance == "full" and estimate == "plug-in"
+    return int(n_components) if linear and n_components is not None else None
 
 
 # --- priors, dirichlet ---------------------------------------------------------------------

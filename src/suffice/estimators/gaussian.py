@@ -112,8 +112,9 @@ class GaussianClassifier(
         a density of levels, each category depending on one other (Chow–Liu), and of numbers
         regressed on the levels.
     n_components : int, optional
-        How many discriminant coordinates count in predictions of a tied model: the first ones, in
-        which the class means lie furthest apart. None, and K − 1 or more, is all of them.
+        How many discriminant coordinates ``transform`` gives, those in which the class means lie
+        furthest apart; in a tied model (one full covariance, plug-in) predictions are made from
+        these alone. None, and K − 1 or more, is all of them.
     priors : None, "uniform", array or {label: p}, default=None
         Class priors; None takes class frequencies.
     costs : array (K, K) or {(action, truth): cost}, optional
@@ -239,7 +240,7 @@ class GaussianClassifier(
 
     @property
     def _allows_missing(self) -> bool:
-        return self.estimate != "debiased"
+        return self.estimate != "debiased" and self.shrinkage != "ledoit-wolf"
 
     # --- learning ---
 

@@ -75,7 +75,7 @@ def _centre(x: Floats, w: Floats) -> float:
         msg = f"the squares of a column that spreads over {np.ptp(x):.1g} vanish: rescale it"
         raise InvalidInputError(msg)
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
-    return float(x[0] + np.round(mean / step) * step)
+    return float(np.round((x[0] + mean) / step) * step)  # whichever row comes first
 
 
 def best_exponent(z: Floats, w: Floats) -> float:
