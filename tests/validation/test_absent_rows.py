@@ -95,10 +95,10 @@ def learners():
 def test_the_row_named_is_the_row_of_the_data(iris, learn):
     X, y = iris
     bad = X.copy()
-    bad[[33, 99], 2] = np.nan, np.inf
+    bad[[33, 99], 2] = -np.inf, np.inf
     w = np.ones(150)
     w[20] = 0
-    with pytest.raises(InvalidInputError, match="NaN: row 33, column 2"):
+    with pytest.raises(InvalidInputError, match="infinity: row 33, column 2"):
         learn(bad, y, w)
     w[33] = 0  # absent, so the next one is named
     with pytest.raises(InvalidInputError, match="infinity: row 99, column 2"):
