@@ -149,6 +149,12 @@ class _Quotes:
 
     def look_at(self, block: bytes) -> None:
         """Go through some more bytes."""
+        if not (self._opened or self._comment) and b'"' not in block and b'"' not in self._rest:
+            self._line, self._rest = (
+                self._line + block.count(b"\n"),
+                b"",
+            )  # even, wherever lines end
+            return
         data = self._rest + block if self._rest else block
         end = data.rfind(b"\n") + 1
         data, self._rest = data[:end], data[end:]
