@@ -71,6 +71,7 @@ def main(arguments: list[str]) -> None:
 
 def ours() -> dict[str, Callable[[], Any]]:
     return {
+        "AutoClassifier": lambda: sf.AutoClassifier(),
         "AutoGaussian": lambda: sf.AutoGaussian(),
         "RDA": lambda: sf.RDA(),
         "LDA": lambda: sf.LDA(),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from suffice.diagnostics.calibration import calibration
     from suffice.diagnostics.normality import normality
     from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
-    from suffice.estimators.auto import AutoGaussian
+    from suffice.estimators.auto import AutoClassifier, AutoGaussian
     from suffice.estimators.encoder import TableEncoder
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
     from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
@@ -40,6 +40,7 @@ __version__ = "0.1.0"
 
 # public name → the module that defines it; imported when first asked for
 _HOMES = {
+    "AutoClassifier": "suffice.estimators.auto",
     "AutoGaussian": "suffice.estimators.auto",
     "GaussianClassifier": "suffice.estimators.gaussian",
     "LDA": "suffice.estimators.gaussian",
@@ -82,6 +83,7 @@ __all__ = [
     "LDA",
     "QDA",
     "RDA",
+    "AutoClassifier",
     "AutoGaussian",
     "GaussianClassifier",
     "GaussianNB",

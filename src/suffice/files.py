@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
 LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
-AVERAGED = ("AutoGaussian",)
+AVERAGED = ("AutoClassifier", "AutoGaussian")
 
 
 def load(path: str | Path) -> Any:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
+from suffice.errors import InvalidParameterError
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimators.gaussian import GaussianClassifier
@@ -21,6 +22,7 @@ from suffice.moments import Moments
 from suffice.moments.file import checked_classes
 from suffice.saved import densities as saved
 from suffice.search.candidates import Candidate, FittedCandidate
+from suffice.search.members import FittedOutsider, OutsideCandidate
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
@@ -51,6 +53,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     n_kept : int, default=3
         How many of the best settings of each view of the features (as they are, transformed,
         with Fourier features) may share in the average; 1 picks the best of all.
+    members : list of classifiers, optional
+        Classifiers of scikit-learn's kind, with ``predict_proba``, that may join the average; a
+        pair (name, classifier) names one. Each is judged on rows that it has not seen.
     categorical : list of columns, optional
         Columns of numbers that are levels, by name or position; text, truth values and a
         library's own categories always are. Empty numbers are filled and marked by an indicator.
@@ -90,11 +95,13 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         *,
         fourier_features: bool = True,
         n_kept: int = 3,
+        members: Any = None,
         categorical: Any = None,
         random_state: int = 0,
     ) -> None:
         self.fourier_features = fourier_features
         self.n_kept = n_kept
+        self.members = members
         self.categorical = categorical
         self.random_state = random_state
 
@@ -116,7 +123,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         with numbering_rows(whole):
             self.varying_ = varying_features(table, self.encoding_)
         table = table.with_rows(table.x[:, self.varying_])
-        options = {"n_kept": self.n_kept, "seed": self.random_state}
+        options: Any = {"n_kept": self.n_kept, "seed": self.random_state}
+        options["members"] = self._invited(table.n_rows)
         with one_blas_thread():
             found = chosen(table, fourier_features=self.fourier_features, **options)
             self.choices_, self.members_, self.effort_ = (
@@ -129,6 +137,10 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         self.doubt_ = 1 / (table.n_rows + 1)
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
+
+    def _invited(self, n_rows: int) -> dict[str, Any]:  # noqa: ARG002
+        """Return the classifiers of other kinds that may join, by name."""
+        return named_members(self.members)
 
     @property
     def classifier_(self) -> Classifier:
@@ -158,17 +170,27 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         views = saved.views_in(header, arrays)
         sums = saved.moments_in(header, arrays)
         numbers = {id(view): i for i, view in enumerate(views)}
-        self.choices_ = [Candidate.kept(c, views) for c in header["choices"]]
+        self.choices_ = [_kept(c, views) for c in header["choices"]]
+        outsiders = saved.outsiders_in(header, arrays)
         self.members_ = tuple(
-            FittedCandidate.of(c, sums[numbers[id(c.view)]]) for c in self.choices_ if c.weight > 0
+            FittedCandidate.of(c, sums[numbers[id(c.view)]])
+            if isinstance(c, Candidate)
+            else FittedOutsider(c, outsiders[c.name])
+            for c in self.choices_
+            if c.weight > 0
         )
         self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
         saved.refuse_misfits(self.classifier_)
         return self
 
+    @property
+    def gaussians_(self) -> list[Candidate]:
+        """The choices that are Gaussians, best first."""
+        return [c for c in self.choices_ if isinstance(c, Candidate)]
+
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        best = next((c for c in self.choices_ if not c.view.lifted), None)
+        best = next((c for c in self.gaussians_ if not c.view.lifted), None)
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
         transform = None
@@ -203,6 +225,70 @@ class AutoGaussian(DensityMixin, BaseEstimator):
             "Averaged: " + "; ".join(f"{c.weight:.0%} {c.describe()}" for c in shares) + "."
         )
         return "\n".join([*lines, self.effort_])
+
+
+_ROWS_OF_A_TREE = 5_000
+
+
+class AutoClassifier(AutoGaussian):
+    """Automatic classifier: Gaussians, logistic regression and extra trees, averaged.
+
+    The search of ``AutoGaussian``, and two members beside it: logistic regression of standardised
+    features, and a hundred extra trees of bootstrap samples, judged on the rows that a tree has
+    not seen. Held-out rows choose the shares; ``explain()`` says who answers for what, and
+    ``best_estimator_`` stays the best single Gaussian. Each tree learns from at most 5,000 rows,
+    and all of them from at most 10,000. It takes about three times as long as ``AutoGaussian``,
+    and longer where there are few rows.
+
+    Parameters
+    ----------
+    fourier_features, n_kept, members, categorical, random_state
+        As of ``AutoGaussian``; ``members`` join the two.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from suffice import AutoClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> AutoClassifier().fit(X, y).score(X, y) > 0.99
+    True
+    """
+
+    def _invited(self, n_rows: int) -> dict[str, Any]:
+        from sklearn.ensemble import ExtraTreesClassifier
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+        drawn: Any = {"bootstrap": True, "max_samples": min(n_rows, _ROWS_OF_A_TREE)}
+        trees = ExtraTreesClassifier(100, random_state=self.random_state, **drawn)
+        return {"logistic regression": logistic, "extra trees": trees} | named_members(self.members)
+
+
+def _kept(choice: Mapping[str, Any], views: list[Any]) -> Candidate | OutsideCandidate:
+    """Return a candidate that a file kept."""
+    if "outsider" not in choice:
+        return Candidate.kept(choice, views)
+    rest = {name: choice[name] for name in saved.OF_OUTSIDER}
+    return OutsideCandidate(choice["outsider"], None, **rest)
+
+
+def named_members(members: Any) -> dict[str, Any]:
+    """Return classifiers by name, their own where none is given."""
+    found: dict[str, Any] = {}
+    for member in members or ():
+        name, estimator = member if isinstance(member, tuple) else (None, member)
+        if not hasattr(estimator, "predict_proba"):
+            msg = f"member {estimator!r} states no posteriors (predict_proba): calibrate it first"
+            raise InvalidParameterError(msg)
+        kind = type(estimator).__name__
+        chosen_name = kind if name is None else str(name)
+        if chosen_name in found:
+            msg = f"two members are called {chosen_name!r}: name them by pairs (name, classifier)"
+            raise InvalidParameterError(msg)
+        found[chosen_name] = estimator
+    return found
 
 
 _FEWEST = 5  # rows that a level needs to have a feature of its own

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.model.class_model import ClassModel
+    from suffice.model.outside import TemperedModel
     from suffice.model.views import View
     from suffice.typing import Codes, Floats
 
@@ -25,7 +26,7 @@ class Share:
     """A model of the rows as its view shows them, and its share in the average."""
 
     view: View
-    model: ClassModel
+    model: ClassModel | TemperedModel
     weight: float
 
     def posterior(self, x: Any) -> Floats:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.decision.classifier import Classifier, softmax_temperature
-from suffice.errors import FileFormatError
+from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import OPEN, is_open
 from suffice.model.averaged import AveragedModel, Share
+from suffice.model.linear import LinearModel
+from suffice.model.outside import TemperedModel, Trees
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
@@ -81,14 +83,18 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
 
 _FOURIER = ("centre", "scale", "frequencies")
 _PIECES = ("features", "left", "length")
-_OF_CHOICE = ("pooling", "shrinkage", "temperature", "error", "log_loss", "log_loss_se", "weight")
+OF_OUTSIDER = ("temperature", "error", "log_loss", "log_loss_se", "weight")
+_OF_CHOICE = ("pooling", "shrinkage", *OF_OUTSIDER)
 
 
 def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
-    sums = {numbers[id(m.candidate.view)]: m.moments for m in auto.members_}
+    others = [m for m in auto.members_ if isinstance(m.model, TemperedModel)]
+    gaussians = [m for m in auto.members_ if m not in others]
+    sums = {numbers[id(m.candidate.view)]: m.moments for m in gaussians}
+    outsiders = {m.candidate.name: m.model for m in others}
     best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
     settings = ("pooling", "shrinkage", "tied", "temperature")
     header = {
@@ -98,10 +104,8 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "doubt": auto.doubt_,
         "effort": auto.effort_,
         "views": [_view_header(view) for view in views.values()],
-        "choices": [
-            {"view": numbers[id(c.view)]} | {name: float(getattr(c, name)) for name in _OF_CHOICE}
-            for c in auto.choices_
-        ],
+        "choices": [_choice(c, numbers) for c in auto.choices_],
+        "outsiders": {name: _outsider_kind(name, model) for name, model in outsiders.items()},
         "sums": {str(i): header_of(m) for i, m in sums.items()},
         "best": {name: getattr(best, name) for name in settings}
         | {"sums": header_of(best.moments_)},
@@ -111,7 +115,46 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays |= over(f"view{i}.", _view_arrays(view))
     for i, moments in sums.items():
         arrays |= over(f"sums{i}.", arrays_of(moments))
+    for i, model in enumerate(outsiders.values()):
+        names_of = _OUTSIDERS[type(model.inner)]
+        arrays |= over(f"outsider{i}.", {name: getattr(model.inner, name) for name in names_of})
     return header, arrays | over("best.", arrays_of(best.moments_))
+
+
+_OUTSIDERS: dict[type, tuple[str, ...]] = {
+    Trees: ("roots", "left", "right", "feature", "threshold", "shares"),
+    LinearModel: ("weights", "intercepts", "centre"),
+}
+
+
+def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
+    if not hasattr(c, "recipe"):
+        return {"outsider": c.name} | {name: float(getattr(c, name)) for name in OF_OUTSIDER}
+    return {"view": numbers[id(c.view)]} | {name: float(getattr(c, name)) for name in _OF_CHOICE}
+
+
+def _outsider_kind(name: str, model: TemperedModel) -> dict[str, Any]:
+    """Return how a member that is no Gaussian is kept; raise where we do not know its parts."""
+    kinds: dict[type, str] = {Trees: "trees", LinearModel: "linear"}
+    if type(model.inner) not in kinds:
+        msg = (
+            f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
+            "of trees are kept in files; leave it out of members, or save best_estimator_"
+        )
+        raise InvalidParameterError(msg)
+    return {"kind": kinds[type(model.inner)], "doubt": model.doubt}
+
+
+def outsiders_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, TemperedModel]:
+    """Return the members that are no Gaussians, by name."""
+    found: dict[str, TemperedModel] = {}
+    temperatures = {c["outsider"]: c["temperature"] for c in header["choices"] if "outsider" in c}
+    for i, (name, top) in enumerate(header.get("outsiders", {}).items()):
+        parts = under(arrays, f"outsider{i}.")
+        inner: Any = Trees(**parts) if top["kind"] == "trees" else LinearModel.of(**parts)
+        known = float(top["doubt"]), arrays["frequencies"]
+        found[name] = TemperedModel(inner, float(temperatures[name]), *known)
+    return found
 
 
 def views_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[View]:
@@ -133,8 +176,11 @@ def best_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
 def averaged_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
     """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
     views, sums = views_in(header, arrays), moments_in(header, arrays)
+    outsiders = outsiders_in(header, arrays)
     shares = [
-        _share(choice, views[choice["view"]], sums[choice["view"]])
+        Share(Plain(), outsiders[choice["outsider"]], choice["weight"])
+        if "outsider" in choice
+        else _share(choice, views[choice["view"]], sums[choice["view"]])
         for choice in header["choices"]
         if choice["weight"] > 0
     ]

@@ -12,6 +12,7 @@ import numpy as np
 from suffice.estimation.recipe import collecting, recipe_of
 from suffice.moments import Moments
 from suffice.search.judging import TEMPERATURES, best_temperature
+from suffice.search.members import FittedOutsider, OutsideCandidate
 from suffice.threads import side_by_side
 from suffice.validation.held_out import held_out_losses
 
@@ -98,7 +99,7 @@ class Candidate:
 class Judged:
     """Candidates, best first, and how likely each finds the true class of rows held out."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Candidate | OutsideCandidate, ...]
     true_log: Floats  # log p(true class)  (M, n)
     weight: Floats  # of the rows  (n,)
     moments: Mapping[int, Moments]  # of these rows as each view shows them, by its identity
@@ -109,18 +110,20 @@ class Judged:
         found: Sequence[tuple[View, Recipe, Verdicts]],
         weight: Floats,
         moments: Mapping[int, Moments],
+        others: Sequence[tuple[OutsideCandidate, Floats]] = (),
     ) -> Judged:
-        """Return the settings that were judged under each view, as candidates."""
-        ranked = [
+        """Return the settings that were judged under each view, and others, as candidates."""
+        ranked: list[tuple[Candidate | OutsideCandidate, Floats]] = [
             (Candidate.judged(view, recipe, verdicts, i), verdicts.true_log[i])
             for view, recipe, verdicts in found
             for i in range(len(verdicts.log_loss))
         ]
+        ranked += others
         ranked.sort(key=lambda pair: pair[0].log_loss)
         candidates, true_log = zip(*ranked, strict=True)
         return cls(candidates, np.stack(true_log), weight, moments)
 
-    def shared(self) -> list[Candidate]:
+    def shared(self) -> list[Candidate | OutsideCandidate]:
         """Return the candidates with their shares in the best average."""
         shares = mixing_weights(self.true_log, self.weight)
         return [replace(c, weight=w) for c, w in zip(self.candidates, shares, strict=True)]
@@ -197,16 +200,20 @@ class FittedCandidate:
 
 
 def fitted_candidates(
-    candidates: Sequence[Candidate], table: Table, known: Mapping[int, Moments]
-) -> tuple[FittedCandidate, ...]:
+    candidates: Sequence[Candidate | OutsideCandidate], table: Table, known: Mapping[int, Moments]
+) -> tuple[FittedCandidate | FittedOutsider, ...]:
     """Return the candidates that count, fitted: from known moments, or one pass for each view."""
-    counted = [c for c in candidates if c.weight > 0]
+    counted = [c for c in candidates if c.weight > 0 and isinstance(c, Candidate)]
+    others = [c for c in candidates if c.weight > 0 and isinstance(c, OutsideCandidate)]
     moments = dict(known)
     for c in counted:
         if id(c.view) not in moments:
             recipes = [other.recipe for other in counted if other.view is c.view]
             moments[id(c.view)] = _moments(c.view, recipes, table)
-    return tuple(FittedCandidate.of(c, moments[id(c.view)]) for c in counted)
+    return (
+        *(FittedCandidate.of(c, moments[id(c.view)]) for c in counted),
+        *(FittedOutsider.of(c, table) for c in others),
+    )
 
 
 def _moments(view: View, recipes: Sequence[Recipe], table: Table) -> Moments:

@@ -74,7 +74,7 @@ def judged_grid(
         usable, scores = path(training, log_priors, pooling, gammas, unbiased=unbiased)
         if len(usable):
             named = np.full(len(usable), pooling), usable
-            found.append(Verdicts(*named, *judged_scores(scores, training, temperatures)))
+            found.append(Verdicts(*named, *judged_scores(scores, training.held_out, temperatures)))
     return Verdicts.joined(found) if found else None
 
 
@@ -197,13 +197,13 @@ def _borrowing(pooled: Floats, lacking: Any) -> tuple[Floats, float]:
     return change, 2 * float(np.log(np.diagonal(factor)).sum())
 
 
-def judged_scores(scores: Floats, training: Training, temperatures: Floats) -> Iterator[Floats]:
+def judged_scores(scores: Floats, held: HeldOut, temperatures: Floats) -> Iterator[Floats]:
     """Yield temperature, error, log-loss, its standard error and log p of each γ; eats scores."""
-    held = training.held_out
+    n_folds = len(held.rows)
     error = _errors(scores, held)
     scores -= scores.max(0)
     own = np.take_along_axis(scores, held.truth[None, None], 0)[0]  # (Γ, F, m)
-    losses = np.empty((scores.shape[1], training.n_folds, len(temperatures)))
+    losses = np.empty((scores.shape[1], n_folds, len(temperatures)))
     share = held.weight / held.weight.sum(1, keepdims=True)
     for t, powers in _exponentials(scores, temperatures):
         rows = _finite(np.log(powers.sum(0)) - own / temperatures[t])
@@ -216,7 +216,7 @@ def judged_scores(scores: Floats, training: Training, temperatures: Floats) -> I
     yield temperature
     yield error
     yield at.mean(1)
-    yield at.std(1) / np.sqrt(max(training.n_folds - 1, 1))
+    yield at.std(1) / np.sqrt(max(n_folds - 1, 1))
     yield np.maximum(true_log[:, held.weight > 0], -ABSENT_LOSS)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from suffice.power import PowerTransform
 from suffice.progress import Progress
 from suffice.search.candidates import Candidate, FittedCandidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
+from suffice.search.members import FittedOutsider, OutsideCandidate, judged_member
 from suffice.search.training import Cells, Training, fold_numbers
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.threads import side_by_side
 from suffice.validation.folds import Folds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from suffice.table import Table
     from suffice.typing import Codes, Floats
@@ -102,21 +104,32 @@ class Grid:
 class Chosen:
     """What a search found."""
 
-    candidates: list[Candidate]  # the best, with their shares, best first
-    members: tuple[FittedCandidate, ...]  # those that count, fitted to all rows
+    candidates: list[Candidate | OutsideCandidate]  # the best, with their shares, best first
+    members: tuple[FittedCandidate | FittedOutsider, ...]  # those that count, fitted to all rows
     effort: str  # in words
 
 
-def chosen(table: Table, *, fourier_features: bool, n_kept: int, seed: int) -> Chosen:
-    """Return the best candidates, and those of them that count, fitted to all rows."""
+def chosen(
+    table: Table,
+    *,
+    fourier_features: bool,
+    n_kept: int,
+    seed: int,
+    members: Mapping[str, Any] | None = None,
+) -> Chosen:
+    """Return the best candidates, and those of them that count, fitted to all rows.
+
+    ``members`` are classifiers of other kinds, by name, that may share in the average.
+    """
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
     grids = _grids(table, rows, effort, seed, lifted=fourier_features)
-    found = judged(Cells.of(rows, _fold_of(rows, effort.n_folds, seed)), grids, n_kept)
+    cells = Cells.of(rows, _fold_of(rows, effort.n_folds, seed))
+    found = judged(cells, grids, n_kept, members or {})
     said = effort.describe(rows.n_rows)
     if found is None:
         recipes = [(grid.view, _recipes_of(grid)) for grid in grids if not grid.view.lifted]
-        best = [search(Folds.stratified(rows, effort.n_folds, seed), recipes)]
+        best: list[Any] = [search(Folds.stratified(rows, effort.n_folds, seed), recipes)]
         return Chosen(best, fitted_candidates(best, table, {}), said)
     shared = found.shared() if n_kept > 1 else [replace(found.candidates[0], weight=1.0)]
     sums = found.moments if rows.n_rows == table.n_rows else {}
@@ -157,9 +170,14 @@ def lifted_views(below: View, x: Any, n: int, seed: int) -> list[View]:
     return [round_, along_axes, PiecewiseLinear.of(x, 2 * n)]
 
 
-def judged(cells: Cells, grids: Sequence[Grid], n_kept: int) -> Judged | None:
-    """Return the best ``n_kept`` points of each view; None where nothing can be judged."""
-    with Progress(total=len(grids), what="judging settings") as progress:
+def judged(
+    cells: Cells,
+    grids: Sequence[Grid],
+    n_kept: int,
+    members: Mapping[str, Any] = MappingProxyType({}),
+) -> Judged | None:
+    """Return the best ``n_kept`` points of each view, and the members; None if nothing can be."""
+    with Progress(total=len(grids) + len(members), what="judging settings") as progress:
 
         def judge(grid: Grid) -> tuple[Training, Verdicts | None]:
             seen = grid.view.apply(cells.table.x)
@@ -169,12 +187,16 @@ def judged(cells: Cells, grids: Sequence[Grid], n_kept: int) -> Judged | None:
             return replace(training, x=seen[:0]), verdicts
 
         done = side_by_side(judge, grids, n_numbers=cells.table.x.size)
+        others = []
+        for name, estimator in members.items() if done[0][0].n_folds else ():
+            others.append(judged_member(name, estimator, cells))
+            progress.step()
     pairs = [(grid, *each) for grid, each in zip(grids, done, strict=True)]
     found = [(grid.view, grid.recipe, v) for grid, _, v in pairs if v is not None]
     if not found:
         return None
     moments = {id(grid.view): training.moments for grid, training, _ in pairs}
-    return Judged.of(found, done[0][0].held_out.weights, moments)
+    return Judged.of(found, done[0][0].held_out.weights, moments, others)
 
 
 def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None:

@@ -49,6 +49,12 @@ class Cells:
         edges = np.append(starts, len(cell))
         return cls(table.take(order), order, n_folds, cells, edges, edges[folds])
 
+    @property
+    def teaching(self) -> Any:
+        """Whether the other folds have rows of two classes to learn from, (F,) bool."""
+        weight = self.summed(self.table.weights)
+        return np.count_nonzero((1.0 - np.eye(self.n_folds)) @ weight, axis=1) > 1
+
     def summed(self, values: Floats) -> Floats:
         """Return the sums of rows (n, …) over each fold and class, (F, K, …)."""
         k = self.table.n_classes
@@ -66,14 +72,14 @@ class HeldOut:
     weight: Floats  # 0 where filled up  (F, m)
 
     @classmethod
-    def of(cls, cells: Cells) -> HeldOut:
-        """Return all rows, by fold."""
+    def of(cls, cells: Cells, folds: Any) -> HeldOut:
+        """Return all rows of some folds, by fold."""
         counts = np.diff(cells.fold_edges)
         filled = np.arange(counts.max()) < counts[:, None]
         rows = np.zeros(filled.shape, np.intp)
         rows[filled] = np.arange(len(cells.order))
         weight = np.where(filled, cells.table.weights[rows], 0.0)
-        return cls(rows, cells.table.codes[rows], weight)
+        return cls(rows, cells.table.codes[rows], weight).take(folds)
 
     def take(self, folds: Any) -> HeldOut:
         """Return some of the folds."""
@@ -131,11 +137,11 @@ class Training:
         of_classes = _of_classes(scatters, others, root, weights[..., None] * noise)
         whole = _moments(cells.table, (centre, scale, weight.sum(0), mean), pooled, scatters)
         parts = weights, mean + delta, trained, *of_classes
-        found = cls(x, HeldOut.of(cells), *parts, whole)
-        found._fill(floor)
         # a fold that holds out all rows of the only other class teaches nothing
-        teaching = np.count_nonzero(weights, axis=1) > 1
-        return found if teaching.all() else found.take(teaching)
+        every = HeldOut.of(cells, np.ones(cells.n_folds, bool))
+        found = cls(x, every, *parts, whole)
+        found._fill(floor)
+        return found if cells.teaching.all() else found.take(cells.teaching)
 
     def _fill(self, floor: Floats) -> None:
         """Lend variance to features that vary in no class: much where the classes agree there."""

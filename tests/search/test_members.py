@@ -1,0 +1,136 @@
+"""Classifiers of other kinds in the average: judged on rows they have not seen, kept as arrays."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import suffice as sf
+from suffice.errors import InvalidParameterError
+from suffice.model.outside import LinearModel, Trees, outsider_of
+from suffice.search.members import OutsideCandidate, held_out_posteriors, judged_member
+from suffice.search.training import Cells, fold_numbers
+from suffice.table import Table
+from suffice.table.sampling import stratified_folds
+
+
+def boxes(n, seed):
+    """Classes that are boxes along the axes: what trees are good at."""
+    x = np.random.default_rng(seed).uniform(size=(n, 4))
+    return x, (((x[:, 0] > 0.5) ^ (x[:, 1] > 0.3)) & (x[:, 2] < 0.8)).astype(int)
+
+
+def cells_of(x, y, n_folds=5, weight=None):
+    table = Table.of(x, y, weight)
+    return Cells.of(table, fold_numbers(stratified_folds(table.codes, n_folds, 0), len(y)))
+
+
+MEMBERS = {
+    "trees": ExtraTreesClassifier(60, bootstrap=True, random_state=0),
+    "trees in folds": ExtraTreesClassifier(30, random_state=0),
+    "logistic": make_pipeline(StandardScaler(), LogisticRegression()),
+    "neighbours": KNeighborsClassifier(1),
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", MEMBERS)
+def test_random_labels_show_no_gain_over_the_prior(name, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(240, 3)), rng.permutation(np.arange(240) % 3)
+    _, true_log = judged_member(name, MEMBERS[name], cells_of(x, y))
+    assert -true_log.mean() > np.log(3) - 2 * true_log.std() / np.sqrt(240)
+
+
+def test_a_member_is_judged_by_copies_that_did_not_see_the_rows():
+    x, y = boxes(100, 0)
+    cells = cells_of(x, y)
+    found, _ = held_out_posteriors(MEMBERS["logistic"], cells)
+    table = cells.table
+    lo, hi = cells.fold_edges[2:4]
+    rest = np.r_[0:lo, hi:100]
+    again = make_pipeline(StandardScaler(), LogisticRegression())
+    again.fit(table.x[rest], table.codes[rest])
+    np.testing.assert_allclose(found[lo:hi], again.predict_proba(table.x[lo:hi]))
+
+
+def test_trees_and_logistic_regression_are_kept_as_arrays():
+    X, y = load_wine(return_X_y=True)
+    forest = ExtraTreesClassifier(20, random_state=0).fit(X, y)
+    trees = outsider_of(forest, 3)
+    assert isinstance(trees, Trees)
+    np.testing.assert_allclose(trees.posterior(X), forest.predict_proba(X), atol=1e-12)
+    assert trees.posterior(X[:0]).shape == (0, 3)
+    for labels in (y, y > 0):
+        logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, labels.astype(int))
+        linear = outsider_of(logistic, len(np.unique(labels)))
+        assert isinstance(linear, LinearModel)
+        np.testing.assert_allclose(linear.posterior(X), logistic.predict_proba(X), atol=1e-9)
+
+
+def test_trees_win_a_share_where_classes_are_boxes(tmp_path):
+    X, y = boxes(400, 0)
+    new, truth = boxes(2000, 1)
+    auto, gaussian = sf.AutoClassifier().fit(X, y), sf.AutoGaussian().fit(X, y)
+    shares = {c.name: c.weight for c in auto.choices_ if isinstance(c, OutsideCandidate)}
+    assert shares["extra trees"] > 0.1
+    assert "extra trees" in auto.explain()
+    rows = np.arange(2000)
+    better, worse = (m.predict_log_proba(new)[rows, truth].mean() for m in (auto, gaussian))
+    assert better > worse
+    assert type(auto.best_estimator_) is sf.GaussianClassifier
+    auto.save(tmp_path / "auto.suffice")
+    again = sf.load(tmp_path / "auto.suffice")
+    np.testing.assert_allclose(again.predict_proba(new), auto.predict_proba(new), rtol=1e-12)
+    assert again.explain() == auto.explain()
+    from suffice.files import load_classifier
+
+    lean = load_classifier(tmp_path / "auto.suffice")
+    np.testing.assert_allclose(lean.posterior(new), auto.predict_proba(new), rtol=1e-12)
+
+
+def test_members_of_users_join_and_are_refused_in_files_by_name(tmp_path):
+    X, y = boxes(300, 0)
+    auto = sf.AutoGaussian(members=[("neighbours", KNeighborsClassifier(7)), GaussianNB()])
+    auto.fit(X, y)
+    names = [c.name for c in auto.choices_ if isinstance(c, OutsideCandidate)]
+    assert sorted(names) == ["GaussianNB", "neighbours"]
+    assert next(c.weight for c in auto.choices_ if getattr(c, "name", "") == "neighbours") > 0
+    np.testing.assert_allclose(auto.predict_proba(X).sum(1), 1)
+    with pytest.raises(InvalidParameterError, match="the member 'neighbours' cannot be saved"):
+        auto.save(tmp_path / "auto.suffice")
+
+
+def test_members_without_posteriors_or_with_one_name_are_refused(iris):
+    with pytest.raises(InvalidParameterError, match="predict_proba"):
+        sf.AutoGaussian(members=[LinearSVC()]).fit(*iris)
+    with pytest.raises(InvalidParameterError, match="two members are called 'GaussianNB'"):
+        sf.AutoGaussian(members=[GaussianNB(), GaussianNB()]).fit(*iris)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
+def test_degenerate_tables_never_fail():
+    rng = np.random.default_rng(0)
+    for n, d in ((4, 1), (6, 3), (12, 30)):
+        X = np.round(rng.normal(size=(n, d)), 1)
+        auto = sf.AutoClassifier().fit(X, np.arange(n) % 2)
+        assert np.isfinite(auto.predict_proba(X)).all()
+    for labels in ([0, 1], [0, 0, 1], [0, 1, 2]):
+        auto = sf.AutoClassifier().fit(rng.normal(size=(len(labels), 2)), labels)
+        assert auto.predict_proba(np.zeros((1, 2))).sum() == pytest.approx(1)
+    X = np.c_[np.zeros(50), rng.normal(size=50)]
+    assert sf.AutoClassifier().fit(X, np.r_[np.zeros(49), 1]).predict_proba(X).shape == (50, 2)
+
+
+def test_rows_of_weight_zero_are_absent():
+    X, y = boxes(120, 3)
+    w = np.random.default_rng(0).integers(0, 3, 120).astype(float)
+    all_rows = sf.AutoClassifier().fit(X, y, w)
+    counted = sf.AutoClassifier().fit(X[w > 0], y[w > 0], w[w > 0])
+    np.testing.assert_allclose(all_rows.predict_proba(X), counted.predict_proba(X), rtol=1e-9)
