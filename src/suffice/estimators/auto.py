@@ -14,7 +14,13 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.predictor import DensityMixin, checked_table, feature_names, set_features
+from suffice.estimators.predictor import (
+    DensityMixin,
+    checked_table,
+    feature_names,
+    labelled_rows,
+    set_features,
+)
 from suffice.linalg import dependent_columns
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import PowerTransformed
@@ -113,7 +119,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the settings, then learn from all rows."""
-        x, y = checked_table(self, X, y, reset=True)
+        if y is not None:
+            X, y, sample_weight = labelled_rows(X, y, sample_weight)
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
         reading: Any = {"categorical": self.categorical, "missing": "indicator"}
         reading["names"] = feature_names(self)
         whole = Table.of(x, y, sample_weight, **reading)

@@ -26,11 +26,13 @@ from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors
+from suffice.estimation.unlabelled import SharedOut
 from suffice.estimators.predictor import (
     DensityMixin,
     ScoreMixin,
     checked_rows,
     checked_table,
+    labelled_rows,
     set_features,
 )
 from suffice.model.gaussian import bic
@@ -49,7 +51,7 @@ from suffice.saved.densities import (
 )
 from suffice.search.plan import settled
 from suffice.table import Table
-from suffice.table.labels import as_labels, code_of, codes_of
+from suffice.table.labels import as_labels, code_of, codes_of, has_label
 from suffice.table.matrix import as_weights, filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time
@@ -141,6 +143,10 @@ class GaussianClassifier(
         Empty numbers are integrated out, in ``fit`` by EM on sums per pattern of empty cells; or
         filled by a mean and marked by an indicator, where being empty tells something. An empty
         category is a level of its own.
+    unlabelled : float in [0, 1] or "auto", default=0
+        Weight of a row without a label (None or NaN) against one with: such rows are shared out
+        among the classes by their posteriors (EM). 0 leaves them out; "auto" takes the weight of
+        least log-loss on labelled rows held out, kept as ``unlabelled_``.
     prediction_sets : bool, default=False
         Measure in ``fit`` how strange each row's label looks to all other rows, as
         ``predict_set`` needs; later, ``calibrate`` does it.
@@ -205,6 +211,7 @@ class GaussianClassifier(
         base: float | None = None,
         categorical: Any = None,
         missing: str = "marginal",
+        unlabelled: Any = 0,
         prediction_sets: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -228,6 +235,7 @@ class GaussianClassifier(
         self.base = base
         self.categorical = categorical
         self.missing = missing
+        self.unlabelled = unlabelled
         self.prediction_sets = prediction_sets
         self.n_jobs = n_jobs
 
@@ -246,10 +254,43 @@ class GaussianClassifier(
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        x, y = checked_table(self, X, y, reset=True)
+        given, shared = (X, y, sample_weight), self._shares_out(y)
+        if shared:
+            X, y, sample_weight = labelled_rows(X, y, sample_weight, quiet=True)
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
         recipe, power = self._settle(x, y, sample_weight)
-        self._set_moments(self._summarise(x, y, sample_weight, recipe, power), recipe)
+        sums = self._summarise(x, y, sample_weight, recipe, power)
+        if shared:
+            sums = self._with_unlabelled(*given, recipe, sums.power)
+        self._set_moments(sums, recipe)
         return self.calibrate(x, y, sample_weight) if self.prediction_sets else self
+
+    def _shares_out(self, y: Any) -> bool:
+        """Return whether there are rows without a label that are to count."""
+        number = isinstance(self.unlabelled, (int, float)) and 0 <= self.unlabelled <= 1
+        if not (number or is_open(self.unlabelled)):
+            msg = f"unlabelled must be a number in [0, 1] or 'auto', got {self.unlabelled!r}"
+            raise InvalidParameterError(msg)
+        return self.unlabelled != 0 and np.ndim(y) == 1 and not has_label(y).all()
+
+    def _with_unlabelled(self, X: Any, y: Any, weight: Any, recipe: Recipe, power: Any) -> Moments:
+        """Return the sums of all rows, those without a label shared out by their posteriors."""
+        here = has_label(y)
+        labels = as_labels(np.asarray(y)[here])
+        filler = np.empty(len(here), labels.dtype)
+        filler[here], filler[~here] = labels, labels[0]
+        table = Table.of(X, filler, weight, **self._reading())
+        storage = "auto" if recipe.storage == "pooled" else recipe.storage
+        options: Any = {"storage": storage, "fourth": recipe.needs_fourth, "power": power}
+        shared = SharedOut(
+            recipe,
+            lambda rows: Moments.of_table(rows, holes=self._allows_missing, **options),
+            softmax_temperature(self.resolved_temperature()),
+        )
+        known, unknown = table.take(here), table.take(~here)
+        if is_open(self.unlabelled):
+            self.unlabelled_ = shared.chosen_weight(known, unknown)
+        return shared.moments(known, unknown, self._chosen("unlabelled"))
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from sums collected elsewhere, without a pass over the data."""
@@ -262,7 +303,7 @@ class GaussianClassifier(
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
-        x, y = checked_table(self, X, y, reset=first)
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=first)
         known = (self.recipe(), self.moments_.power) if not first else None
         recipe, power = known or self._settle(x, y, sample_weight)
         more = self._summarise(x, y, sample_weight, recipe, power, classes)
@@ -272,7 +313,7 @@ class GaussianClassifier(
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)
-        x, y = checked_table(self, X, y, reset=False)
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=False)
         recipe = self.recipe()
         less = self._summarise(x, y, sample_weight, recipe, self.moments_.power)
         rest = self.moments_ - less

@@ -53,7 +53,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
-        x, y = checked_table(self, X, y, reset=True)
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
         return self._set_moments(Moments.of(x, y, sample_weight, missing="refuse", fourth=False))
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -65,7 +65,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
-        x, y = checked_table(self, X, y, reset=first)
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=first)
         more = Moments.of(x, y, sample_weight, missing="refuse", fourth=False, classes=classes)
         return self._set_moments(more if first else self.moments_ + more)
 

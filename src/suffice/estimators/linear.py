@@ -31,7 +31,7 @@ def labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
 ) -> Table:
     """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
-    x, y = checked_table(estimator, X, y, reset=reset)
+    x, y, sample_weight = checked_table(estimator, X, y, sample_weight, reset=reset)
     table = Table.of(x, y, sample_weight)
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import (
     _check_y,
+    _num_samples,
     check_consistent_length,
     check_is_fitted,
     validate_data,
@@ -16,12 +17,13 @@ from sklearn.utils.validation import (
 
 from suffice import drawing
 from suffice.decision import Classifier
-from suffice.errors import InvalidInputError, warn
+from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.export import onnx, sql
 from suffice.saved.fields import save
-from suffice.table.labels import as_labels, codes_of
-from suffice.table.matrix import as_weights
+from suffice.table.labels import as_labels, codes_of, has_label
+from suffice.table.matrix import as_weights, taken
 from suffice.table.mixed import is_mixed
+from suffice.table.table import require_as_many
 from suffice.text import tables as notebook
 from suffice.threads import at_most
 
@@ -34,18 +36,38 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def checked_table(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-    """Return rows and labels to learn from."""
+def checked_table(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
+) -> tuple[Any, Any, Any]:
+    """Return rows, labels and weights to learn from; rows without a label are left out."""
     if y is None:
         msg = (
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
             "pass one label per row"
         )
         raise ValueError(msg)
+    X, y, sample_weight = labelled_rows(X, y, sample_weight)
     x = _validated(estimator, X, reset=reset)
     labels = _check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
     check_consistent_length(x, labels)
-    return x, labels
+    return x, labels, sample_weight
+
+
+def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[Any, Any, Any]:
+    """Return the rows that have a label, and say how many have none."""
+    here = has_label(y) if np.ndim(y) == 1 else np.ones(1, bool)
+    if here.all():
+        return X, y, weight
+    rows, n = np.flatnonzero(here), len(here)
+    require_as_many(_num_samples(X), n)
+    if not len(rows):
+        msg = "no row has a label (every y is None or NaN): label some of them"
+        raise InvalidInputError(msg)
+    if not quiet:
+        warn(f"{n - len(rows):,} of {n:,} rows have no label and are left out", UnusedDataWarning)
+    known = taken(np.asarray(X) if isinstance(X, (list, tuple)) else X, rows)
+    labels = as_labels(np.asarray(y)[rows])
+    return known, labels, weight if np.ndim(weight) == 0 else np.asarray(weight)[rows]
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:

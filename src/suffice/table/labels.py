@@ -43,6 +43,23 @@ def as_labels(y: Any) -> Labels:
     return labels
 
 
+def has_label(y: Any) -> Any:
+    """Return which rows have a label, (n,) bool: not None, NaN or another library's "missing".
+
+    Examples
+    --------
+    >>> has_label(["a", None, "b"]).tolist()
+    [True, False, True]
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O":
+        return np.array(
+            [not (v is None or type(v).__name__ == "NAType" or v != v) for v in labels.ravel()],
+            bool,
+        )
+    return ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), bool)
+
+
 def union(a: Labels, b: Labels) -> Labels:
     """Return the sorted labels of either side, if none could be taken for another."""
     if not len(a) or not len(b):

@@ -1,0 +1,89 @@
+"""Rows without a label: EM that shares each of them out among the classes by its posterior.
+
+References: Nigam, McCallum, Thrun & Mitchell (2000), *Machine Learning* 39, 103–134, whose λ is the
+weight of a row without a label against one with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import NotConvergedWarning, warn
+from suffice.table.sampling import stratified_folds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suffice.estimation.recipe import Recipe
+    from suffice.model.class_model import ClassModel
+    from suffice.moments import Moments
+    from suffice.table import Table
+    from suffice.typing import Floats
+
+WEIGHTS = (0.0, 0.02, 0.1, 0.3, 1.0)  # that "auto" tries
+MOST_STEPS, CLOSE = 300, 1e-6  # EM steps; change of a posterior at which they end
+_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedOut:
+    """A recipe for rows of which some have labels, and how their sums are taken."""
+
+    recipe: Recipe
+    collect: Callable[[Table], Moments]
+    temperature: float = 1.0
+
+    def moments(self, known: Table, unknown: Table, weight: float) -> Moments:
+        """Return the sums of labelled rows and, by weight and posterior, of the others."""
+        labelled = total = self.collect(known)
+        if not weight:
+            return labelled
+        before = np.zeros((unknown.n_rows, labelled.n_classes))
+        for _ in range(MOST_STEPS):
+            posterior = self._posterior(total, unknown)
+            change = float(np.abs(posterior - before).max(initial=0.0))
+            if change < CLOSE:
+                return total
+            # each row counts weight · p(k | x) in class k
+            parts = [
+                self._as_class(unknown, labelled, k, weight * p) for k, p in enumerate(posterior.T)
+            ]
+            total = replace(sum(parts, labelled), counts=labelled.counts)
+            before = posterior
+        warn(
+            f"EM over rows without a label stopped after {MOST_STEPS} steps, posteriors still "
+            f"changing by {change:.1g}: use a smaller unlabelled weight",
+            NotConvergedWarning,
+        )
+        return total
+
+    def chosen_weight(self, known: Table, unknown: Table, seed: int = 0) -> float:
+        """Return the weight of least log-loss on labelled rows held out, zero among them."""
+        n_folds = int(np.clip(known.n_rows // 2, 2, _FOLDS))
+        folds = list(stratified_folds(known.codes, n_folds, seed))
+        losses = [
+            sum(self._loss(known.take(a), known.take(b), unknown, weight) for a, b in folds)
+            for weight in WEIGHTS
+        ]
+        return WEIGHTS[int(np.argmin(losses))]
+
+    def _loss(self, train: Table, test: Table, unknown: Table, weight: float) -> float:
+        total = self.moments(train, unknown, weight)
+        posterior = self._posterior(total, test)
+        hit = posterior[np.arange(test.n_rows), test.codes]
+        return float(-(test.weights * np.log(np.maximum(hit, 1e-15))).sum())
+
+    def _posterior(self, moments: Moments, rows: Table) -> Floats:
+        model: ClassModel = self.recipe.model(moments, quiet=True).with_temperature(
+            self.temperature
+        )
+        x: Any = rows.encoded(moments.encoding)[0].x
+        return model.allowing_missing().posterior(x)
+
+    def _as_class(self, rows: Table, known: Moments, k: int, weight: Floats) -> Moments:
+        codes = np.full(rows.n_rows, k)
+        table = replace(rows, classes=known.classes, codes=codes, weight=rows.weights * weight)
+        return self.collect(table)
