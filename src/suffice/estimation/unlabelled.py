@@ -7,7 +7,7 @@ weight of a row without a label against one with.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suffice.estimation.recipe import Recipe
-    from suffice.model.class_model import ClassModel
     from suffice.moments import Moments
     from suffice.table import Table
     from suffice.typing import Floats
@@ -77,11 +76,8 @@ class SharedOut:
         return float(-(test.weights * np.log(np.maximum(hit, 1e-15))).sum())
 
     def _posterior(self, moments: Moments, rows: Table) -> Floats:
-        model: ClassModel = self.recipe.model(moments, quiet=True).with_temperature(
-            self.temperature
-        )
-        x: Any = rows.encoded(moments.encoding)[0].x
-        return model.allowing_missing().posterior(x)
+        model = self.recipe.model(moments, quiet=True).with_temperature(self.temperature)
+        return model.allowing_missing().posterior(rows.encoded(moments.encoding)[0].x)
 
     def _as_class(self, rows: Table, known: Moments, k: int, weight: Floats) -> Moments:
         codes = np.full(rows.n_rows, k)

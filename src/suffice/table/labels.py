@@ -53,10 +53,8 @@ def has_label(y: Any) -> Any:
     """
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
-        return np.array(
-            [not (v is None or type(v).__name__ == "NAType" or v != v) for v in labels.ravel()],
-            bool,
-        )
+        missing = (v is None or type(v).__name__ == "NAType" or v != v for v in labels.ravel())
+        return ~np.fromiter(missing, bool, labels.size)
     return ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), bool)
 
 
