@@ -40,12 +40,7 @@ EXPECTED = {
 }
 
 
-SEPARATED = "the check's rounded rows separate the classes: scores of 1e9 differ by a digit"
-
-
 def expected_failures(estimator):
-    if isinstance(estimator, LDA) and estimator.power is None and estimator.estimate == "plug-in":
-        return {"check_methods_subset_invariance": SEPARATED}
     if estimator.pooling == "auto":
         return {"check_sample_weight_equivalence_on_dense_data": OTHER_FOLDS}
     settings = (estimator.estimate, estimator.covariance)

@@ -456,19 +456,19 @@ class GaussianClassifier(
     def decision_function(self, X: Any) -> Floats:
         """Return the score of the second class against the first (n,), or of each class (n, K).
 
-        Where all classes share one covariance, it is ``X @ coef_.T + intercept_``.
+        Where all classes share one covariance, it is ``X @ coef_.T + intercept_``; of rows with
+        empty cells it is known up to a term common to all classes.
         """
-        scores = super().decision_function(X)
-        if scores.ndim == 1 or self.model_.shared_covariance is None:
-            return scores
-        # exact differences between classes, about the linear score of the most probable one
-        best = int(np.argmax(self.priors_))
-        x = self._complete(X)
+        x = self.classifier_.rows(checked_rows(self, X))
+        if len(self.classes_) == 2 or self.model_.shared_covariance is None or has_missing(x):
+            return super().decision_function(X)
         power = self._numbers.power
         rows = np.asarray(x if power is None else power.apply(x), np.float64)
         # row by row, so that a row's score does not depend on the others
-        level = (rows * self.coef_[best]).sum(1) + self.intercept_[best]
-        return np.asarray(scores + (level - scores[:, best])[:, None])
+        scores: Floats = np.einsum("nd,kd->nk", rows, self.coef_) + self.intercept_
+        if not np.isfinite(scores.max(1)).all():
+            refuse_unusable(x, self._numbers.feature_names)
+        return scores
 
     def class_log_density(self, X: Any) -> Floats:
         """Return log p(x | class), shape (n, K)."""
