@@ -4,6 +4,10 @@
 folder (header row, last column the target), or the tables of the tests, and the tables bundled
 with scikit-learn; numeric columns only, rows with missing values left out. Five stratified
 folds, shuffled once with a fixed seed; the same folds for all.
+
+With ``--mixed`` all columns and rows of the folder count, text and holes too; only rows without
+a target and classes of fewer than ten rows are left out. Boosting sees categories and holes as they
+are, the other peers see them imputed by means with indicators, and one-hot.
 """
 
 from __future__ import annotations
@@ -17,21 +21,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from scipy.stats import rankdata
 from sklearn import datasets
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -48,6 +55,7 @@ FLOOR = 1e-15  # of a predicted probability, for every classifier alike
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks quality")
     parser.add_argument("--data", type=Path, default=Path("tests/reference/data"))
+    parser.add_argument("--mixed", action="store_true", help="text columns and holes count")
     parser.add_argument("--only", nargs="*", help="classifiers to run; the rest from the cache")
     parser.add_argument(
         "--cache", type=Path, help="JSON file of earlier results, read and extended"
@@ -56,8 +64,10 @@ def main(arguments: list[str]) -> None:
     known = (
         json.loads(options.cache.read_text()) if options.cache and options.cache.exists() else {}
     )
-    for name, X, y in tables(options.data):
-        for model, make in {**ours(), **peers()}.items():
+    found = mixed_tables(options.data) if options.mixed else tables(options.data)
+    models = mixed_models() if options.mixed else {**ours(), **peers()}
+    for name, X, y in found:
+        for model, make in models.items():
             key = f"{name}/{model}"
             if key in known and not (options.only and model in options.only):
                 continue
@@ -67,6 +77,8 @@ def main(arguments: list[str]) -> None:
             if options.cache:
                 options.cache.write_text(json.dumps(known))
     print(summary(known))
+    if options.mixed:
+        print(log_losses(known))
 
 
 def ours() -> dict[str, Callable[[], Any]]:
@@ -106,6 +118,64 @@ def peers() -> dict[str, Callable[[], Any]]:
     return found
 
 
+def mixed_models() -> dict[str, Callable[[], Any]]:
+    from lightgbm import LGBMClassifier
+
+    return {
+        "AutoGaussian": lambda: sf.AutoGaussian(),
+        "hist boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+        "LightGBM": lambda: LGBMClassifier(verbose=-1, random_state=0, n_jobs=1),
+        "CatBoost": lambda: _CatBoost(),
+        "logistic": lambda: make_pipeline(_numbers(), LogisticRegression(max_iter=2000)),
+        "random forest": lambda: make_pipeline(
+            _numbers(), RandomForestClassifier(200, random_state=0)
+        ),
+        "RBF SVM": lambda: make_pipeline(_numbers(), CalibratedClassifierCV(SVC(), ensemble=False)),
+    }
+
+
+class _CatBoost:
+    """CatBoost with its own categories: an empty one is a level of its own."""
+
+    def fit(self, X: Any, y: Any) -> _CatBoost:
+        from catboost import CatBoostClassifier
+
+        levels = list(X.select_dtypes("category"))
+        quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+        self.model = CatBoostClassifier(cat_features=levels, random_seed=0, **quiet)
+        self.model.fit(self._filled(X), y)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.model.predict_proba(self._filled(X))
+
+    @staticmethod
+    def _filled(X: Any) -> Any:
+        levels = {c: X[c].astype(object).fillna("(missing)") for c in X.select_dtypes("category")}
+        return X.assign(**levels)
+
+
+def _numbers() -> Any:
+    """Return the pipeline of peers that take complete numbers only."""
+    filled = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_column_transformer(
+        (filled, make_column_selector(dtype_include="number")),
+        (levels, make_column_selector(dtype_exclude="number")),
+    )
+
+
+def mixed_tables(folder: Path) -> Iterator[tuple[str, Any, np.ndarray]]:
+    """Yield name, frame and integer labels of every table, small ones first."""
+    for path in sorted(folder.glob("*.csv"), key=lambda path: path.stat().st_size):
+        frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        counts = frame["target"].value_counts()
+        frame = frame[frame["target"].isin(counts.index[counts >= 10])]
+        y = np.unique(frame.pop("target").astype(str), return_inverse=True)[1]
+        text = {c: frame[c].astype("category") for c in frame.select_dtypes(exclude="number")}
+        yield path.stem, frame.assign(**text), y
+
+
 def tables(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield name, numeric rows and integer labels of every table."""
     for path in sorted(folder.glob("*.csv")):
@@ -138,15 +208,16 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def judged(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def judged(make: Callable[[], Any], X: Any, y: np.ndarray) -> dict[str, Any]:
     """Return mean error, log-loss and Brier score over the folds, and seconds; or the failure."""
     losses, start = [], time.perf_counter()
+    rows = getattr(X, "iloc", X)
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for train, test in folds.split(X, y):
             try:
-                p = make().fit(X[train], y[train]).predict_proba(X[test])
+                p = make().fit(rows[train], y[train]).predict_proba(rows[test])
             except Exception as error:
                 return {"failed": f"{type(error).__name__}: {error}"[:200]}
             p = np.clip(np.nan_to_num(p), FLOOR, None)
@@ -162,6 +233,18 @@ def judged(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> dict[str, A
     error, log_loss, brier = np.mean(losses, axis=0)
     seconds = time.perf_counter() - start
     return {"error": error, "log_loss": log_loss, "brier": brier, "seconds": seconds}
+
+
+def log_losses(results: dict[str, dict[str, Any]]) -> str:
+    """Return the log-loss of every classifier on every table."""
+    names = sorted({key.split("/")[0] for key in results})
+    models = [m for m in mixed_models() if any(f"{n}/{m}" in results for n in names)]
+    rows = [
+        {"table": n}
+        | {m: results.get(f"{n}/{m}", {}).get("log_loss", float("nan")) for m in models}
+        for n in names
+    ]
+    return table(rows)
 
 
 def summary(results: dict[str, dict[str, Any]]) -> str:
