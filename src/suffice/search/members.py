@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from suffice.model.outside import ForeignModel, Outsider, TemperedModel, doubted, outsider_of
 from suffice.model.views import Plain
-from suffice.search.judging import TEMPERATURES, judged_scores
+from suffice.search.judging import judged_scores
 from suffice.search.training import HeldOut
 from suffice.validation.folds import fitted
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from suffice.search.training import Cells
     from suffice.table import Table
     from suffice.typing import Floats
+
+
+#: Averages of trees are not confident enough, so these reach further below one.
+MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-1, 4)).ravel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +80,7 @@ def judged_member(name: str, estimator: Any, cells: Cells) -> tuple[OutsideCandi
     posterior, learnt = held_out_posteriors(estimator, cells)
     log_p = doubted(posterior, doubt_of(cells.table.n_rows))
     scores = np.moveaxis(log_p[held.rows], 2, 0)[:, None]  # (K, 1, F, m)
-    *figures, true_log = judged_scores(np.ascontiguousarray(scores), held, TEMPERATURES)
+    *figures, true_log = judged_scores(np.ascontiguousarray(scores), held, MEMBER_TEMPERATURES)
     temperature, error, log_loss, se = (float(figure[0]) for figure in figures)
     found = OutsideCandidate(name, estimator, temperature, error, log_loss, se, learnt=learnt)
     return found, true_log[0]
