@@ -46,7 +46,7 @@ def is_mixed(X: Any) -> bool:
     if hasattr(X, "iloc") and dtypes is not None and hasattr(dtypes, "tolist"):
         return any(_pandas_kind(dtype) != "number" for dtype in dtypes.tolist())
     if hasattr(X, "__arrow_c_stream__"):
-        schema = getattr(X, "schema", None)
+        schema: Any = getattr(X, "schema", None)
         found = schema.dtypes() if hasattr(schema, "dtypes") else getattr(schema, "types", [])
         return not all(_is_number_type(str(dtype)) for dtype in found)
     return False
@@ -294,17 +294,11 @@ def _days(name: Any, dates: Any) -> Floats:
 
 def _as_names(categorical: Any, names: Sequence[str]) -> Collection[str]:
     """Return the columns that are levels, given by name or by position."""
-    chosen = (
-        ()
-        if categorical is None
-        else [categorical]
-        if isinstance(categorical, str)
-        else categorical
-    )
-    found = {
-        names[c] if isinstance(c, (int, np.integer)) and -len(names) <= c < len(names) else c
-        for c in chosen
-    }
+    if categorical is None:
+        return ()
+    chosen = [categorical] if isinstance(categorical, str) else categorical
+    place = {at: name for j, name in enumerate(names) for at in (j, j - len(names))}
+    found = {c if isinstance(c, str) else place.get(c, c) for c in chosen}
     unknown = sorted(str(c) for c in found if c not in names)
     if unknown:
         msg = f"categorical names {quoted(unknown, 5)}, but the columns are {quoted(names, 12)}"

@@ -71,8 +71,7 @@ class Category:
         unknown = self.n_levels - 1 if self.other else -1
         empty = len(self.levels) if self.missing else -1
         table = np.array([*(place.get(level, unknown) for level in levels), empty], np.int32)
-        found: Codes = table[codes]  # the last entry is that of −1
-        return found
+        return table[codes]  # type: ignore[return-value]  # the last entry is that of −1
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class Table:
         placed = np.where(self.indicators < 0, -1, self.indicators + self.schema.starts[:-1])
         w = np.broadcast_to(self.weights[:, None], placed.shape)
         on = placed >= 0
-        return np.bincount(placed[on], w[on], self.schema.n_indicators)
+        return np.bincount(placed[on], w[on], self.schema.n_indicators).astype(np.float64)
 
     def encoded(self, encoding: Encoding | None = None) -> tuple[Table, Encoding | None]:
         """Return the table as numbers alone, one reference level of each category left out.

@@ -151,7 +151,7 @@ def _of_all_classes(m: Moments) -> _Rows:
     variances = (m.scatter.pooled_diagonal() + np.diagonal(between)) / w
     observed = np.full(m.n_features, m.total_weight)
     if m.patterns is not None:
-        observed = m.patterns.column_weights.sum(0)
+        observed = m.patterns.column_weights().sum(0)
     names = m.feature_names or tuple(f"x{j}" for j in range(m.n_features))
     return _Rows(m.total_weight, m.grand_mean, full, variances, observed, names, m)
 
@@ -172,8 +172,8 @@ def _numbers(old: _Rows, new: _Rows) -> Iterator[ColumnDrift]:
             ratio = 0.5 * np.log(new.variances[j] / old.variances[j])
             # Var log s ≈ 1/(2n) of Gaussian rows
             p = _two_sided(ratio, np.sqrt(0.5 / n + 0.5 / m))
-            spreads = np.sqrt([old.variances[j], new.variances[j]]).tolist()
-            yield ColumnDrift(name, "spread", *spreads, float(ratio), p)
+            before, after = np.sqrt([old.variances[j], new.variances[j]]).tolist()
+            yield ColumnDrift(name, "spread", before, after, float(ratio), p)
         gaps = np.array([[old.total_weight - n, n], [new.total_weight - m, m]])
         if gaps[:, 0].any():
             yield _of_shares(name, "missing", gaps)
@@ -206,7 +206,8 @@ def _of_shares(name: str, what: str, counts: Floats) -> ColumnDrift:
     df = counts.shape[1] - 1
     p = float(chdtrc(df, statistic)) if df else np.nan
     effect = 0.5 * float(np.abs(shares[1] - shares[0]).sum())
-    return ColumnDrift(name, what, *shares[:, most].tolist(), effect, p)
+    before, after = shares[:, most].tolist()
+    return ColumnDrift(name, what, before, after, effect, p)
 
 
 def _together(old: _Rows, new: _Rows) -> tuple[float, int]:
