@@ -28,12 +28,26 @@ def test_the_model_stands_beside_the_page_and_answers(made):
     assert "penguins.suffice" in (folder / "birds.md").read_text()
 
 
-def test_what_is_left_out_is_said_and_stands_on_the_page(made):
+def test_text_and_empty_cells_leave_no_row_and_no_column_out(made):
     folder, said = made
-    assert "2 of 344 rows left out" in said.stderr
+    model = sf.load(folder / "penguins.suffice")
     page = (folder / "birds.md").read_text()
-    assert "2 of 344 rows left out" in page
-    assert "columns left out: 'island', 'sex' (not numeric)" in page
+    assert "left out" not in said.stderr
+    assert "344 rows" in page
+    assert "categories, read as indicators of their levels: island (3 levels) and sex" in page
+    assert {"island", "sex"} <= set(model.feature_names_in_)
+
+
+def test_a_class_without_a_usable_row_is_named_as_are_rows_without_a_label(run):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)]
+    rows += ["inf,1,z", "2,3,"]
+    Path("lost.csv").write_text("\n".join(["row,b,kind", *rows]))
+    said = run("report", "lost.csv", "-t", "kind", "--cv", "2", "-o", "lost.md")
+    assert said.exit_code == 0, said.stderr
+    page = Path("lost.md").read_text()
+    for text in (said.stderr, page):
+        assert "2 of 42 rows left out: no usable value in 'row' (1), 'kind' (1)" in text
+        assert "no usable row is left of the class 'z'" in text
 
 
 def test_the_verdict_is_printed(made):

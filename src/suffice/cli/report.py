@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from suffice.reporting.documented import DocumentedTable
     from suffice.sources.chunks import Chunk
 
-ROW = "row"
+ROW = "\0row"  # no column is called so
 
 
 @subcommand(
@@ -111,7 +111,7 @@ def _again(data: Data, path: Path, **options: Any) -> str:
 
 
 def _documented(data: Data, name: str) -> DocumentedTable:
-    """Return the usable rows; what was left out is said now, and again on the page."""
+    """Return the rows with what names them; what is left out is said now, and on the page."""
     from suffice.reporting.documented import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
@@ -119,10 +119,17 @@ def _documented(data: Data, name: str) -> DocumentedTable:
         chunk, target = _numbered(data)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
-    ids = chunk.kept[chunk.kept.columns[0]]
-    found = np.asarray(ids.to_list(), dtype=object)
-    notes = tuple(str(warning.message) for warning in caught)
-    return DocumentedTable(chunk.table, found, name, target, ids.name, notes)
+    table, ids = chunk.table, chunk.kept.to_series()
+    documented = DocumentedTable.of(
+        chunk.frame,
+        table.labels,
+        sample_weight=table.weight,
+        ids=np.asarray(ids.to_list(), dtype=object),
+        name=name,
+        target=target,
+    )
+    notes = (*(str(warning.message) for warning in caught), *documented.notes)
+    return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
 
 
 def _numbered(data: Data) -> tuple[Chunk, str]:
@@ -131,15 +138,11 @@ def _numbered(data: Data) -> tuple[Chunk, str]:
 
     from suffice.sources.chunks import frames_of, load_frames
 
-    source, roles = data.opened("a report needs rows", categories=False, holes=False)
-    if roles.kept:
-        return load_frames(list(frames_of(source, roles)), roles, source.label), str(roles.target)
-    frames, start = [], 1
-    for frame in frames_of(source, roles):
-        numbers = pl.int_range(start, start + frame.height, eager=True).alias(ROW)
-        frames.append(frame.with_columns(numbers))
-        start += frame.height
-    return load_frames(frames, replace(roles, kept=(ROW,)), source.label), str(roles.target)
+    source, roles = data.opened("a report needs rows")
+    frame = pl.concat(frames_of(source, roles))
+    if not roles.kept:
+        frame, roles = frame.with_row_index(ROW, 1), replace(roles, kept=(ROW,))
+    return load_frames([frame], roles, source.label), str(roles.target)
 
 
 def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:

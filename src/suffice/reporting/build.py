@@ -95,7 +95,7 @@ def report(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Columns of a frame that hold no numbers and rows with gaps are left out, and named.
+        Text is read as categories, and rows with empty cells stay; ids and free text are left out.
     path : str or Path, optional
         Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
     estimator : classifier, optional

@@ -20,7 +20,7 @@ from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import picked, values_of
 from suffice.table import Table
 from suffice.table.labels import encode
-from suffice.text.lists import plural
+from suffice.text.lists import noun, plural, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -213,6 +213,12 @@ def load_frames(frames: Sequence[pl.DataFrame], roles: Roles, label: str) -> Chu
     chunk, left_out = Loader(roles, sum(frame.height for frame in frames)).load(frames)
     left_out.say()
     require_rows(chunk.table.n_rows, label)
+    if left_out.unusable:
+        labels = pl.concat([values_of(frame, roles.target or "") for frame in frames])
+        lost = sorted(set(labels.drop_nulls().unique()).difference(chunk.table.classes.tolist()))
+        if lost:
+            classes = f"{noun(len(lost), 'class')} {quoted(lost, 5)}"
+            warn(UnusedDataWarning(f"no usable row is left of the {classes}"))
     return chunk
 
 

@@ -74,6 +74,11 @@ def cross_validate_stream(
     grid, criterion, refit_priors
         As in ``cross_validate``.
 
+    Notes
+    -----
+    Columns that hold no numbers and rows with empty cells are left out, and a warning says so:
+    ``cross_validate`` takes both, in memory.
+
     Examples
     --------
     >>> import suffice as sf
