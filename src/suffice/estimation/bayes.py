@@ -81,8 +81,7 @@ class MostProbable:
     """Parameters at the mode of their posterior."""
 
     belief: Belief
-    plugs_in = False
-    at_mode = True
+    plugs_in, at_mode = False, True
 
     def model(self, evidence: Evidence) -> GaussianModel:
         """Return the Gaussian model of the most probable means and covariances."""
@@ -103,8 +102,7 @@ class Predictive:
     """Parameters integrated out."""
 
     belief: Belief
-    plugs_in = False
-    at_mode = False
+    plugs_in, at_mode = False, False
 
     def model(self, evidence: Evidence) -> StudentModel:
         """Return the Student t model of the next row."""
@@ -160,8 +158,7 @@ def _scale(
 
 
 def _require_mode(posterior: NormalInverseWishart) -> None:
-    total = posterior.degrees + len(posterior.mean) + 1 + posterior.n_means
-    if not total > 0:
+    if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
         found = f"prior leaves {posterior.degrees:g} degrees of freedom"
         msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
         raise InvalidParameterError(msg)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,22 +26,12 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
 
 
-class Reading(Protocol):
-    """A way to read the categories of moments."""
-
-    def storage(self, storage: str) -> str:
-        """Return the storage of moments that suffices, given that of numbers alone."""
-
-    def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
-        """Return the model of moments that have a schema; it reads encoded rows."""
-
-
 @dataclass(frozen=True, slots=True)
 class Indicators:
     """Features of the Gaussian like any other; where features are independent, factors."""
 
     def storage(self, storage: str) -> str:
-        """Return the same."""
+        """Return the storage of moments that suffices, given that of numbers alone."""
         return storage
 
     def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
@@ -74,15 +64,15 @@ class Tree:
         gaussian = replace(recipe, structure=FullStructure())
         encoded = gaussian.completed(encoded, quiet=quiet, encoding=encoding)
         blocks = LevelBlocks.of(encoding)
-        parents = [
-            spanning_tree(
-                mutual_information(_smoothed(encoded, blocks, k, recipe.smoothing), blocks)
-            )
-            for k in range(moments.n_classes)
-        ]
+        every = range(moments.n_classes)
+        pairs = (_smoothed(encoded, blocks, k, recipe.smoothing) for k in every)
+        parents = [spanning_tree(mutual_information(each, blocks)) for each in pairs]
         levels = _forest(encoded, blocks, np.array(parents, np.intp), recipe.smoothing)
         slopes = regressions(recipe, encoded, blocks.n_numbers) if blocks.n_numbers else None
         return _mixed(recipe, encoded, encoding, levels, slopes, quiet=quiet)
+
+
+Reading: TypeAlias = Indicators | Tree  # ways to read the categories of moments
 
 
 def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
@@ -135,8 +125,7 @@ def _channel(weight: float, blocks: LevelBlocks, alpha: float) -> tuple[Floats, 
 def _singles(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
     """Return the smoothed probability of each level in class k, (C,)."""
     kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
-    single: Floats = kept * blocks.frequencies(moments)[k] + lent
-    return single
+    return np.asarray(kept * blocks.frequencies(moments)[k] + lent)
 
 
 def _smoothed(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
@@ -179,12 +168,8 @@ def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float)
         pairs = _smoothed(moments, blocks, k, alpha) if (above >= 0).any() else np.zeros((0, 0))
         own = []
         for j, parent in enumerate(above):
-            columns = slice(edges[j], edges[j + 1])
-            joint = (
-                singles[None, columns]
-                if parent < 0
-                else pairs[edges[parent] : edges[parent + 1], columns]
-            )
+            columns, above_it = (slice(edges[at], edges[at + 1]) for at in (j, parent))
+            joint = singles[None, columns] if parent < 0 else pairs[above_it, columns]
             own.append(np.log(joint / joint.sum(1, keepdims=True)))
         tables.append(tuple(own))
     return LevelForest(parents, tuple(tables))
@@ -229,14 +214,13 @@ def _mixed(
     fills = _fills(moments, encoding)
     if not p:
         numbers = _no_numbers(recipe, moments)
-    else:
-        left, weights = observed_numbers(moments, p, filled, fills)
-        left = left if slopes is None else without_levels(moments, p, slopes, groups)
-        left = _of_observed_rows(left, weights, groups, unbiased=recipe.regularisation.unbiased)
-        learnt = recipe.learnt(left, quiet=quiet)
-        assert isinstance(learnt, GaussianModel)
-        numbers = learnt
-    return MixedModel(numbers, levels, blocks, slopes, filled, fills)
+        return MixedModel(numbers, levels, blocks, slopes, filled, fills)
+    left, weights = observed_numbers(moments, p, filled, fills)
+    left = left if slopes is None else without_levels(moments, p, slopes, groups)
+    left = _of_observed_rows(left, weights, groups, unbiased=recipe.regularisation.unbiased)
+    learnt = recipe.learnt(left, quiet=quiet)
+    assert isinstance(learnt, GaussianModel)
+    return MixedModel(learnt, levels, blocks, slopes, filled, fills)
 
 
 def _fills(moments: Moments, encoding: Encoding) -> Floats:
@@ -244,8 +228,7 @@ def _fills(moments: Moments, encoding: Encoding) -> Floats:
     row = np.zeros((1, encoding.n_features))
     row[0, : encoding.schema.n_numbers] = [c.fill or 0.0 for c in encoding.schema.numbers]
     units = row if moments.power is None else moments.power.apply(row)
-    fills: Floats = units[0, encoding.schema.filled]
-    return fills
+    return np.asarray(units[0, encoding.schema.filled])
 
 
 def _of_observed_rows(
@@ -262,17 +245,14 @@ def _of_observed_rows(
     if isinstance(moments.scatter, DiagonalScatter):
         return replace(moments, scatter=DiagonalScatter(moments.diagonals * factor))
     root = np.sqrt(factor)
-    return replace(
-        moments, scatter=PerClassScatter(moments.scatters * root[:, :, None] * root[:, None, :])
-    )
+    scatters = moments.scatters * root[:, :, None] * root[:, None, :]
+    return replace(moments, scatter=PerClassScatter(scatters))
 
 
 def _no_numbers(recipe: Recipe, moments: Moments) -> GaussianModel:
     """Return the Gaussian of no feature at all."""
-    group_of, priors = (
-        recipe.group_of(moments.classes),
-        recipe.priors.of(moments.classes, moments.weights),
-    )
+    group_of = recipe.group_of(moments.classes)
+    priors = recipe.priors.of(moments.classes, moments.weights)
     return GaussianModel.of(
         priors=np.where(moments.weights > 0, priors, 0.0),
         centre=np.zeros(0),

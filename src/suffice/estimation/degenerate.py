@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import DegenerateDataWarning
+from suffice.errors import DegenerateDataWarning, warn
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
 from suffice.text.lists import noun, quoted
@@ -123,8 +122,8 @@ def warn_of_deficient(deficient: list[RankDeficiency], moments: Moments, group_o
     told = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
     if len(deficient) > _MOST_NAMED:
         told.append(f"and {len(deficient) - _MOST_NAMED} more")
-    msg = (
+    warn(
         f"{'; '.join(told)}. Missing directions use the variance pooled over all classes, then "
-        "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own"
+        "that of all rows. Drop those columns, or set shrinkage or pooling, for a model of its own",
+        DegenerateDataWarning,
     )
-    warnings.warn(msg, DegenerateDataWarning, stacklevel=2)

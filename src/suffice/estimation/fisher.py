@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
+from suffice.moments.collect import ratio
 
 if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
@@ -60,12 +61,7 @@ class DiscriminantSpace:
         sigma = within.dense()
         # coordinates have variance 1 within classes: cov(x, z) = Σ w
         deviations = np.sqrt(np.diagonal(sigma))[:, None]
-        return np.divide(
-            sigma @ self.scalings,
-            deviations,
-            where=deviations > 0,
-            out=np.zeros_like(self.scalings),
-        )
+        return ratio(sigma @ self.scalings, deviations)
 
 
 def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:

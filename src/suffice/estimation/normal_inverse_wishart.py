@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.errors import DegenerateDataWarning, InvalidParameterError
+from suffice.errors import DegenerateDataWarning, InvalidParameterError, warn
 
 if TYPE_CHECKING:
     from suffice.typing import Floats
@@ -98,7 +97,9 @@ class NormalInverseWishart:
         same scale and degrees. The reference prior of K classes is ``flat(d, n_means=K)``.
         """
         w, shifts = weights.tolist(), means - self.mean
-        pulls = np.array([self.pull(w_k) for w_k in w])
+        kappas = self.mean_strength + weights
+        # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row
+        pulls = np.where(kappas > 0, self.mean_strength / np.where(kappas > 0, kappas, 1.0), 1.0)
         # m_k = (κ m + w_k x̄_k) / (κ + w_k)
         centres = means - pulls[:, None] * shifts
         # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
@@ -108,11 +109,6 @@ class NormalInverseWishart:
             NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, len(w))
             for m, w_k in zip(centres, w, strict=True)
         )
-
-    def pull(self, weight: float) -> float:
-        """Return the share of the prior in the posterior mean, κ / (κ + w)."""
-        kappa = self.mean_strength + weight
-        return self.mean_strength / kappa if kappa > 0 else 1.0
 
     @property
     def map_mean(self) -> Floats:
@@ -154,6 +150,6 @@ def _positive(variances: Floats, *, quiet: bool) -> Floats:
     """Return variances, one where there is none, and say which features these are."""
     flat = np.flatnonzero(variances <= 0)
     if len(flat) and not quiet:
-        msg = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
-        warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
+        told = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
+        warn(told, DegenerateDataWarning)
     return np.where(variances > 0, variances, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from suffice.model.gaussian import DebiasedModel, GaussianModel
 from suffice.text.lists import noun, plural, quoted
 
 if TYPE_CHECKING:
+    from suffice.estimation.bayes import MostProbable, Predictive
     from suffice.estimation.degenerate import RankDeficiency
     from suffice.estimation.shrinkage import Regularisation
     from suffice.estimation.structures import Structure
-    from suffice.model.class_model import ClassModel
     from suffice.model.covariance import Covariance
     from suffice.moments import Moments
     from suffice.table.schema import Encoding
@@ -68,27 +68,16 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
         raise TooFewClassesError(msg)
 
 
-class Learning(Protocol):
-    """A way to turn evidence into a model."""
-
-    @property
-    def plugs_in(self) -> bool:
-        """Whether covariances are those of a structure, in the place of the true ones."""
-
-    @property
-    def at_mode(self) -> bool:
-        """Whether class priors too are the most probable ones."""
-
-    def model(self, evidence: Evidence) -> ClassModel:
-        """Return the model."""
+# ways to turn evidence into a model: ``plugs_in``, whether covariances are those of a structure in
+# the place of the true ones; ``at_mode``, whether class priors too are the most probable ones
+Learning: TypeAlias = "PlugIn | MostProbable | Predictive | Debiased"
 
 
 @dataclass(frozen=True, slots=True)
 class PlugIn:
     """Estimates in the place of parameters."""
 
-    plugs_in = True
-    at_mode = False
+    plugs_in, at_mode = True, False
 
     def model(self, evidence: Evidence) -> GaussianModel:
         """Return the Gaussian model of means and structured covariances."""
@@ -134,8 +123,7 @@ class Debiased:
     Networks, section 2.4.
     """
 
-    plugs_in = False
-    at_mode = False
+    plugs_in, at_mode = False, False
 
     def model(self, evidence: Evidence) -> DebiasedModel:
         """Return the model of unbiased log densities."""

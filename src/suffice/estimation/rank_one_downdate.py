@@ -105,14 +105,13 @@ def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
     metrics = _metrics(sums)
     losers = [_Loser.of(sums, g, metric) for g, metric in enumerate(metrics) if metric is not None]
     # where a group loses its own rows only, each class needs one metric, that of its group
-    alone = sums.how.pooling == 0 or len(metrics) == 1
-    if alone:
-        squares = _squares(sums.moments, x, [metrics[g] for g in sums.group_of])
-        _in_blocks(partial(_rank_one, sums, losers), (squares, scores), removal)
-        return
-    for loser in losers:
-        squares = _squares(sums.moments, x, [loser.metric] * sums.moments.n_classes)
-        _in_blocks(partial(_rank_one, sums, [loser]), (squares, scores), removal)
+    if sums.how.pooling == 0 or len(metrics) == 1:
+        turns = [(losers, [metrics[g] for g in sums.group_of])]
+    else:
+        turns = [([each], [each.metric] * sums.moments.n_classes) for each in losers]
+    for some, metric in turns:
+        squares = _squares(sums.moments, x, metric)
+        _in_blocks(partial(_rank_one, sums, some), (squares, scores), removal)
 
 
 def _metrics(sums: _Sums) -> list[FullCovariance | None]:
@@ -163,18 +162,13 @@ def _rank_one(
     """Write the scores of the classes of some groups."""
     own = squares[np.arange(len(scores)), removal.truth]
     for loser in losers:
-        _write(sums, loser, squares[:, loser.members], own, scores, removal)
+        scores[:, loser.members] = _scores(sums, loser, squares[:, loser.members], own, removal)
 
 
-def _write(
-    sums: _Sums,
-    loser: _Loser,
-    inside: Floats,
-    own_squares: Floats,
-    scores: Floats,
-    removal: _Removal,
-) -> None:
-    """Write the scores of a group's classes, whose scatter A becomes A' = A − c v vᵀ."""
+def _scores(
+    sums: _Sums, loser: _Loser, inside: Floats, own_squares: Floats, removal: _Removal
+) -> Floats:
+    """Return the scores of a group's classes, whose scatter A becomes A' = A − c v vᵀ."""
     # v is the row about its own class, u about each class of the group, without itself
     metric, members = loser.metric, loser.members
     lost = sums.lost(loser.g, removal.truth)
@@ -193,7 +187,7 @@ def _write(
     distances = inside + (c / left)[:, None] * across**2
     divisor = sums.divisors(loser.g, removal)
     constant = metric.log_det + np.log(left) - metric.n_features * np.log(divisor)
-    scores[:, members] = -0.5 * (constant[:, None] + divisor[:, None] * distances)
+    return np.asarray(-0.5 * (constant[:, None] + divisor[:, None] * distances))
 
 
 def _diagonal(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
@@ -218,9 +212,7 @@ def _each_feature(
 
 
 def _in_blocks(
-    write: Callable[[Floats, Floats, _Removal], None],
-    tables: tuple[Floats, Floats],
-    removal: _Removal,
+    write: Callable[..., None], tables: tuple[Floats, Floats], removal: _Removal
 ) -> None:
     """Call ``write`` with a block of rows at a time, of a size that stays in cache."""
     read, written = tables

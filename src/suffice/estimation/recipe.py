@@ -100,10 +100,10 @@ class Recipe:
         word = settings.parse_covariance("full" if chosen_by_moments else covariance)
         learning = settings.parse_estimate(estimate, prior)
         regularisation = Regularisation(
-            settings.parse_divisor(divisor),
-            settings.parse_pooling(pooling),
+            settings.parse_word(divisor, settings.DIVISORS, "divisor"),
+            settings.parse_share(pooling),
             settings.parse_shrinkage(shrinkage),
-            settings.parse_target(target),
+            settings.parse_word(target, settings.TARGETS, "target"),
         )
         settings.check_compatible(covariance, tied, estimate, divisor, pooling, shrinkage)
         reading = settings.parse_categories(categories, estimate, shrinkage)
@@ -155,8 +155,8 @@ class Recipe:
 
     def with_settings(self, **words: Any) -> Recipe:
         """Return the recipe with another pooling or shrinkage, in users' words."""
-        parsers = {"pooling": settings.parse_pooling, "shrinkage": settings.parse_shrinkage}
-        values: dict[str, Any] = {name: parsers[name](word) for name, word in words.items()}
+        parsers: Any = {"pooling": settings.parse_share, "shrinkage": settings.parse_shrinkage}
+        values: Any = {name: parsers[name](word) for name, word in words.items()}
         kept = dict.fromkeys(self.open_settings, settings.OPEN)
         return replace(
             self,
@@ -231,9 +231,8 @@ class Recipe:
         recipe = self if iterated else replace(self, learning=PlugIn())
 
         def m_step(whole: Moments) -> GaussianModel:
-            return recipe.learning.model(
-                recipe._evidence(whole, quiet=True, encoding=encoding)
-            ).as_gaussian()
+            evidence = recipe._evidence(whole, quiet=True, encoding=encoding)
+            return recipe.learning.model(evidence).as_gaussian()
 
         groups, diagonal = self.group_of(moments.classes), self.structure.is_diagonal
         return completed(moments, m_step, groups, diagonal=diagonal, quiet=quiet)
@@ -248,13 +247,10 @@ class Recipe:
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the units of the rows."""
-        inner, power, encoding = (
-            self.estimate(moments, quiet=quiet),
-            moments.power,
-            moments.encoding,
-        )
+        inner, power = self.estimate(moments, quiet=quiet), moments.power
         if power is None:
             return inner
+        encoding = moments.encoding
         return TransformedModel(inner, power if encoding is None else power.select(encoding.kept))
 
     def bic(self, moments: Moments) -> float:

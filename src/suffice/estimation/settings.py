@@ -53,7 +53,7 @@ def is_open(word: Any) -> bool:
     return isinstance(word, str) and word == OPEN
 
 
-def _known(word: Any, table: Mapping[str, V], name: str) -> V:
+def parse_word(word: Any, table: Mapping[str, V], name: str) -> V:
     """Return what a word stands for, or say which words there are."""
     if not isinstance(word, str) or word not in table:
         msg = f"{name} must be one of {', '.join(map(repr, table))}, got {word!r}"
@@ -131,16 +131,6 @@ UNRESOLVED = (
 )
 
 
-def parse_divisor(divisor: Any) -> bool:
-    """Return whether covariances are unbiased rather than of maximum likelihood."""
-    return _known(divisor, DIVISORS, "divisor")
-
-
-def parse_pooling(pooling: Any) -> float:
-    """Return λ; None, and what is still open, is 0."""
-    return _share(pooling, "pooling")
-
-
 def parse_shrinkage(shrinkage: Any) -> Intensity:
     """Return the rule for γ; None, and what is still open, is 0."""
     if isinstance(shrinkage, str) and shrinkage in CLOSED_FORMS:
@@ -149,21 +139,17 @@ def parse_shrinkage(shrinkage: Any) -> Intensity:
         words = ", ".join(map(repr, [OPEN, *CLOSED_FORMS]))
         msg = f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
         raise InvalidParameterError(msg)
-    return FixedIntensity(_share(shrinkage, "shrinkage"))
+    return FixedIntensity(parse_share(shrinkage, "shrinkage"))
 
 
-def _share(value: Any, name: str) -> float:
+def parse_share(value: Any, name: str = "pooling") -> float:
+    """Return a number in [0, 1]; None, and what is still open, is 0."""
     if value is None or is_open(value):
         return 0.0
     if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
         msg = f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
         raise InvalidParameterError(msg)
     return float(value)  # type: ignore[arg-type]
-
-
-def parse_target(target: Any) -> ShrinkageTarget:
-    """Return what covariances are shrunk towards."""
-    return _known(target, TARGETS, "target")
 
 
 # --- estimate, prior -----------------------------------------------------------------------
@@ -175,7 +161,7 @@ ESTIMATES: Mapping[str, Callable[..., Learning]] = MappingProxyType(
 
 def parse_estimate(estimate: Any, prior: Any) -> Learning:
     """Return how parameters are learnt, under the prior that ``prior`` names."""
-    learning = _known(estimate, ESTIMATES, "estimate")
+    learning = parse_word(estimate, ESTIMATES, "estimate")
     belief = (parse_prior(prior),) if estimate in ("map", "predictive") else ()
     if prior is not None and not belief:
         msg = f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
@@ -256,7 +242,7 @@ READINGS: Mapping[str, Reading] = MappingProxyType({"indicators": Indicators(), 
 
 def parse_categories(categories: Any, estimate: str, shrinkage: Any) -> Reading:
     """Return how categories are read."""
-    reading = _known(categories, READINGS, "categories")
+    reading = parse_word(categories, READINGS, "categories")
     if categories == "tree" and estimate in ("predictive", "debiased"):
         msg = f"categories='tree' has no estimate={estimate!r}: use 'plug-in' or 'map'"
         raise InvalidParameterError(msg)
@@ -278,26 +264,22 @@ def check_compatible(
     untied = isinstance(tied, (bool, np.bool_)) and not tied
     learnt = estimate != "plug-in"
     regularised = any(word is not None and word != 0 for word in (pooling, shrinkage))
+    likeliest = f"{code} is estimated by maximum likelihood: leave"
+    uncorrelated = covariance in ("diagonal", "spherical")
     contradictions = {
-        f"{code} says itself what classes share: leave tied=False, found tied={tied!r}": (
-            family and not untied
-        ),
-        f"{code} is estimated by maximum likelihood: leave estimate='plug-in'": family and learnt,
-        f"{code} is estimated by maximum likelihood: leave divisor='mle'": (
-            family and divisor != "mle"
-        ),
-        f"{code} takes no pooling or shrinkage: use covariance='full', or leave them out": (
-            family and regularised
-        ),
-        f"{learning} learns full covariances: leave covariance='full'": (
-            learnt and covariance != "full"
-        ),
+        f"{code} says itself what classes share: leave tied=False, found tied={tied!r}": family
+        and not untied,
+        f"{likeliest} estimate='plug-in'": family and learnt,
+        f"{likeliest} divisor='mle'": family and divisor != "mle",
+        f"{code} takes no pooling or shrinkage: use covariance='full', or leave them out": family
+        and regularised,
+        f"{learning} learns full covariances: leave covariance='full'": learnt
+        and covariance != "full",
         f"{learning} takes no pooling or shrinkage (a prior does their work): leave them out, or "
         "use estimate='plug-in'": learnt and regularised,
         "shrinkage='oas' and 'ledoit-wolf' shrink correlations, and "
-        f"{code} has none: use covariance='full', or a number": (
-            covariance in ("diagonal", "spherical") and shrinkage in CLOSED_FORMS
-        ),
+        f"{code} has none: use covariance='full', or a number": uncorrelated
+        and shrinkage in CLOSED_FORMS,
     }
     for message, holds in contradictions.items():
         if holds:

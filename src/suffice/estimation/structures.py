@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 
 if TYPE_CHECKING:
+    from suffice.estimation.edda import EddaStructure
     from suffice.estimation.groups import GroupScatter
     from suffice.estimation.shrinkage import Regularisation
     from suffice.moments import Moments
@@ -23,20 +24,6 @@ if TYPE_CHECKING:
 
 # one covariance per group, and those groups whose own was singular
 Estimates: TypeAlias = tuple[list[Covariance], list[RankDeficiency]]
-
-
-class Structure(Protocol):
-    """A family of covariances."""
-
-    @property
-    def is_diagonal(self) -> bool:
-        """Whether features are independent given the class."""
-
-    def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
-        """Return one covariance per group of classes, singular ones filled."""
-
-    def n_parameters(self, n_groups: int, n_features: int) -> int:
-        """Return the number of free covariance parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +56,7 @@ class DiagonalStructure:
         """Return one diagonal covariance per group, empty variances filled."""
         variances, pooled, totals = diagonal_variances(moments, group_of, how)
         filled = np.sqrt(filled_variances(variances, pooled, totals))
-        lacking = np.flatnonzero(~variances.all(1)).tolist()
-        deficient = [RankDeficiency.of_variances(g, variances[g]) for g in lacking]
-        return [DiagonalCovariance(scale) for scale in filled], deficient
+        return _diagonal(filled, variances, ~variances.all(1))
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
         """Return G d."""
@@ -90,13 +75,15 @@ class SphericalStructure:
         means = (variances.mean(1, keepdims=True), pooled.mean(keepdims=True))
         variance = filled_variances(*means, totals.mean(keepdims=True))
         scales = np.sqrt(np.broadcast_to(variance, variances.shape))
-        lacking = np.flatnonzero(~variances.any(1)).tolist()
-        deficient = [RankDeficiency.of_variances(g, variances[g]) for g in lacking]
-        return [DiagonalCovariance(scale) for scale in scales], deficient
+        return _diagonal(scales, variances, ~variances.any(1))
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:  # noqa: ARG002
         """Return G."""
         return n_groups
+
+
+# a family of covariances: one for each group of classes, singular ones filled
+Structure: TypeAlias = "FullStructure | DiagonalStructure | SphericalStructure | EddaStructure"
 
 
 def _shrunk(
@@ -113,6 +100,11 @@ def _shrunk(
 
     gammas = how.shrinkage.intensities(groups, how.target.scales(variances, scale), fourths)
     return shrunk(sigmas, how.target.variances(variances, scale), gammas)
+
+
+def _diagonal(scales: Floats, variances: Floats, lacking: Any) -> Estimates:
+    deficient = [RankDeficiency.of_variances(int(g), variances[g]) for g in np.flatnonzero(lacking)]
+    return [DiagonalCovariance(scale) for scale in scales], deficient
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:

@@ -34,8 +34,7 @@ NO_MARGINAL = (
 class ClassModel(ABC):
     """Priors and class-conditional densities, whatever their shape.
 
-    A model says how its scores and densities are found, ``_read`` and ``_read_density``; the
-    verbs are written here once.
+    A model says how its scores and densities are found, ``_read``; the verbs are written here once.
     """
 
     if TYPE_CHECKING:  # fields of the models
@@ -123,15 +122,15 @@ class ClassModel(ABC):
 
     def log_joint(self, x: Any) -> Floats:
         """Return log p(x | k) + log π_k, shape (n, K)."""
-        return self._read_density(x, Joint(), self.log_priors)
+        return self._read(x, Joint(), self.log_priors)
 
     def class_log_density(self, x: Any) -> Floats:
         """Return log p(x | k), shape (n, K)."""
-        return self._read_density(x, Joint(), np.zeros(self.n_classes))
+        return self._read(x, Joint(), np.zeros(self.n_classes))
 
     def log_density(self, x: Any) -> Floats:
         """Return log p(x) = log Σ_k π_k p(x | k), shape (n,)."""
-        return self._read_density(x, LogDensity(), self.log_priors)
+        return self._read(x, LogDensity(), self.log_priors)
 
     def marginal(self, observed: Codes) -> ClassModel:  # noqa: ARG002
         """Return the same kind of model of some features alone: indices, or (d,) bool."""
@@ -175,29 +174,28 @@ class ClassModel(ABC):
         """What other systems compute to score rows like this model."""
 
     @abstractmethod
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
-        """Return what is read out of ``scores``."""
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
+        """Return what is read out of log p(x | k) + log_weights_k; of ``scores`` where None."""
 
-    @abstractmethod
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        """Return what is read out of log p(x | k) + log_weights_k."""
-
-    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:  # noqa: ARG002
-        """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
-        raise InvalidParameterError(NO_MARGINAL)
-
-    def _read_observed_density(
+    def _read_observed(
         self,
         rows: IncompleteRows,  # noqa: ARG002
         readout: Readout,  # noqa: ARG002
-        log_weights: Floats,  # noqa: ARG002
+        log_weights: Floats | None = None,  # noqa: ARG002
     ) -> npt.NDArray[Any]:
-        """Return what ``_read_density`` would of rows that have NaN and numbers."""
+        """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
         raise InvalidParameterError(NO_MARGINAL)
 
     def _with(self, **fields: Any) -> Self:
         """Return the model with other priors or another temperature."""
         return replace(self, **fields)  # type: ignore[type-var]
+
+
+def _of_inner(name: str) -> Any:
+    """Return the property that reads what the model underneath has."""
+    return property(lambda model: getattr(model.inner, name))
 
 
 class WrappedModel(ClassModel):
@@ -209,50 +207,15 @@ class WrappedModel(ClassModel):
         def inner(self) -> ClassModel:
             """The model underneath."""
 
-    @property
-    def log_priors(self) -> Floats:
-        """Log priors log π, shape (K,)."""
-        return self.inner.log_priors
-
-    @property
-    def centre(self) -> Floats:
-        """What ``offsets`` are measured from, shape (d,)."""
-        return self.inner.centre
-
-    @property
-    def offsets(self) -> Floats:
-        """Centre of each class less ``centre``, shape (K, d)."""
-        return self.inner.offsets
-
-    @property
-    def temperature(self) -> float:
-        """T of the posterior, softmax(a / T)."""
-        return self.inner.temperature
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters."""
-        return self.inner.n_parameters
-
-    @property
-    def covariance_matrices(self) -> Floats:
-        """Covariances of ``inner``: (d, d) if shared, else (K, d, d)."""
-        return self.inner.covariance_matrices
-
-    @property
-    def shared_covariance(self) -> Covariance | None:
-        """Covariance of all classes of ``inner``, where they share one."""
-        return self.inner.shared_covariance
-
-    @property
-    def has_density(self) -> bool:
-        """Whether ``inner`` has one."""
-        return self.inner.has_density
-
-    @property
-    def formula(self) -> Formula:
-        """That of ``inner``."""
-        return self.inner.formula
+    log_priors = _of_inner("log_priors")
+    centre = _of_inner("centre")
+    offsets = _of_inner("offsets")
+    temperature = _of_inner("temperature")
+    n_parameters = _of_inner("n_parameters")
+    covariance_matrices = _of_inner("covariance_matrices")
+    shared_covariance = _of_inner("shared_covariance")
+    has_density = _of_inner("has_density")
+    formula = _of_inner("formula")
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k) from ``inner``."""
@@ -304,22 +267,15 @@ class MarginalModel(WrappedModel):
         """Return the rows as ``inner`` fills them at random."""
         return self.inner.sample_missing(x, rng)
 
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
         def complete(x: Any) -> npt.NDArray[Any]:
-            return self.inner._read(x, readout)
+            return self.inner._read(x, readout, log_weights)
 
         def incomplete(rows: IncompleteRows) -> npt.NDArray[Any]:
-            return self.inner._read_observed(rows, readout)
+            return self.inner._read_observed(rows, readout, log_weights)
 
         # softmax(T log π / T) = π
-        prior = self.temperature * self.log_priors
-        return HoleReader(readout, prior, complete, incomplete).read(np.asarray(x))
-
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        def complete(x: Any) -> npt.NDArray[Any]:
-            return self.inner._read_density(x, readout, log_weights)
-
-        def incomplete(rows: IncompleteRows) -> npt.NDArray[Any]:
-            return self.inner._read_observed_density(rows, readout, log_weights)
-
-        return HoleReader(readout, log_weights, complete, incomplete).read(np.asarray(x))
+        nothing = self.temperature * self.log_priors if log_weights is None else log_weights
+        return HoleReader(readout, nothing, complete, incomplete).read(np.asarray(x))

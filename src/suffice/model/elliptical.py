@@ -102,12 +102,10 @@ class EllipticalModel(ClassModel):
         factors = [shape.conditional(observed, missing) for shape in self.shapes]
         return [factors[g] for g in self.group_of]
 
-    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
-        return self._read_observed_density(rows, readout, self.log_priors)
-
-    def _read_observed_density(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
+    def _read_observed(
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
+        log_weights = self.log_priors if log_weights is None else log_weights
         n, d = len(rows.order), self.n_features
         shape = (n, self.n_classes) if readout.per_class else (n,)
         values: npt.NDArray[Any] = np.empty(shape, readout.dtype)
@@ -123,7 +121,7 @@ class EllipticalModel(ClassModel):
         for p in np.flatnonzero(apart).tolist():
             observed = np.flatnonzero(rows.patterns[p])
             part = rows.x[np.ix_(rows.of_pattern(p), observed)]
-            read = self.marginal(observed)._read_density(part, readout, log_weights)
+            read = self.marginal(observed)._read(part, readout, log_weights)
             values[rows.starts[p] : rows.starts[p + 1]] = read
         return values
 

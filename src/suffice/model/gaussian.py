@@ -171,11 +171,11 @@ class GaussianModel(EllipticalModel):
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
 
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
-        return self._scorer.score(x, readout)
-
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        return self._density_scorer(log_weights).score(x, readout)
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
+        scorer = self._scorer if log_weights is None else self._density_scorer(log_weights)
+        return scorer.score(x, readout)
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
         # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)
@@ -236,10 +236,7 @@ class DebiasedModel(WrappedModel):
     inner: GaussianModel  # N(x̄_k, V_k), with priors π
     corrections: Floats  # b  (K,)
 
-    @property
-    def has_density(self) -> bool:
-        """No: these are logarithms of no density."""
-        return False
+    has_density = False  # these are logarithms of none
 
     @cached_property
     def tilted(self) -> GaussianModel:
@@ -250,28 +247,23 @@ class DebiasedModel(WrappedModel):
         """Return the Gaussian model with the same posterior; its priors do not sum to one."""
         return self.tilted
 
-    def sample(self, n: int, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
-        """Refuse: there is nothing to draw from."""
+    def sample(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: there is nothing to draw from, and what is no density has no likelihood."""
         raise InvalidParameterError(_NO_DENSITY)
 
-    def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
-        """Refuse: what is no density has no likelihood."""
-        raise InvalidParameterError(_NO_DENSITY)
-
-    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> NoReturn:  # noqa: ARG002
-        """Refuse: there is nothing to draw from."""
-        raise InvalidParameterError(_NO_DENSITY)
+    _log_likelihood = bayes_error = sample
 
     @property
     def formula(self) -> Formula:
         """That of the Gaussian model with the same posterior."""
         return self.tilted.formula
 
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
-        return self.tilted._read(x, readout)
-
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        return self.inner._read_density(x, readout, log_weights + self.corrections)
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
+        if log_weights is None:
+            return self.tilted._read(x, readout)
+        return self.inner._read(x, readout, log_weights + self.corrections)
 
 
 _NO_DENSITY = (

@@ -238,10 +238,9 @@ class MixedModel(WrappedModel):
             codes[:, j] = np.where(u[:, 0] < upto.max(1, initial=0), (u >= upto).sum(1) + 1, 0)
         return self.blocks.indicators(codes)
 
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
-        return self._read_density(x, readout, self.log_priors)
-
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
         rows = self._checked(x)
         starts = range(0, max(len(rows), 1), _BLOCK)
         blocks = [rows[start : start + _BLOCK] for start in starts]
@@ -249,15 +248,13 @@ class MixedModel(WrappedModel):
             parts = side_by_side(self._log_density, blocks, n_numbers=rows.size)
         except InvalidInputError:
             refuse_unread(self._log_density, rows, 0, len(rows))
-        return readout.read(log_weights + np.concatenate(parts))
+        weights = self.log_priors if log_weights is None else log_weights
+        return readout.read(weights + np.concatenate(parts))
 
-    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
-        return self._read(rows.x[rows.order], readout)
-
-    def _read_observed_density(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
+    def _read_observed(
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
-        return self._read_density(rows.x[rows.order], readout, log_weights)
+        return self._read(rows.x[rows.order], readout, log_weights)
 
     def _log_density(self, rows: Floats) -> Floats:
         """Return log p(x | k), (n, K)."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class Readout(Protocol):
     """A function of the scores of each row."""
 
+    name: str = ""  # write_… of ``softmax_kernels``
+    _temper: Any = ()
+
     @property
     def dtype(self) -> type:
         """Of the values read out."""
@@ -39,7 +42,10 @@ class Readout(Protocol):
 
     def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
         """Write ``read`` of a score tile to rows; return whether some row has none."""
-        ...
+        from suffice.model import softmax_kernels
+
+        kernel = getattr(softmax_kernels, f"write_{self.name}")
+        return bool(kernel(tile, n_classes, *self._temper, out))
 
 
 @dataclass(frozen=True)
@@ -47,41 +53,35 @@ class Posterior(Readout):
     """softmax(a / T)."""
 
     temperature: float = 1.0
+    name = "posterior"
+
+    @property
+    def _temper(self) -> tuple[float, ...]:
+        return (1 / self.temperature,)
 
     def read(self, a: Floats) -> Floats:
         """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
         _, d, rest = _relative(a, self.temperature)
         return np.exp(d) / (1 + rest)[:, None]
 
-    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
-        """Write ``read`` of a tile."""
-        from suffice.model.softmax_kernels import write_posterior
-
-        return bool(write_posterior(tile, n_classes, 1 / self.temperature, out))
-
 
 @dataclass(frozen=True)
-class LogPosterior(Readout):
+class LogPosterior(Posterior):
     """log softmax(a / T)."""
 
-    temperature: float = 1.0
+    name = "log_posterior"
 
     def read(self, a: Floats) -> Floats:
         """Return log pₖ = dₖ − log1p(Σ exp d over the losers), (n, K)."""
         _, d, rest = _relative(a, self.temperature)
         return d - np.log1p(rest)[:, None]
 
-    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
-        """Write ``read`` of a tile."""
-        from suffice.model.softmax_kernels import write_log_posterior
-
-        return bool(write_log_posterior(tile, n_classes, 1 / self.temperature, out))
-
 
 @dataclass(frozen=True)
 class LogDensity(Readout):
     """log Σₖ exp aₖ: the log density of x, where a is the log joint density."""
 
+    name = "log_density"
     per_class = False
 
     def read(self, a: Floats) -> Floats:
@@ -89,44 +89,29 @@ class LogDensity(Readout):
         top, _, rest = _relative(a, 1.0)
         return top + np.log1p(rest)
 
-    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
-        """Write ``read`` of a tile."""
-        from suffice.model.softmax_kernels import write_log_density
-
-        return bool(write_log_density(tile, n_classes, out))
-
 
 @dataclass(frozen=True)
 class Joint(Readout):
     """The scores themselves."""
 
+    name = "joint"
+
     def read(self, a: Floats) -> Floats:
         """Return a, (n, K)."""
         return np.where(_finite(a)[:, None], a, np.nan)
-
-    def write(self, tile: Floats, n_classes: int, out: Floats) -> bool:
-        """Write ``read`` of a tile."""
-        from suffice.model.softmax_kernels import write_joint
-
-        return bool(write_joint(tile, n_classes, out))
 
 
 @dataclass(frozen=True)
 class Argmax(Readout):
     """The code of the greatest score, of equal ones the first."""
 
+    name = "argmax"
     dtype = np.intp
     per_class = False
 
     def read(self, a: Floats) -> Codes:
         """Return argmaxₖ aₖ, (n,)."""
         return np.where(_finite(a), a.argmax(1), -1)
-
-    def write(self, tile: Floats, n_classes: int, out: Codes) -> bool:
-        """Write ``read`` of a tile."""
-        from suffice.model.softmax_kernels import write_argmax
-
-        return bool(write_argmax(tile, n_classes, out))
 
 
 def read_scores(a: Floats, readout: Readout) -> npt.NDArray[Any]:
@@ -143,8 +128,7 @@ def read_scores(a: Floats, readout: Readout) -> npt.NDArray[Any]:
 
 def _finite(a: Floats) -> npt.NDArray[np.bool_]:
     """Return which rows have a finite greatest score, (n,)."""
-    finite: npt.NDArray[np.bool_] = np.isfinite(a.max(1))
-    return finite
+    return np.asarray(np.isfinite(a.max(1)))
 
 
 def _relative(a: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:

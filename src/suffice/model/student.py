@@ -152,11 +152,11 @@ class StudentModel(EllipticalModel):
         """Distances, and what the tails make of them."""
         return Formula(self._scorer, self._tailed(Joint(), self.log_priors))
 
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
-        return self._read_density(x, readout, self.log_priors)
-
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        return self._scorer.score(x, self._tailed(readout, log_weights))
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
+        weights = self.log_priors if log_weights is None else log_weights
+        return self._scorer.score(x, self._tailed(readout, weights))
 
     def _tailed(self, readout: Readout, log_weights: Floats) -> Tailed:
         powers = (self.degrees + self.n_features) / 2

@@ -73,27 +73,25 @@ class TransformedModel(WrappedModel):
         """Scores of transformed rows."""
         return replace(self.inner.formula, power=self.transform)
 
-    def _read(self, x: Any, readout: Readout) -> npt.NDArray[Any]:
-        return self._each_block(x, lambda t: self.inner._read(t, readout))
-
-    def _read_density(self, x: Any, readout: Readout, log_weights: Floats) -> npt.NDArray[Any]:
-        read = self._each_block(x, lambda t: self.inner._read_density(t, readout, log_weights))
-        # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|
-        slopes = self.transform.log_jacobian(x)
-        read += slopes[:, None] if readout.per_class else slopes
-        return read
-
-    def _read_observed(self, rows: IncompleteRows, readout: Readout) -> npt.NDArray[Any]:
-        return self.inner._read_observed(self._transformed(rows), readout)
-
-    def _read_observed_density(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats
+    def _read(
+        self, x: Any, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
-        y = self._transformed(rows)
-        read = self.inner._read_observed_density(y, readout, log_weights)
-        slopes = np.nansum(self.transform.log_slopes(rows.x[rows.order]), axis=1)
-        read += slopes[:, None] if readout.per_class else slopes
-        return read
+        read = self._each_block(x, lambda t: self.inner._read(t, readout, log_weights))
+        return self._in_units(read, x, readout, log_weights)
+
+    def _read_observed(
+        self, rows: IncompleteRows, readout: Readout, log_weights: Floats | None = None
+    ) -> npt.NDArray[Any]:
+        read = self.inner._read_observed(self._transformed(rows), readout, log_weights)
+        return self._in_units(read, rows.x[rows.order], readout, log_weights)
+
+    def _in_units(self, read: Any, x: Any, readout: Readout, log_weights: Any) -> npt.NDArray[Any]:
+        """Return densities of the rows from those of their transform; scores stay."""
+        if log_weights is not None:
+            # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|, over what was observed
+            slopes = np.nansum(self.transform.log_slopes(x), axis=1)
+            read += slopes[:, None] if readout.per_class else slopes
+        return np.asarray(read)
 
     def _transformed(self, rows: IncompleteRows) -> IncompleteRows:
         return replace(rows, x=self.transform.apply_observed(rows.x))

@@ -14,7 +14,7 @@ References: Dempster, Laird & Rubin (1977); Little & Rubin (2019), section 11.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from suffice.moments.patterns import ColumnSums, Incomplete
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from suffice.moments.moments import Moments
     from suffice.moments.patterns import Units
@@ -31,26 +31,6 @@ if TYPE_CHECKING:
     from suffice.typing import Codes, Floats
 
 _BLOCK = 1 << 20  # numbers of a batch
-
-
-class Gaussians(Protocol):
-    """Means and covariances of classes, groups of which share one."""
-
-    @property
-    def centre(self) -> Floats:
-        """What offsets are measured from, (d,)."""
-
-    @property
-    def offsets(self) -> Floats:
-        """Means less the centre, (K, d)."""
-
-    @property
-    def covariances(self) -> Sequence[Any]:
-        """Σ of each group."""
-
-    @property
-    def group_of(self) -> Codes:
-        """Group of each class, (K,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,29 +42,20 @@ class Expected:
     log_likelihood: float  # Σ w log p(x_o | class)
 
 
-class EStep(Protocol):
-    """Incomplete sums made ready for one model after another."""
-
-    def under(self, model: Gaussians) -> Expected:
-        """Return the expected sums of complete rows."""
-
-
 def e_step(
     patterns: Incomplete, weights: Floats, centre: Floats, group_of: Codes, *, pooled: bool
 ) -> EStep:
-    """Return the E-step of these sums; ``pooled``: scatters summed over classes."""
+    """Return the E-step of these sums, for Gaussian models; ``pooled``: scatters of all classes."""
     if isinstance(patterns, ColumnSums):
         return _Columns(patterns, weights, centre, group_of)
     return _Patterns.of(patterns.units, weights, centre, group_of, pooled=pooled)
 
 
-def observed_log_likelihood(moments: Moments, model: Gaussians) -> float:
+def observed_log_likelihood(moments: Moments, model: Any) -> float:
     """Return Σ w log p(x_o | class) of the numbers that rows with holes have."""
     assert moments.patterns is not None
-    pooled = len(model.covariances) == 1
-    group_of = model.group_of
-    step = e_step(moments.patterns, moments.weights, moments.grand_mean, group_of, pooled=pooled)
-    return step.under(model).log_likelihood
+    known = moments.patterns, moments.weights, moments.grand_mean, model.group_of
+    return e_step(*known, pooled=len(model.covariances) == 1).under(model).log_likelihood
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +67,7 @@ class _Columns:
     centre: Floats
     group_of: Codes
 
-    def under(self, model: Gaussians) -> Expected:
+    def under(self, model: Any) -> Expected:
         cells, shape = self.patterns.cells, self.weights.shape + self.centre.shape
         w = cells.weights.reshape(shape)
         high, low = cells.means.reshape(shape), cells.means_low.reshape(shape)
@@ -144,7 +115,7 @@ class _Patterns:
         batches = tuple(tuple(_batches(units, group_of[units.class_of] == g)) for g in groups)
         return cls(units, z, weights, centre, group_of, bins, base, batches)
 
-    def under(self, model: Gaussians) -> Expected:
+    def under(self, model: Any) -> Expected:
         u, w = self.units, self.units.weights
         mu = (model.centre - self.centre) + model.offsets
         z = np.where(u.observed, self.z - mu[u.class_of], 0.0)
@@ -164,9 +135,7 @@ class _Patterns:
             products[self.bins[edges[k]]] += wz.T @ z[at]
         # Σ w zᵀ Λ z = Σ_g tr(Λ_g Σ w z zᵀ)
         of_bins = self.group_of if len(products) > 1 else [0]
-        log_terms += sum(
-            float((precisions[g] * t).sum()) for g, t in zip(of_bins, products, strict=True)
-        )
+        log_terms += float((np.stack(precisions)[of_bins] * products).sum())
         total = products + spread
         scatter = PerClassScatter(total) if len(self.base) > 1 else PooledScatter(total[0])
         return Expected(sums, scatter, -0.5 * log_terms)
@@ -198,6 +167,9 @@ class _Patterns:
             _scatter_add(products, bins, every, at, np.swapaxes(BS, 1, 2))
             _scatter_add(products, bins, at, at, BSB)
         return float(w @ log_det[batch.pattern])
+
+
+EStep: TypeAlias = _Columns | _Patterns
 
 
 def _batches(units: Units, here: Any) -> Iterator[_Batch]:

@@ -9,7 +9,7 @@ matrix, per-class diagonals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -22,11 +22,54 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PerClassScatter:
-    """One matrix per class: every model can be read from it."""
+class _Stored:
+    """What the storages share; each answers what it can of the rest."""
 
-    values: Floats  # S  (K, d, d)
-    storage = "per-class"
+    values: Floats
+    storage, reading = "", ""
+    rank = 0  # of two storages the one of larger rank holds their sum
+
+    def per_class(self) -> Floats:
+        """Return S_k, shape (K, d, d)."""
+        _refuse(self.storage, "a covariance per class", "per-class")
+
+    def pooled(self) -> Floats:
+        """Return Σ_k S_k, shape (d, d)."""
+        _refuse(self.storage, "a full covariance", "pooled' or 'per-class")
+
+    def diagonals(self) -> Floats:
+        """Return diag S_k, shape (K, d)."""
+        _refuse(self.storage, "variances per class", "per-class' or 'diagonal")
+
+    def pooled_diagonal(self) -> Floats:
+        """Return the diagonal of Σ_k S_k, shape (d,)."""
+        return np.asarray(self.diagonals().sum(0))
+
+    def by_class(self, change: Callable[[Floats], Floats]) -> Self:
+        """Return the sums of other classes, by a change of the first axis."""
+        return type(self)(change(self.values))
+
+    def select(self, columns: Codes) -> Self:
+        """Return the sums of some features only."""
+        return type(self)(self.values[..., columns[:, None], columns])
+
+    def mapped(self, change: Floats) -> Self:
+        """Return the scatter of T x: T S Tᵀ."""
+        return type(self)(change @ self.values @ change.T)
+
+    def plus(self, other: Scatter, sign: float) -> Scatter:
+        """Return the sum, in the coarser storage of the two."""
+        coarser: Any = max(self, other, key=lambda scatter: scatter.rank)
+        a, b = (getattr(scatter, coarser.reading)() for scatter in (self, other))
+        found: Scatter = type(coarser)(a + b if sign > 0 else a - b)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerClassScatter(_Stored):
+    """One matrix per class, S (K, d, d): every model can be read from it."""
+
+    storage, reading = "per-class", "per_class"
 
     def per_class(self) -> Floats:
         """Return S_k, shape (K, d, d)."""
@@ -34,29 +77,11 @@ class PerClassScatter:
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
-        total: Floats = self.values.sum(0)
-        return total
+        return np.asarray(self.values.sum(0))
 
     def diagonals(self) -> Floats:
         """Return diag S_k, shape (K, d)."""
         return np.diagonal(self.values, axis1=1, axis2=2)
-
-    def pooled_diagonal(self) -> Floats:
-        """Return the diagonal of Σ_k S_k, shape (d,)."""
-        total: Floats = self.diagonals().sum(0)
-        return total
-
-    def by_class(self, change: Callable[[Floats], Floats]) -> PerClassScatter:
-        """Return the sums of other classes, by a change of the first axis."""
-        return PerClassScatter(change(self.values))
-
-    def select(self, columns: Codes) -> PerClassScatter:
-        """Return the sums of some features only."""
-        return PerClassScatter(self.values[:, columns[:, None], columns])
-
-    def mapped(self, change: Floats) -> PerClassScatter:
-        """Return the scatter of T x: T S_k Tᵀ."""
-        return PerClassScatter(change @ self.values @ change.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> PerClassScatter:
         """Return S_k + weight_k δ_k δ_kᵀ."""
@@ -64,102 +89,51 @@ class PerClassScatter:
         outer += self.values
         return PerClassScatter(outer)
 
-    def plus(self, other: Scatter, sign: float) -> Scatter:
-        """Return the sum, in the coarser storage of the two."""
-        if isinstance(other, PerClassScatter):
-            return PerClassScatter(_signed(self.values, other.values, sign))
-        if isinstance(other, PooledScatter):
-            return PooledScatter(self.pooled()).plus(other, sign)
-        return DiagonalScatter(self.diagonals()).plus(other, sign)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PooledScatter:
-    """One matrix for all classes, d² numbers however many classes there are."""
+class PooledScatter(_Stored):
+    """One matrix for all classes, Σ_k S_k (d, d), however many classes there are."""
 
-    values: Floats  # Σ_k S_k  (d, d)
-    storage = "pooled"
-
-    def per_class(self) -> NoReturn:
-        """Refuse: the classes were pooled."""
-        _refuse(self.storage, "a covariance per class", "per-class")
+    storage, reading, rank = "pooled", "pooled", 1
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
         return self.values
 
-    def diagonals(self) -> NoReturn:
-        """Refuse: the classes were pooled."""
-        _refuse(self.storage, "variances per class", "per-class' or 'diagonal")
-
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
         return np.diagonal(self.values)
 
-    def by_class(self, change: Callable[[Floats], Floats]) -> PooledScatter:  # noqa: ARG002
+    def by_class(self, change: Callable[[Floats], Floats]) -> Self:  # noqa: ARG002
         """Return itself: the classes were pooled."""
         return self
-
-    def select(self, columns: Codes) -> PooledScatter:
-        """Return the sums of some features only."""
-        return PooledScatter(self.values[np.ix_(columns, columns)])
-
-    def mapped(self, change: Floats) -> PooledScatter:
-        """Return the scatter of T x: T S Tᵀ."""
-        return PooledScatter(change @ self.values @ change.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> PooledScatter:
         """Return Σ_k (S_k + weight_k δ_k δ_kᵀ)."""
         return PooledScatter(self.values + (weights[:, None] * deltas).T @ deltas)
 
-    def plus(self, other: Scatter, sign: float) -> PooledScatter:
-        """Return the pooled sum."""
-        return PooledScatter(_signed(self.values, other.pooled(), sign))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DiagonalScatter:
-    """Sums of squares only: enough for naive Bayes."""
+class DiagonalScatter(_Stored):
+    """Sums of squares only, diag S_k (K, d): enough for naive Bayes."""
 
-    values: Floats  # diag S  (K, d)
-    storage = "diagonal"
-
-    def per_class(self) -> NoReturn:
-        """Refuse: products of different features were not summed."""
-        _refuse(self.storage, "a full covariance per class", "per-class")
-
-    def pooled(self) -> NoReturn:
-        """Refuse: products of different features were not summed."""
-        _refuse(self.storage, "a full covariance", "pooled' or 'per-class")
+    storage, reading, rank = "diagonal", "diagonals", 2
 
     def diagonals(self) -> Floats:
         """Return diag S_k, shape (K, d)."""
         return self.values
 
-    def pooled_diagonal(self) -> Floats:
-        """Return the diagonal of Σ_k S_k, shape (d,)."""
-        total: Floats = self.values.sum(0)
-        return total
-
-    def by_class(self, change: Callable[[Floats], Floats]) -> DiagonalScatter:
-        """Return the sums of other classes, by a change of the first axis."""
-        return DiagonalScatter(change(self.values))
-
-    def select(self, columns: Codes) -> DiagonalScatter:
+    def select(self, columns: Codes) -> Self:
         """Return the sums of some features only."""
-        return DiagonalScatter(self.values[:, columns])
+        return type(self)(self.values[:, columns])
 
-    def mapped(self, change: Floats) -> DiagonalScatter:
+    def mapped(self, change: Floats) -> Self:
         """Return the scatter of T x, where T only moves features."""
-        return DiagonalScatter(self.values @ change.T)
+        return type(self)(self.values @ change.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
         """Return diag S_k + weight_k δ_k²."""
         return DiagonalScatter(self.values + weights[:, None] * deltas**2)
-
-    def plus(self, other: Scatter, sign: float) -> DiagonalScatter:
-        """Return the sum of the diagonals."""
-        return DiagonalScatter(_signed(self.values, other.diagonals(), sign))
 
 
 # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages
@@ -208,16 +182,11 @@ class FourthMoments:
 
     def mapped(self, change: Floats) -> FourthMoments:
         """Return the sums of T x, where T only moves features."""
-        return FourthMoments(change @ self.thirds @ change.T, change @ self.fourths @ change.T)
+        return self.by_class(lambda sums: change @ sums @ change.T)
 
     def select(self, columns: Codes) -> FourthMoments:
         """Return the sums of some features only."""
-        pick = np.ix_(np.arange(len(self.thirds)), columns, columns)
-        return FourthMoments(self.thirds[pick], self.fourths[pick])
-
-
-def _signed(a: Floats, b: Floats, sign: float) -> Floats:
-    return a + b if sign > 0 else a - b
+        return self.by_class(lambda sums: sums[:, columns[:, None], columns])
 
 
 def _refuse(storage: str, wanted: str, cure: str) -> NoReturn:

@@ -109,11 +109,10 @@ def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
     wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # −128 to 127 is 255 apart
     offset = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
     present = np.bincount(offset, minlength=1) > 0
-    table = np.cumsum(present) - 1
     classes = (np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)).astype(y.dtype)
     if len(classes) == high - low + 1:
         return classes, offset
-    return classes[: len(y)], table.take(offset)
+    return classes[: len(y)], (np.cumsum(present) - 1).take(offset)
 
 
 def _encode_floats(y: Labels) -> tuple[Labels, Codes]:

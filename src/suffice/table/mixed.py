@@ -70,20 +70,13 @@ def read(
     names, columns = _columns(X, named)
     if schema is None:
         chosen = _as_names(categorical, names)
-        values = [
-            _values(column, levels=name in chosen)
-            for name, column in zip(names, columns, strict=True)
-        ]
+        values = list(map(_values, columns, (name in chosen for name in names)))
         schema = Schema(
             tuple(_described(*pair, missing) for pair in zip(names, values, strict=True))
         )
     else:
         columns = _in_order(names, columns, schema)
-        kinds = [isinstance(c, Category) for c in schema.columns]
-        values = [
-            None if column is None else _values(column, levels=kind)
-            for column, kind in zip(columns, kinds, strict=True)
-        ]
+        values = list(map(_values, columns, (isinstance(c, Category) for c in schema.columns)))
     return _under(schema, values, len(X))
 
 
@@ -159,22 +152,21 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
 
         frame = X if isinstance(X, pl.DataFrame) else pl.DataFrame(X)
         names, columns = frame.columns, frame.get_columns()
-    twins = (
-        {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
-    )
-    if twins:
-        msg = f"the frame has two columns called {sorted(twins)[0]!r}: rename one of them"
+    if len(set(names)) < len(names):
+        twin = min(name for name in names if names.count(name) > 1)
+        msg = f"the frame has two columns called {twin!r}: rename one of them"
         raise InvalidInputError(msg)
     return names, columns
 
 
-def _values(column: Any, *, levels: bool) -> Any:
-    """Return a column as floats with NaN (n,), or as levels."""
+def _values(column: Any, levels: bool) -> Any:  # noqa: FBT001
+    """Return a column as floats with NaN (n,), or as levels; None as it is."""
+    if column is None:
+        return None
     if isinstance(column, np.ndarray):
         return _of_objects(column, levels=levels)
-    if hasattr(column, "iloc"):
-        return _of_pandas(column, levels=levels)
-    return _of_polars(column, levels=levels)
+    of_library = _of_pandas if hasattr(column, "iloc") else _of_polars
+    return of_library(column, levels=levels)
 
 
 def _of_objects(column: Any, *, levels: bool) -> Any:
@@ -183,16 +175,11 @@ def _of_objects(column: Any, *, levels: bool) -> Any:
     values = column.tolist()
     empty = [v is None or v != v for v in values]
     texts = levels or any(isinstance(v, (str, bytes, bool)) for v in values)
+    pairs, place = zip(values, empty, strict=True), dict[str, int]()
     if not texts:
-        return np.array(
-            [np.nan if gap else v for v, gap in zip(values, empty, strict=True)], np.float64
-        )
-    place: dict[str, int] = {}
-    codes = [
-        -1 if gap else place.setdefault(_level(v), len(place))
-        for v, gap in zip(values, empty, strict=True)
-    ]
-    return Levels(list(place), np.array(codes, np.intp))
+        return np.array([np.nan if gap else v for v, gap in pairs], np.float64)
+    codes = [-1 if gap else place.setdefault(_level(v), len(place)) for v, gap in pairs]
+    return Levels(list(place), np.array(codes, np.int32))
 
 
 def _pandas_kind(dtype: Any) -> str:
@@ -240,24 +227,24 @@ def _of_polars(column: Any, *, levels: bool) -> Any:
     if dtype.is_float():
         distinct = distinct.filter(distinct.is_not_nan())
     known = distinct.to_list()
-    texts = [_level(v) for v in known]
+    if not known:
+        return Levels([], np.full(len(column), -1, np.int32))
     table = dict(zip(known, range(len(known)), strict=True))
-    codes = column.replace_strict(table, default=-1, return_dtype=pl.Int32) if known else None
-    if codes is None:
-        return Levels([], np.full(len(column), -1, np.intp))
-    return _seen(texts, codes.fill_null(-1).to_numpy())
+    codes = column.replace_strict(table, default=-1, return_dtype=pl.Int32)
+    return _seen(known, codes.fill_null(-1).to_numpy())
 
 
 def _seen(distinct: Sequence[Any], codes: Any) -> Levels:
     """Return levels as text, those that no row has left out."""
-    texts = [_level(v) for v in distinct]
-    codes = np.asarray(codes, np.intp)
-    place: dict[str, int] = {}
-    present = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+    texts, place = [_level(v) for v in distinct], dict[str, int]()
+    # the last entry of both tables is that of −1
+    present = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
     table = [
         place.setdefault(t, len(place)) if p else -1 for t, p in zip(texts, present, strict=True)
     ]
-    return Levels(list(place), np.array([*table, -1], np.intp)[codes])
+    if table == list(range(len(table))):
+        return Levels(list(place), codes)
+    return Levels(list(place), np.array([*table, -1], np.int32)[codes])
 
 
 def _level(value: Any) -> str:
@@ -313,19 +300,15 @@ def _in_order(names: list[str], columns: list[Any], schema: Schema) -> list[Any]
     if lacking:
         msg = f"X lacks the column {quoted(lacking, 5)} that the model was fitted to"
         raise FeatureMismatchError(msg)
-    used = (not isinstance(c, LeftOut) for c in schema.columns)
-    return [
-        columns[place[c.name]] if here else None
-        for c, here in zip(schema.columns, used, strict=True)
-    ]
+    return [None if isinstance(c, LeftOut) else columns[place[c.name]] for c in schema.columns]
 
 
 def _refuse_text(name: str, value: Levels) -> None:
-    odd = [at for at, level in enumerate(value.levels) if not _spells_number(level)] or [0]
-    row = int(np.argmax(value.codes == odd[0]))
-    level = value.levels[odd[0]]
+    odd = next((at for at, level in enumerate(value.levels) if not _spells_number(level)), 0)
+    row = int(np.argmax(value.codes == odd))
     msg = (
-        f"column {name!r} holds numbers in the model and text here (row {row}: {level!r}): "
+        f"column {name!r} holds numbers in the model and text here (row {row}: "
+        f"{value.levels[odd]!r}): "
         "convert it, or name it in categorical=[...] at fit"
     )
     raise InvalidInputError(msg)

@@ -13,7 +13,7 @@ from suffice.errors import FeatureMismatchError, FileFormatError
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from suffice.typing import Codes, Floats
 
@@ -30,7 +30,7 @@ class Number:
 
     def merged(self, other: Number) -> Number:
         """Return the column of both sides."""
-        return self if other.fill is None else replace(self, fill=_first(self.fill, other.fill))
+        return replace(self, fill=other.fill) if self.fill is None else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,6 @@ class LeftOut:
     name: str
     reason: str
     kind = "left out"
-
-    def merged(self, other: LeftOut) -> LeftOut:  # noqa: ARG002
-        """Return itself."""
-        return self
 
 
 Column: TypeAlias = Number | Category | LeftOut
@@ -178,7 +174,7 @@ class Schema:
         """Return where each feature lies in another schema, −1 where it has no place."""
         place = {name: at for at, name in enumerate(wider.feature_names)}
         others = {c.name: place.get(f"{c.name}=(other)", -1) for c in wider.categories}
-        plain = [place.get(name, -1) for name in self.feature_names[: -self.n_levels or None]]
+        plain = [place.get(name, -1) for name in self.feature_names[: self.first_level]]
         levels = [
             place.get(f"{c.name}={level}", others.get(c.name, -1))
             for c in self.categories
@@ -187,9 +183,9 @@ class Schema:
         return np.array([*plain, *levels], np.intp)
 
     @property
-    def n_levels(self) -> int:
-        """Number of levels of all categories."""
-        return sum(c.n_levels for c in self.categories)
+    def first_level(self) -> int:
+        """First feature that stands for a level."""
+        return self.n_numbers + len(self.filled)
 
     @property
     def exceeds(self) -> bool:
@@ -198,16 +194,16 @@ class Schema:
 
     def capped(self, level_weights: Floats) -> Schema:
         """Return the schema with only the levels of most weight kept apart; weights (C,)."""
-        starts = iter(self.starts[len(self.filled) :])
-        columns = [
-            c.capped(level_weights[next(starts) :]) if isinstance(c, Category) else c
-            for c in self.columns
-        ]
-        return Schema(tuple(columns))
+        starts = zip(self.categories, self.starts[len(self.filled) :], strict=False)
+        capped = {c.name: c.capped(level_weights[start:]) for c, start in starts}
+        return Schema(tuple(capped.get(c.name, c) for c in self.columns))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the columns as plain values."""
-        return [{"kind": c.kind, **_fields(c)} for c in self.columns]
+        return [
+            {"kind": c.kind, **{name: getattr(c, name) for name in c.__slots__}}
+            for c in self.columns
+        ]
 
     @classmethod
     def from_json(cls, columns: Any) -> Schema:
@@ -217,10 +213,6 @@ class Schema:
         except (TypeError, KeyError, ValueError) as error:
             msg = f"the schema of the columns is unusable ({error}): write the file again"
             raise FileFormatError(msg) from error
-
-
-def _first(a: float | None, b: float | None) -> float | None:
-    return b if a is None else a
 
 
 def _both(a: Any, b: Any) -> Any:
@@ -235,28 +227,16 @@ def _both(a: Any, b: Any) -> Any:
     return a.merged(b)
 
 
-def _fields(column: Column) -> dict[str, Any]:
-    return {name: getattr(column, name) for name in column.__slots__}
-
-
 _KINDS = {c.kind: c for c in (Number, Category, LeftOut)}
 
 
 def _column(fields: dict[str, Any]) -> Any:
     column = _KINDS[fields.pop("kind")](**fields)
-    if not isinstance(column.name, str):
-        msg = f"a column is called {column.name!r}"
-        raise TypeError(msg)
-    if isinstance(column, Category):
-        column = replace(column, levels=tuple(map(_text, column.levels)))
-    return column
-
-
-def _text(level: Any) -> str:
-    if not isinstance(level, str):
-        msg = f"a level is {level!r}, which is no text"
-        raise TypeError(msg)
-    return level
+    for text in (column.name, *getattr(column, "levels", ())):
+        if not isinstance(text, str):
+            msg = f"a column or level is called {text!r}, which is no text"
+            raise TypeError(msg)
+    return replace(column, levels=tuple(column.levels)) if isinstance(column, Category) else column
 
 
 @dataclass(frozen=True)
@@ -284,10 +264,8 @@ class Encoding:
     @classmethod
     def of(cls, schema: Schema, level_weights: Floats) -> Encoding:
         """Return the encoding whose references are the levels of most weight; weights (C,)."""
-        first = len(schema.filled)
-        edges = schema.starts[first:]
-        parts = [level_weights[lo:hi] for lo, hi in itertools.pairwise(edges)]
-        return cls(schema, tuple(int(np.argmax(part)) for part in parts))
+        edges = itertools.pairwise(schema.starts[len(schema.filled) :])
+        return cls(schema, tuple(int(np.argmax(level_weights[lo:hi])) for lo, hi in edges))
 
     @classmethod
     def from_json(cls, kept: Any) -> Encoding | None:
@@ -296,8 +274,9 @@ class Encoding:
             return None
         schema = Schema.from_json(kept["columns"])
         reference = tuple(int(at) for at in kept["reference"])
-        sizes = [c.n_levels for c in schema.categories]
-        if len(reference) != len(sizes) or not all(map(_below, reference, sizes)):
+        sizes = [max(c.n_levels, 1) for c in schema.categories]
+        known = all(0 <= at < size for at, size in zip(reference, sizes, strict=False))
+        if len(reference) != len(sizes) or not known:
             msg = "the encoding names reference levels that its columns do not have"
             raise FileFormatError(msg)
         return cls(schema, reference)
@@ -333,9 +312,8 @@ class Encoding:
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
         """Features of the model that stand for each category."""
-        schema = self.schema
-        sizes = [c.n_levels - 1 for c in schema.categories]
-        edges = schema.n_numbers + len(schema.filled) + np.cumsum([0, *sizes])
+        sizes = [c.n_levels - 1 for c in self.schema.categories]
+        edges = self.schema.first_level + np.cumsum([0, *sizes])
         return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))
 
     def rows(self, x: Any, indicators: Codes) -> Floats:
@@ -346,8 +324,7 @@ class Encoding:
         n, schema, n_filled = len(x), self.schema, len(self.schema.filled)
         out = np.zeros((n, self.n_features))
         out[:, : schema.n_numbers] = x
-        holes = slice(schema.n_numbers, schema.n_numbers + n_filled)
-        out[:, holes] = indicators[:, :n_filled] >= 0
+        out[:, schema.n_numbers : schema.first_level] = indicators[:, :n_filled] >= 0
         for j, (block, reference) in enumerate(zip(self.blocks, self.reference, strict=True)):
             codes = indicators[:, n_filled + j]
             out[codes < 0, block] = np.nan
@@ -364,15 +341,10 @@ class Encoding:
             if j in empty:
                 values[empty[j] > 0.5] = np.nan
             found[number.name] = values
-        for category, block, reference in zip(
-            schema.categories, self.blocks, self.reference, strict=True
-        ):
+        of_levels = zip(schema.categories, self.blocks, self.reference, strict=True)
+        for category, block, reference in of_levels:
             found[category.name] = _levels(category, rows[:, block], reference)
         return {name: found[name] for name in schema.names if name in found}
-
-
-def _below(at: int, size: int) -> bool:
-    return 0 <= at < max(size, 1)
 
 
 def _levels(category: Category, indicators: Floats, reference: int) -> Any:
@@ -382,9 +354,3 @@ def _levels(category: Category, indicators: Floats, reference: int) -> Any:
     codes = np.where(np.isnan(shares).any(1), -1, np.argmax(np.nan_to_num(shares), axis=1))
     names: list[Any] = [*category.levels, *[None] * category.missing, *["(other)"] * category.other]
     return np.array([*names, None], dtype=object)[codes]
-
-
-def level_columns(encoding: Encoding) -> Mapping[str, slice]:
-    """Return the features of each category by the name of its column."""
-    names = (c.name for c in encoding.schema.categories)
-    return dict(zip(names, encoding.blocks, strict=True))

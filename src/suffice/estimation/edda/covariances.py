@@ -116,10 +116,7 @@ class EddaStructure:
 
 
 def _filled(
-    moments: Moments,
-    group_of: Codes,
-    seen: Codes,
-    how: Regularisation,  # noqa: ARG001
+    moments: Moments, group_of: Codes, seen: Codes, _how: Regularisation
 ) -> tuple[Floats, list[RankDeficiency]]:
     """Return Σ of the classes with rows, singular ones filled from the pooled covariance."""
     sigmas = moments.scatters / np.maximum(moments.weights, np.finfo(float).tiny)[:, None, None]

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 
-def common_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
-    """Return the best parts of Σ_k = λ_k C."""
-    return volume.pool(problem, w)
-
-
 def own_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
     """Return the best parts of Σ_k = λ_k C_k: C_k ∝ W_k."""
     problem.require_full_rank(w)
@@ -44,11 +39,6 @@ def sphere(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) ->
 def feature_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
     """Return the best parts with diagonal C: all that matters of a scatter is its diagonal."""
     return pattern(problem, volume, w * np.eye(w.shape[-1]))
-
-
-def any_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
-    """Return the best parts with any C: shape and orientation go together."""
-    return pattern(problem, volume, w)
 
 
 def own_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
@@ -85,15 +75,23 @@ class Family:
         return sum(copies[letter] * size for letter, size in zip(self.code, sizes, strict=True))
 
 
+def _common_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
+    return volume.pool(problem, w)  # Σ_k = λ_k C
+
+
+def _any_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+    return pattern(problem, volume, w)  # shape and orientation go together
+
+
 _VOLUMES: dict[str, Volume] = {"E": EqualVolume(), "V": OwnVolume()}
 _FORMS: dict[str, tuple[Pattern, Frame]] = {
-    "II": (common_form, sphere),
-    "EI": (common_form, feature_axes),
+    "II": (_common_form, sphere),
+    "EI": (_common_form, feature_axes),
     "VI": (own_form, feature_axes),
-    "EE": (common_form, any_axes),
+    "EE": (_common_form, _any_axes),
     "VE": (own_form, shared_axes),
-    "EV": (common_form, own_axes),
-    "VV": (own_form, any_axes),
+    "EV": (_common_form, own_axes),
+    "VV": (own_form, _any_axes),
 }
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {

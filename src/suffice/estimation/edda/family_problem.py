@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from suffice.linalg import rank_tolerance
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from suffice.estimation.edda.volumes import EqualVolume, OwnVolume
     from suffice.typing import Codes, Floats
 
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
@@ -92,16 +93,7 @@ class Parts:
     converged: bool = True
 
 
-class Volume(Protocol):
-    """How the volumes λ_k of the classes are related."""
-
-    def settle(self, n: Floats, q: Floats) -> Floats:
-        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
-
-    def pool(self, problem: EddaProblem, w: Floats) -> Parts:
-        """Return the parts of Σ_k = λ_k C, one C for all classes, from scatters (K, m, m)."""
-
-
+Volume: TypeAlias = "EqualVolume | OwnVolume"  # how the volumes λ_k of the classes are related
 # the best parts for scatters (K, m, m) where every symmetric C is allowed
 Pattern: TypeAlias = "Callable[[EddaProblem, Volume, Floats], Parts]"
 # the same where the axes of C are restricted, given a pattern for what remains

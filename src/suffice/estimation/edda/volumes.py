@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ class EqualVolume:
     """λ_k = λ."""
 
     def settle(self, n: Floats, q: Floats) -> Floats:
-        """Return log λ, K times."""
+        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
         # λ = Σ_k tr(C_k⁻¹ W_k) / (n m)
         return np.full(len(n), np.log(q.sum() / n.sum()))
 
@@ -49,7 +49,7 @@ class OwnVolume:
         _require_balance(problem, w)
         u, iterations, converged = _relative_volumes(problem, w)
         parts = _proportional(self, problem.weights, w, u)
-        return Parts(parts.log_volumes, parts.forms, iterations, converged)
+        return replace(parts, iterations=iterations, converged=converged)
 
 
 def _proportional(volume: Volume, n: Floats, w: Floats, u: Floats) -> Parts:
