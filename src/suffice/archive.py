@@ -5,8 +5,6 @@ that a truncated or altered file is refused before anything is built from it. No
 claims is believed before the bytes are there.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io
@@ -15,16 +13,14 @@ import os
 import stat
 import tempfile
 import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from suffice.errors import FileFormatError, InvalidParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 FORMAT_VERSION = 2
 _READABLE = (1, 2)

@@ -1,22 +1,17 @@
 """Compiled functions, kept between runs where that is possible: one rule for all kernels."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 
 from suffice.errors import warn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 KERNELS: list[Any] = []  # all that this process may compile
 

@@ -1,11 +1,7 @@
 """The one door upwards: a result that draws itself, an estimator that reports on itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any
 
 _rooms: dict[str, Callable[[], Any]] = {}
 

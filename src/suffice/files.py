@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import suffice
@@ -14,9 +16,6 @@ from suffice.saved.fields import KIND as MODEL
 from suffice.saved.fields import settings_of, unpacking, upgraded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from suffice.decision import Classifier
 
 GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")

@@ -1,15 +1,11 @@
 """The one progress bar, of the library and of the command line."""
 
-from __future__ import annotations
-
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from collections.abc import Callable
+from typing import Any, Self, TypeAlias
 
 from suffice.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Wish: TypeAlias = "bool | Callable[[int, int], Any] | None"
 _PATIENCE = 1.0  # seconds under which nothing is shown

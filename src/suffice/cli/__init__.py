@@ -1,7 +1,5 @@
 """The command ``suffice``: one module per subcommand, imported when it is called."""
 
-from __future__ import annotations
-
 from suffice.cli.signals import SIGNALLED, leave_at_once, listen
 
 

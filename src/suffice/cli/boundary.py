@@ -1,18 +1,13 @@
 """``suffice boundary``: where two classes are equally probable."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import Terminal
 
 
 @subcommand(

@@ -1,14 +1,13 @@
 """What every subcommand shares: quiet, JSON and debug options, and errors in one line."""
 
-from __future__ import annotations
-
 import errno
 import re
 import sys
 import traceback
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +16,6 @@ from suffice.cli.signals import cleaning_up
 from suffice.cli.terminal import Terminal
 from suffice.errors import SufficeError, SufficeWarning
 from suffice.text.printable import without_passwords
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 _SHARED = (
     (["-q", "--quiet"], "No notes and no progress, errors only."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,14 +12,11 @@ import click
 from suffice.archive import replacing
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
-from suffice.cli.terminal import write_table
+from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from suffice.cli.data import Data
-    from suffice.cli.terminal import Terminal
     from suffice.comparison import Comparison
 
 FIGURES = (".pdf", ".png", ".svg")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ import click
 from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
     from suffice.sources.chunks import Chunk

@@ -1,20 +1,13 @@
 """``suffice datasets``: what comes with the library."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import DataName, output
-from suffice.cli.terminal import write_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import Terminal, write_table
 
 
 @subcommand(

@@ -1,20 +1,15 @@
 """``suffice export``: a model for other programs."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, output
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import Terminal
 
 
 def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +12,10 @@ import click
 from suffice.cli import models
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
+from suffice.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from suffice.cli.data import Data
-    from suffice.cli.terminal import Terminal
 
 
 @subcommand(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from suffice import __version__
 from suffice.cli.command import Command
-
-if TYPE_CHECKING:
-    from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import Terminal
 
 # subcommand → its help in one line; a test keeps them the same as the commands' own
 COMMANDS = {

@@ -1,18 +1,14 @@
 """Models by the names they have on the command line."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import suffice
 from suffice.errors import InvalidInputError, InvalidParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 import operator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, learning_data, output
+from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from suffice.cli.data import Data
-    from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
 
 

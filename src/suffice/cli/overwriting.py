@@ -1,19 +1,15 @@
 """Outputs that would take the place of what a command reads, or of one another."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from glob import glob
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from suffice.cli.options import OutputFile
 from suffice.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:

@@ -1,22 +1,16 @@
 """``suffice predict``: new rows to answers."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import DataName, file_argument, output, reading_options
-from suffice.cli.terminal import write_to_standard_output
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import Terminal, write_to_standard_output
 
 
 @subcommand(

@@ -14,12 +14,12 @@ import numpy as np
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
 from suffice.cli.overwriting import free
+from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 from suffice.text.printable import printable, without_passwords
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
-    from suffice.cli.terminal import Terminal
     from suffice.reporting import Report
     from suffice.reporting.documented import DocumentedTable
     from suffice.sources.chunks import Chunk

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument, output
-from suffice.cli.terminal import write_table
+from suffice.cli.terminal import Terminal, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import polars as pl
 
-    from suffice.cli.terminal import Terminal
     from suffice.decision import Classifier
 
 _AT_ONCE = 100_000

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import file_argument
+from suffice.cli.terminal import Terminal
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from suffice.cli.terminal import Terminal
     from suffice.moments import Moments
 
 _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with

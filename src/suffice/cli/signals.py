@@ -1,15 +1,11 @@
 """Ctrl-C, a hangup and a request to stop: the same end at every moment, with nothing left over."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 SIGNALLED = 128  # plus the number of the signal: the exit code, as shells have it
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not everywhere

@@ -1,15 +1,10 @@
 """``suffice warm-up``: compile ahead, when an image is built or a service is installed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from suffice.cli.command import subcommand
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import Terminal
 
 _ROWS = 30_000  # so many that no part takes the way of small data
 

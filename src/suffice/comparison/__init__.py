@@ -1,7 +1,5 @@
 """Classifiers of every kind side by side, and the choice of one of them."""
 
-from __future__ import annotations
-
 from suffice.comparison.comparison import Comparison, compare
 from suffice.comparison.selection import Selection, select
 

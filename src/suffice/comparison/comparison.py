@@ -5,28 +5,24 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from suffice.comparison.judging import judged
-from suffice.comparison.models import parse_models
+from suffice.comparison.models import ComparedModel, parse_models
 from suffice.comparison.outcome import Failure, Outcome, p_against
 from suffice.comparison.verdict import InTerminal, as_html, as_text, verdict_of
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.progress import Progress
+from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete
 from suffice.text.lists import noun
 from suffice.text.tables import Tabled
+from suffice.typing import Floats, Labels
 from suffice.validation.folds import Folds
 from suffice.validation.significance import holm
-
-if TYPE_CHECKING:
-    from suffice.comparison.models import ComparedModel
-    from suffice.progress import Wish
-    from suffice.typing import Floats, Labels
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 MANY_FOLDED = 2_000  # rows from which five folds suffice

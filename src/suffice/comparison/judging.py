@@ -1,36 +1,29 @@
 """Models judged one after another on the same folds: read from moments, or fitted again."""
 
-from __future__ import annotations
-
 import threading
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from suffice.comparison.models import n_parameters
+from suffice.comparison.models import ComparedModel, n_parameters
 from suffice.comparison.outcome import Failure, FoldResult, Outcome, outcome_of
 from suffice.curves.ranking import mean_area
 from suffice.estimation.settings import is_open
 from suffice.estimators.encoder import TableEncoder, takes
+from suffice.moments import Moments
 from suffice.table.matrix import is_complete, taken
-from suffice.validation.folds import fitted, weight_name
+from suffice.typing import Codes, Floats
+from suffice.validation.folds import Folds, fitted, weight_name
 from suffice.validation.predictions import placed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from suffice.comparison.models import ComparedModel
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
-    from suffice.validation.folds import Folds
 
 _CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.comparison.comparison import single_threaded
 from suffice.comparison.judging import judged
-from suffice.comparison.models import core, parse_models
-from suffice.comparison.outcome import Outcome
+from suffice.comparison.models import ComparedModel, core, parse_models
+from suffice.comparison.outcome import Failure, Outcome
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
-from suffice.progress import Progress
+from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete, taken
 from suffice.table.sampling import ranks_within
 from suffice.text.tables import Tabled
+from suffice.typing import Codes, Floats
 from suffice.validation.cross_validation import CRITERIA
 from suffice.validation.folds import Folds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.comparison.models import ComparedModel
-    from suffice.comparison.outcome import Failure
-    from suffice.progress import Wish
-    from suffice.typing import Codes, Floats
 
 
 def words_of(errors: Mapping[str, Floats], sizes: Codes) -> str:

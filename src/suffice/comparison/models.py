@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -19,9 +19,6 @@ from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
 from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.curves.reliability import reliability
+from suffice.typing import Codes, Floats
 from suffice.validation.predictions import Predictions
 from suffice.validation.significance import corrected_t_test, wilson
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from suffice.typing import Codes, Floats
 
 BINS = 15  # of the calibration error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from suffice.comparison.judging import ByFitting, in_short, judged_fold, overhea
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.comparison.outcome import Outcome, outcome_of
 from suffice.errors import InvalidParameterError
+from suffice.progress import Wish
 from suffice.table.matrix import taken
 from suffice.validation.cross_validation import CRITERIA, check_criterion
+from suffice.validation.folds import Folds
 from suffice.validation.splitting import Split, split
-
-if TYPE_CHECKING:
-    from suffice.progress import Wish
-    from suffice.validation.folds import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)

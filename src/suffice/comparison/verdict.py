@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from suffice.text.tables import Row, html_table, rich_table, text_lines
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from suffice.comparison.comparison import Comparison
 
 FEW = 5  # names that are listed in full

@@ -1,7 +1,5 @@
 """What figures of error and trust are drawn from: small frozen values, computed from rows."""
 
-from __future__ import annotations
-
 from suffice.curves.confusion import Confusion, confusion
 from suffice.curves.importance import separation, standardised_coefficients
 from suffice.curves.neighbours import NeighbourCurve, neighbour_curve

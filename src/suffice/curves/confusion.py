@@ -1,18 +1,14 @@
 """How often each class is taken for each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import FeatureMismatchError
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
-    from suffice.typing import Floats
 
 
 def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:

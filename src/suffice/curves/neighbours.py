@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 BLOCK = 1024  # rows whose votes are counted at once
 

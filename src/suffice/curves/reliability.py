@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.matrix import as_weights
+from suffice.typing import Codes, Floats
 from suffice.validation.significance import wilson
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

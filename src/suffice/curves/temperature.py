@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from suffice.typing import Floats
     from suffice.validation.predictions import Predictions
 
 WIDEST = (1e-3, 1e3)  # temperatures among which the best is looked for

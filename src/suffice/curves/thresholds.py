@@ -9,9 +9,9 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.table.labels import code_of
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from suffice.typing import Floats
     from suffice.validation.predictions import Predictions
 
 

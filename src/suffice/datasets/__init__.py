@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from suffice.typing import Floats, Labels
 
 _DATA = Path(__file__).parent / "data"

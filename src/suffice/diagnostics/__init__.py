@@ -1,7 +1,5 @@
 """Is the model right? Frozen answers, each a table, a picture and a sentence."""
 
-from __future__ import annotations
-
 from suffice.diagnostics.box import BoxM, box_m
 from suffice.diagnostics.calibration import Calibration, calibration
 from suffice.diagnostics.diagnostic import Diagnostic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import polygamma
@@ -20,14 +20,12 @@ from suffice.diagnostics.usable_columns import (
 )
 from suffice.errors import DegenerateDataWarning, InvalidInputError
 from suffice.model.covariance import FullCovariance
+from suffice.moments import Moments
 from suffice.text.lists import plain
 from suffice.text.numbers import p_statement
+from suffice.text.tables import Row
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.significance import LEVEL
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.text.tables import Row
-    from suffice.typing import Codes, Floats, Labels
 
 MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -13,12 +13,10 @@ from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.lists import plain
 from suffice.text.numbers import p_statement
+from suffice.text.tables import Row
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL, holm
-
-if TYPE_CHECKING:
-    from suffice.text.tables import Row
-    from suffice.typing import Codes, Floats, Labels
 
 ENOUGH = 5.0  # expected errors below which the normal approximation is not used
 

@@ -1,20 +1,15 @@
 """A frozen answer to one question about a model, and the null distributions it refers to."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from suffice.drawing import draw
-from suffice.text.tables import Tabled
-
-if TYPE_CHECKING:
-    from suffice.text.tables import Row
-    from suffice.typing import Floats
+from suffice.text.tables import Row, Tabled
+from suffice.typing import Floats
 
 
 class Diagnostic(Tabled, ABC):

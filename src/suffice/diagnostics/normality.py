@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import qr
@@ -18,11 +18,9 @@ from suffice.table.sampling import ranks_within
 from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
 from suffice.text.numbers import p_statement
+from suffice.text.tables import Row
+from suffice.typing import Floats, Labels
 from suffice.validation.significance import LEVEL, holm
-
-if TYPE_CHECKING:
-    from suffice.text.tables import Row
-    from suffice.typing import Floats, Labels
 
 _BLOCK = 256  # rows of products held at once
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
@@ -25,21 +26,16 @@ from suffice.errors import (
     MissingStatisticsError,
     UnknownLabelError,
 )
+from suffice.model import GaussianModel
+from suffice.model.covariance import Covariance
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import PerClassScatter
+from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
 from suffice.text.numbers import p_statement
+from suffice.text.tables import Row
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.significance import LEVEL, holm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.model import GaussianModel
-    from suffice.model.covariance import Covariance
-    from suffice.table.table import Table
-    from suffice.text.tables import Row
-    from suffice.typing import Codes, Floats, Labels
-
 
 LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny

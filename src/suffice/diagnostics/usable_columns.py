@@ -13,10 +13,10 @@ from suffice.estimation.degenerate import RankDeficiency
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import resolved, scaled_cholesky
 from suffice.text.lists import quoted
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
 
 
 def present_classes(moments: Moments) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from suffice.diagnostics.usable_columns import (
     present_classes,
 )
 from suffice.model.covariance import FullCovariance
+from suffice.moments import Moments
 from suffice.text.numbers import p_statement
+from suffice.text.tables import Row
+from suffice.typing import Floats
 from suffice.validation.significance import LEVEL
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.text.tables import Row
-    from suffice.typing import Floats
 
 
 def wilks_test(log_lambda: float, d: int, q: int, v: float) -> FTest:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +23,7 @@ from suffice.estimators.predictor import (
     set_features,
 )
 from suffice.linalg import dependent_columns
+from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import PowerTransformed
 from suffice.moments import Moments
@@ -34,12 +36,7 @@ from suffice.table import Table
 from suffice.table.schema import Encoding
 from suffice.table.table import numbering_rows
 from suffice.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.model import ClassModel
-    from suffice.typing import Codes
+from suffice.typing import Codes
 
 
 class AutoGaussian(DensityMixin, BaseEstimator):

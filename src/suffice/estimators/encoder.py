@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.table.mixed import is_mixed, read
+from suffice.table.mixed import MixedRows, is_mixed, read
 from suffice.table.schema import Encoding
-
-if TYPE_CHECKING:
-    from suffice.table.mixed import MixedRows
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):

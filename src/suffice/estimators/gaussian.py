@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision.classifier import Classifier, softmax_temperature
-from suffice.decision.shift import shifted_priors
+from suffice.decision.shift import PriorShift, shifted_priors
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,
@@ -35,8 +36,10 @@ from suffice.estimators.predictor import (
     labelled_rows,
     set_features,
 )
+from suffice.model import ClassModel, GaussianModel
+from suffice.model.bayes_error import BayesError
 from suffice.model.gaussian import bic
-from suffice.model.geometry import boundary_between
+from suffice.model.geometry import Boundary, boundary_between
 from suffice.moments import Moments
 from suffice.moments.algebra import aligned
 from suffice.moments.power_sums import check_power
@@ -55,20 +58,11 @@ from suffice.table.labels import as_labels, code_of, codes_of, has_label
 from suffice.table.matrix import as_weights, filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time
+from suffice.typing import Floats
 from suffice.validation.conformal import Conformity, PredictionSets
-from suffice.validation.drift import drift, rows_like
+from suffice.validation.drift import Drift, drift, rows_like
 from suffice.validation.leave_one_out import leave_one_out
 from suffice.validation.predictions import Predictions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from suffice.decision.shift import PriorShift
-    from suffice.model import ClassModel, GaussianModel
-    from suffice.model.bayes_error import BayesError
-    from suffice.model.geometry import Boundary
-    from suffice.typing import Floats
-    from suffice.validation.drift import Drift
 
 
 class GaussianClassifier(

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
+from suffice.discriminative.least_squares import (
+    LinearGaussian,
+    joint_moments,
+    regress_column,
+    regress_indicators,
+)
 from suffice.estimators.linear import LinearDecisions, chosen, require_two
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of
 from suffice.table.matrix import as_weights, column_position
 from suffice.threads import one_at_a_time
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.discriminative.least_squares import LinearGaussian
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 class LeastSquaresClassifier(LinearDecisions, BaseEstimator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,9 +18,7 @@ from suffice.model.linear import LinearModel
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.labels import code_of
 from suffice.table.table import Table
-
-if TYPE_CHECKING:
-    from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels
 
 
 class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):

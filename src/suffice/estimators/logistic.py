@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
-from suffice.discriminative.logistic_fit import choose_penalty, fit_logistic
+from suffice.discriminative.logistic_fit import LogisticFit, Solver, choose_penalty, fit_logistic
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.problem import (
+    Start,
     coded_moments,
     given_start,
     lda_start,
@@ -24,7 +26,7 @@ from suffice.discriminative.problem import (
     zero_start,
 )
 from suffice.discriminative.quasi_newton import QuasiNewton
-from suffice.discriminative.summary import Inference
+from suffice.discriminative.summary import Inference, LogisticSummary
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidParameterError,
@@ -44,17 +46,10 @@ from suffice.estimators.predictor import PosteriorMixin, feature_names
 from suffice.saved.coefficients import logistic_from, logistic_state
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
+from suffice.table.table import Table
 from suffice.text.lists import listed
 from suffice.threads import one_at_a_time
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.discriminative.logistic_fit import LogisticFit, Solver
-    from suffice.discriminative.problem import Start
-    from suffice.discriminative.summary import LogisticSummary
-    from suffice.table.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 def warn_of(estimator: Any, fit: LogisticFit) -> None:

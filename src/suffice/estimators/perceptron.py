@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from suffice.discriminative.design import CompiledDesign, Scaling, design_of
+from suffice.discriminative.design import CompiledDesign, Design, Scaling, design_of
 from suffice.discriminative.path import DescentPath
 from suffice.discriminative.perceptron import (
     BatchSteps,
+    PerceptronFit,
+    Rule,
+    Steps,
     StochasticSteps,
+    Variant,
     averaged,
     criterion,
     direct,
@@ -34,12 +38,8 @@ from suffice.estimators.linear import (
     positive,
     require_two,
 )
-
-if TYPE_CHECKING:
-    from suffice.discriminative.design import Design
-    from suffice.discriminative.perceptron import PerceptronFit, Rule, Steps, Variant
-    from suffice.table.table import Table
-    from suffice.typing import Floats
+from suffice.table.table import Table
+from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
 _RULES: dict[str, Rule] = {"one-against-rest": one_against_rest, "direct": direct}

@@ -1,9 +1,9 @@
 """What every classifier offers once it is fitted: all of it read from its ``classifier_``."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -26,12 +26,7 @@ from suffice.table.mixed import is_mixed
 from suffice.table.table import require_as_many
 from suffice.text import tables as notebook
 from suffice.threads import at_most
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels
 
 Answer = TypeVar("Answer")
 

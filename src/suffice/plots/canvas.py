@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
-from suffice.plots.style import Style, Theme, style_of
+from suffice.plots.style import Palette, Style, Theme, style_of
 from suffice.text.lists import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from matplotlib.axes import Axes
-
-    from suffice.plots.style import Palette
 
 SIZE = (5.6, 3.9)  # inches, legend included
 MOST_ENTRIES = 12  # of a legend

@@ -1,24 +1,18 @@
 """Which class is taken for which."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from suffice.curves import Confusion, confusion
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import drawing
+from suffice.plots.canvas import Canvas, drawing
+from suffice.plots.style import Theme
 from suffice.text.lists import shortened
 from suffice.text.numbers import amount, percent_label
 from suffice.validation.predictions import Predictions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Theme
 
 MOST_NUMBERS = 20  # classes of which every cell is written
 MOST_TICKS = 40

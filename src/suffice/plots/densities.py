@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from suffice.plots import marks
-from suffice.plots.canvas import MOST_ENTRIES, drawing
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, drawing
 from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import Marginals
 from suffice.plots.plane import feature_index, mesh
-from suffice.plots.style import palette_for
+from suffice.plots.style import Palette, Theme, palette_for
 from suffice.text.numbers import percent_label
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 FEWEST_BARS, MOST_BARS = 8, 50
 

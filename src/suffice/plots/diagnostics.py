@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtri
 
+from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
 from suffice.diagnostics.normality import TESTS
 from suffice.diagnostics.predictive import LEVELS
 from suffice.plots.canvas import new_axes
 from suffice.text.numbers import p_statement
+from suffice.validation.drift import Drift
 from suffice.validation.significance import LEVEL
-
-if TYPE_CHECKING:
-    from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
-    from suffice.validation.drift import Drift
 
 _MOST_COLUMNS = 30  # of a drift, that are drawn
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
 from suffice.curves import NeighbourCurve, neighbour_curve, temperature_curve
 from suffice.curves.temperature import tempered
-from suffice.plots.canvas import drawing
+from suffice.plots.canvas import Canvas, drawing
 from suffice.plots.inputs import Fitted, predictions_of
 from suffice.plots.plane import line_for
-from suffice.plots.style import palette_for
+from suffice.plots.style import Palette, Theme, palette_for
 from suffice.table.labels import code_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
 
 
 def effect_of_neighbours(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import MOST_ENTRIES, class_patch, drawing
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, drawing
 from suffice.plots.inputs import Fitted
-from suffice.plots.style import palette_for
+from suffice.plots.style import Palette, Theme, palette_for
 from suffice.text.lists import shortened
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 def coefficient_importance(

@@ -16,12 +16,12 @@ from suffice.table.labels import as_labels, code_of, codes_of
 from suffice.table.matrix import as_matrix
 from suffice.table.table import require_as_many
 from suffice.text.lists import default_names
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from suffice.decision.classifier import Classifier
     from suffice.model import GaussianModel
-    from suffice.typing import Codes, Floats, Labels
 
 NAMELESS = "X does not have valid feature names"  # scikit-learn's words
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from suffice.typing import Codes, Floats
 
+if TYPE_CHECKING:
     from suffice.plots.canvas import Canvas
     from suffice.plots.style import Palette
-    from suffice.typing import Codes, Floats
 
 FEW_CLASSES = 6  # of more, names are written where they lie too
 MOST_NAMED = 40

@@ -1,30 +1,23 @@
 """Grids of small axes over several features, and rows over every pair of them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import FigureBase
 
 from suffice.curves.importance import separation
 from suffice.moments import Moments
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, write_legend
 from suffice.plots.plane import feature_index
-from suffice.plots.style import Style, Theme, palette_for, style_of
+from suffice.plots.style import Palette, Style, Theme, palette_for, style_of
 from suffice.table.table import Table
 from suffice.text.lists import default_names, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from matplotlib.figure import FigureBase
-
-    from suffice.plots.style import Palette
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 MOST_FEATURES = 5  # where none are chosen
 CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of cells

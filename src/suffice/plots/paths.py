@@ -9,17 +9,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, to_rgb
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from suffice.errors import InvalidParameterError
-from suffice.plots.style import style_of
+from suffice.plots.style import Style, Theme, style_of
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from suffice.discriminative.path import DescentPath
-    from suffice.plots.style import Style, Theme
-    from suffice.typing import Floats
 
 GRID = 81  # points along each side of the ground
 MARGIN = 0.25  # of the reach of the way

@@ -17,13 +17,12 @@ from suffice.errors import (
     SufficeError,
 )
 from suffice.estimators.gaussian import LDA
-from suffice.model.geometry import Hyperplane, Quadric
+from suffice.model.geometry import Boundary, Hyperplane, Quadric
 from suffice.text.numbers import percent_label
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.model.geometry import Boundary
     from suffice.plots.inputs import Fitted
-    from suffice.typing import Codes, Floats
 
 FLATTEST = 0.7  # height of an isometric window by its width
 SMOOTH = 1.2  # cells over which a boundary known only by its two sides is smoothed

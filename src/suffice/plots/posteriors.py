@@ -1,26 +1,19 @@
 """Posteriors of the classes, along a line and over a plane."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from suffice.plots import marks
-from suffice.plots.canvas import drawing
+from suffice.plots.canvas import Canvas, drawing
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
-from suffice.plots.style import palette_for
+from suffice.plots.style import Palette, Theme, palette_for
 from suffice.table.labels import code_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 def posterior_line(

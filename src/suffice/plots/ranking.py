@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from suffice.curves import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import MOST_ENTRIES, class_line, drawing, nothing
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, drawing, nothing
 from suffice.plots.inputs import event_of, log_odds, ranked_by
-from suffice.plots.style import palette_for
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
-    from suffice.validation.predictions import Predictions
+from suffice.plots.style import Palette, Theme, palette_for
+from suffice.validation.predictions import Predictions
 
 
 def roc(

@@ -1,29 +1,20 @@
 """Where a classifier decides for which class."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from suffice.plots import marks
-from suffice.plots.canvas import drawing
+from suffice.plots.canvas import Canvas, drawing
 from suffice.plots.inputs import Fitted
-from suffice.plots.plane import PredictionGrid, plane_for
-from suffice.plots.style import palette_for
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.plane import Plane
-    from suffice.plots.style import Palette, Theme
-    from suffice.typing import Codes, Floats
+from suffice.plots.plane import Plane, PredictionGrid, plane_for
+from suffice.plots.style import Palette, Theme, palette_for
+from suffice.typing import Codes, Floats
 
 CELLS = 2000
 HALVINGS = 40  # of a cell, towards the point where the prediction changes

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
+from suffice.curves import Reliability
 from suffice.curves import reliability as reliability_of
-from suffice.plots.canvas import drawing
+from suffice.plots.canvas import Canvas, drawing
 from suffice.plots.inputs import event_of, predictions_of
-from suffice.plots.style import palette_for
+from suffice.plots.style import Palette, Theme, palette_for
 from suffice.text.numbers import amount
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from suffice.curves import Reliability
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
-    from suffice.validation.predictions import Predictions
+from suffice.validation.predictions import Predictions
 
 
 def reliability(

@@ -10,15 +10,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from suffice.plots.canvas import new_axes
-from suffice.plots.style import COLOURS, MARKERS, style_of
+from suffice.plots.style import COLOURS, MARKERS, Style, Theme, style_of
 from suffice.text.lists import shortened
+from suffice.typing import Floats
 from suffice.validation.significance import LEVEL
 
 if TYPE_CHECKING:
     from suffice.comparison import Comparison
     from suffice.comparison.learning_curve import Curve, LearningCurve
-    from suffice.plots.style import Style, Theme
-    from suffice.typing import Floats
     from suffice.validation.cross_validation import CrossValidation
 
 WIDTH, LINE = 7.6, 0.3  # inches: of the figure, and for each member

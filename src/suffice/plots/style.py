@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 
 from suffice.errors import InvalidParameterError
 from suffice.table.labels import code_of
 from suffice.text.lists import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
-
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
-from suffice.plots.canvas import class_entries, drawing
+from suffice.plots.canvas import Canvas, class_entries, drawing
 from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import squared_distances
 from suffice.plots.panels import chosen_features, panels
-from suffice.plots.style import palette_for
+from suffice.plots.style import Palette, Style, Theme, palette_for
 from suffice.table.labels import codes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Style, Theme
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 def real_against_synthetic(

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 from scipy.special import expit, logit
 
-from suffice.curves import cost_curve, reject_curve
-from suffice.plots.canvas import class_marker, drawing
+from suffice.curves import CostCurve, RejectCurve, cost_curve, reject_curve
+from suffice.plots.canvas import Canvas, class_marker, drawing
 from suffice.plots.inputs import event_of, predictions_of
-from suffice.plots.style import palette_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from suffice.curves import CostCurve, RejectCurve
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette, Theme
-    from suffice.typing import Floats
+from suffice.plots.style import Palette, Theme, palette_for
+from suffice.typing import Floats
 
 NEAREST = 1e-9  # to 0 and 1 that an axis shows
 CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)

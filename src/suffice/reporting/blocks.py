@@ -1,7 +1,5 @@
 """What a report is made of: frozen blocks that every renderer knows how to write."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 

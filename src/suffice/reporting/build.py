@@ -1,17 +1,17 @@
 """``sf.report``: from labelled rows to a report, a value that any renderer can write."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suffice.archive import replacing
+from suffice.comparison import Comparison
 from suffice.errors import InvalidParameterError
 from suffice.moments import Moments
+from suffice.reporting.blocks import Section
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.chosen import chosen
 from suffice.reporting.compared import headline, models_compared
@@ -22,10 +22,6 @@ from suffice.reporting.misclassified import Outliers, misclassified
 from suffice.reporting.render import RENDERERS
 from suffice.reporting.trust import trust
 from suffice.reporting.usage import Provenance, usage
-
-if TYPE_CHECKING:
-    from suffice.comparison import Comparison
-    from suffice.reporting.blocks import Section
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
 SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn

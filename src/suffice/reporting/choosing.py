@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from suffice.comparison import Comparison
 from suffice.comparison.comparison import compared, folds_for
 from suffice.comparison.judging import FromMoments, learner_of, overheard
 from suffice.comparison.models import ComparedModel, parse_models
+from suffice.comparison.outcome import Outcome
 from suffice.errors import InvalidInputError
 from suffice.estimation.settings import is_open
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
 from suffice.validation.folds import fitted
+from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
-    from suffice.comparison import Comparison
-    from suffice.comparison.outcome import Outcome
     from suffice.reporting.documented import DocumentedTable
-    from suffice.validation.predictions import Predictions
 
 MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
 SEARCHING = ("RDA", "AutoGaussian")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from suffice.reporting.blocks import (
     Paragraph,
     Section,
 )
+from suffice.reporting.choosing import Judgement
+from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import plural
 from suffice.text.numbers import number, percent
-
-if TYPE_CHECKING:
-    from suffice.reporting.choosing import Judgement
-    from suffice.reporting.documented import DocumentedTable
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
 MOST_LINEAR, MOST_QUADRATIC = 6, 2  # features of a boundary that is written out

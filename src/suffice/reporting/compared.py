@@ -1,20 +1,14 @@
 """The models compared as a table, and the verdict in words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from suffice.comparison.outcome import p_against
 from suffice.reporting.blocks import Block, CellStyle, DataTable, Notes, Paragraph, Section
+from suffice.reporting.choosing import Judgement
+from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import listed, truncated
 from suffice.text.numbers import number, p_statement, percent
 from suffice.validation.significance import LEVEL
-
-if TYPE_CHECKING:
-    from suffice.reporting.choosing import Judgement
-    from suffice.reporting.documented import DocumentedTable
 
 COLUMNS: tuple[tuple[str, str, CellStyle], ...] = (
     ("model", "model", "text"),

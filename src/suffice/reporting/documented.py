@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,7 @@ from suffice.table.matrix import refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Labels
+from suffice.typing import Codes, Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,12 @@
 """The figures of a report as SVG in the inks of its page, each with its caption in words."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -16,16 +15,12 @@ import numpy as np
 from suffice import plots
 from suffice.curves import separation
 from suffice.errors import SufficeError
+from suffice.moments import Moments
 from suffice.reporting.blocks import Block, Figure, Paragraph
+from suffice.reporting.choosing import Judgement
+from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import listed
 from suffice.text.numbers import percent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.moments import Moments
-    from suffice.reporting.choosing import Judgement
-    from suffice.reporting.documented import DocumentedTable
 
 FEWEST_DISTINCT = 3  # values of a feature that can be drawn as a density
 MANY_POINTS = 400  # beyond which markers become pixels

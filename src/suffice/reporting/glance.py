@@ -8,15 +8,15 @@ import numpy as np
 
 from suffice.curves import separation
 from suffice.diagnostics.usable_columns import varying_columns
+from suffice.moments import Moments
 from suffice.reporting.blocks import Block, DataTable, Fact, Facts, Paragraph, Section
+from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import percent
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.reporting.documented import DocumentedTable
     from suffice.reporting.misclassified import Outliers
-    from suffice.typing import Floats
 
 MOST_COLUMNS = 12  # of which the summary is shown
 MOST_PAIRS = 8

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.curves import confusion
 from suffice.reporting.blocks import Block, DataTable, Matrix, Paragraph, Section
+from suffice.reporting.choosing import Judgement
+from suffice.reporting.documented import DocumentedTable
 from suffice.sources.answers import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
-
-if TYPE_CHECKING:
-    from suffice.reporting.choosing import Judgement
-    from suffice.reporting.documented import DocumentedTable
-    from suffice.typing import Codes, Floats
-    from suffice.validation.predictions import Predictions
+from suffice.typing import Codes, Floats
+from suffice.validation.predictions import Predictions
 
 MOST = 10  # rows shown
 _BLOCK = 65_536

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from itertools import groupby
@@ -19,8 +20,6 @@ from suffice.text.lists import plain
 from suffice.text.numbers import cell, count, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from suffice.reporting.blocks import Block, DataTable, Matrix
     from suffice.reporting.build import Report
 

@@ -1,25 +1,20 @@
 """Can it be trusted: assumptions and their tests, and real rows against synthetic ones."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from suffice.diagnostics import box_m, calibration, class_separation, normality, predictive_check
 from suffice.errors import SufficeError
+from suffice.moments import Moments
 from suffice.reporting.blocks import Block, Check, Checks, Paragraph, Section
+from suffice.reporting.choosing import Judgement
+from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import truncated
 from suffice.text.numbers import percent
 from suffice.validation.significance import LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.moments import Moments
-    from suffice.reporting.choosing import Judgement
-    from suffice.reporting.documented import DocumentedTable
 
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 99

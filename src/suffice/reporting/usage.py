@@ -1,18 +1,13 @@
 """How to use the chosen model: commands and Python, word for word."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sklearn.base import clone
 
 from suffice.reporting.blocks import Block, Code, Paragraph, Section
-
-if TYPE_CHECKING:
-    from suffice.reporting.choosing import Judgement
-    from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.choosing import Judgement
+from suffice.reporting.documented import DocumentedTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.saved.fields import check_names, check_shapes, over, plain, under
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),

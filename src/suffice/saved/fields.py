@@ -1,10 +1,10 @@
 """Settings as JSON holds them, checks of fields, and older formats in the words of this one."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from suffice import archive
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.power import PowerTransform
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 KIND = "model"
 VALUES: Mapping[str, type[Any]] = {

@@ -1,7 +1,5 @@
 """Values as JSON can hold them, the same for every document and every ``--json``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """Text that is safe to print: what data hold cannot steer a terminal, and no password is echoed."""
 
-from __future__ import annotations
-
 import re
 
 # control characters but tab and line feed, and marks that turn the direction of writing
