@@ -1,8 +1,7 @@
 """Gaussian classifiers in files, and averages of them: moments, and what was chosen."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,22 +9,17 @@ from suffice.decision.classifier import Classifier, softmax_temperature
 from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import OPEN, is_open
+from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.linear import LinearModel
 from suffice.model.outside import TemperedModel, Trees
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed
+from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
 from suffice.saved.fields import check_names, check_shapes, over, plain, revived, settings_of, under
 from suffice.table.schema import Encoding
 from suffice.validation.conformal import Conformity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.model import ClassModel
-    from suffice.model.views import View
 
 CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where they say "auto"
 _CONFORMITY = ("strangeness", "weights")
