@@ -90,3 +90,13 @@ def test_a_drift_is_drawn_with_its_largest_change_on_top(rows):
     x, y, _ = rows
     axes = sf.LDA().fit(x, y).drift(x + np.array([0, 20, 0])).plot()
     assert axes.get_yticklabels()[-1].get_text() == "x1: mean"
+
+
+def test_rows_with_holes_are_compared_by_what_they_have(rows):
+    x, y, _ = rows
+    holes = x.copy()
+    holes[y == 0, 1] = np.where(np.arange((y == 0).sum()) % 2, np.nan, holes[y == 0, 1])
+    same = {(c.column, c.what): c for c in sf.QDA().fit(holes, y).drift(holes).columns}
+    assert same["x1", "mean"].before == pytest.approx(np.nanmean(holes[:, 1]))
+    assert same["x1", "mean"].after == pytest.approx(np.nanmean(holes[:, 1]))
+    assert same["x1", "spread"].before == pytest.approx(np.nanstd(holes[:, 1]))

@@ -21,6 +21,7 @@ COMMANDS = {
     "summarize": "Save the sums of labelled rows: all a Gaussian model needs.",
     "merge": "Add up the sums of several files.",
     "forget": "Take rows out of sums or of a model, as if never seen.",
+    "drift": "Test whether new rows differ from those a model was fitted to.",
     "sample": "Draw rows from a fitted model.",
     "boundary": "Print where two classes are equally probable.",
     "show": "Show what is inside a model or moments file.",

@@ -94,7 +94,7 @@ def drift(found: Drift, ax: Any = None) -> Any:
     ax.hlines(place, 0, effects, color="0.7", lw=1)
     ax.scatter(effects, place, c=colors, edgecolors="C1", zorder=3)
     ax.set_yticks(place, [f"{row['column']}: {row['what']}" for row in rows])
-    ax.set_xlim(left=0)
+    ax.set_xlim(left=-0.03 * max(effects.max(initial=0.0), 0.1))
     ax.set_xlabel("change: mean in standard deviations, log spread, or share")
     together = "" if np.isnan(found.p_value) else f", all together {p_statement(found.p_value)}"
     ax.set_title(f"{len(found.moved)} columns moved{together}")

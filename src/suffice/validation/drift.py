@@ -149,11 +149,17 @@ def _of_all_classes(m: Moments) -> _Rows:
     w, between = max(m.total_weight, 1e-300), m.between_scatter
     full = None if m.storage == "diagonal" else (m.pooled_scatter + between) / w
     variances = (m.scatter.pooled_diagonal() + np.diagonal(between)) / w
-    observed = np.full(m.n_features, m.total_weight)
-    if m.patterns is not None:
-        observed = m.patterns.column_weights().sum(0)
+    mean, observed = m.grand_mean, np.full(m.n_features, m.total_weight)
+    if m.patterns is not None:  # of each column, the rows that have it
+        by_class = m.patterns.column_weights()
+        observed = by_class.sum(0)
+        shares = by_class / np.maximum(observed, 1e-300)
+        mean = mean + (shares * (m.means - mean + m.means_low)).sum(0)
+        if m.storage != "pooled":
+            within = m.diagonals / np.maximum(m.weights, 1e-300)[:, None]
+            variances = (shares * (within + np.square(m.means - mean))).sum(0)
     names = m.feature_names or tuple(f"x{j}" for j in range(m.n_features))
-    return _Rows(m.total_weight, m.grand_mean, full, variances, observed, names, m)
+    return _Rows(m.total_weight, mean, full, variances, observed, names, m)
 
 
 def _numbers(old: _Rows, new: _Rows) -> Iterator[ColumnDrift]:
