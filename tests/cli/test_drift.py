@@ -30,7 +30,7 @@ def test_json_holds_every_column(model, ok_json):
     assert {row["column"] for row in found["columns"]} == {"a", "c"}
 
 
-def test_a_model_without_moments_is_refused(model, ok, refused):  # noqa: ARG001
+def test_a_model_without_moments_is_refused(model, ok, refused):
     ok("fit", "old.csv", "-t", "target", "-f", "a", "-m", "perceptron", "-o", "p.suffice")
     assert "keeps no moments" in refused("drift", "p.suffice", "old.csv")
 
