@@ -71,16 +71,7 @@ def command(
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
-        done = predict_source(
-            fitted,
-            source,
-            sink,
-            keep=kept,
-            ignore=ignore,
-            prefix=prefix,
-            outlier_rate=outlier_rate,
-            progress=progress,
-        )
+        done = predict_source(fitted, source, sink, kept, ignore, prefix, outlier_rate, progress)
     outliers = "" if done.outliers is None else f", {done.outliers:,} outliers"
     terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError
-from suffice.sources.chunks import LeftOut, usable_rows
+from suffice.sources.chunks import LeftOut, gaps_in, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
 from suffice.sources.formats import write_table
 from suffice.sources.kinds import as_numbers
@@ -106,9 +106,7 @@ class Answers:
 
     def _spread(self, answers: pl.DataFrame, usable: Any) -> pl.DataFrame:
         """Return the answers at the usable rows, and null at the others."""
-        place = pl.Series(np.cumsum(usable) - 1).zip_with(
-            pl.Series(usable), pl.Series([None], dtype=pl.Int64).new_from_index(0, len(usable))
-        )
+        place = pl.Series(np.where(usable, np.cumsum(usable) - 1, -1)).replace(-1, None)
         return answers.select(pl.all().gather(place))
 
 
@@ -117,8 +115,8 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
     rng = np.random.default_rng(0)
     at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
     sizes = [min(at_once, _DRAWS - start) for start in range(0, _DRAWS, at_once)]
-    drawn = (_as_rows(classifier.sample(n, rng)[0]) for n in sizes)
-    densities = np.concatenate([classifier.log_density(x) for x in drawn])
+    drawn = (classifier.sample(n, rng)[0] for n in sizes)
+    densities = np.concatenate([classifier.log_density(_as_rows(x)) for x in drawn])
     return float(np.quantile(densities, rate))
 
 
@@ -146,7 +144,6 @@ def predict_source(
     classifier: Classifier,
     source: Source,
     sink: str | Path | Callable[[pl.LazyFrame], object],
-    *,
     keep: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     prefix: str = "",
@@ -161,7 +158,9 @@ def predict_source(
     options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
     roles = roles_for_predicting(source, names, classifier.n_features, options)
     answers = Answers.of(classifier, prefix, outlier_rate)
-    _refuse_clash(roles, answers)
+    for name in sorted(set(roles.kept) & set(answers.names)):
+        msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
+        raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
     done = _run(source, roles, answers, write, progress)
     done.left_out.say("have no answer")
@@ -182,14 +181,15 @@ def _run(
     for scan in scans:  # before anything is written
         if scan.check is not None:
             interruptibly(scan.check)
+    quick = [scan.frame for scan in scans]
+    careful = [scan.frame if scan.careful is None else scan.careful for scan in scans]
     with reading_of(source.label):
         try:
-            return Batches(answers, roles, progress, n_rows).run([s.frame for s in scans], write)
+            return Batches(answers, roles, progress, n_rows).run(quick, write)
         except pl.exceptions.ComputeError:
             if all(scan.careful is None for scan in scans):
                 raise
-        again = Batches(answers, roles, progress, n_rows)
-        return again.run([scan.most_careful for scan in scans], write)
+        return Batches(answers, roles, progress, n_rows).run(careful, write)
 
 
 class Batches:
@@ -210,10 +210,8 @@ class Batches:
         """Write the answers for lazy tables, one after another; return itself."""
         frame = pl.concat(frames)
         types = frame.collect_schema()
-        schema: Any = {
-            **{name: types[self.roles.copied(name)] for name in self.roles.kept},
-            **self.answers.schema,
-        }
+        kept: Any = {name: types[self.roles.copied(name)] for name in self.roles.kept}
+        schema = kept | self.answers.schema
         try:
             write(frame.map_batches(self.score, streamable=True, schema=schema))
         finally:
@@ -236,35 +234,21 @@ class Batches:
             numbers = set(roles.numbers)
             columns = ((name, frame.get_column(name)) for name in roles.features)
             return pl.DataFrame({n: as_numbers(c) if n in numbers else c for n, c in columns})
-        x = np.empty((len(roles.features), frame.height))
-        for j, name in enumerate(roles.features):
+        return self._numbers(frame)
+
+    def _numbers(self, frame: pl.DataFrame) -> Floats:
+        x = np.empty((len(self.roles.numbers), frame.height))
+        for j, name in enumerate(self.roles.numbers):
             x[j] = as_numbers(frame.get_column(name))
         return x.T
 
     def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
         lacking = values_of(answers, answers.columns[-1]).is_null()
-        gaps = self._gaps(frame) if lacking.any() else {}
+        holes, names = self.answers.classifier.allow_missing, self.roles.numbers
+        gaps = gaps_in(self._numbers(frame), names, holes=holes) if lacking.any() else {}
         with self._lock:
             self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
             if self.answers.threshold is not None:
                 self.outliers += int(answers[answers.columns[-1]].sum())
             if self._progress:
                 self._progress(self.left_out.rows, self._n_rows)
-
-    def _gaps(self, frame: pl.DataFrame) -> dict[str, int]:
-        columns = {
-            name: pl.Series(as_numbers(frame.get_column(name))) for name in self.roles.numbers
-        }
-        holes = self.answers.classifier.allow_missing
-        gaps = {
-            n: int(((c.is_infinite()) if holes else ~c.is_finite()).sum())
-            for n, c in columns.items()
-        }
-        return {name: count for name, count in gaps.items() if count}
-
-
-def _refuse_clash(roles: Roles, answers: Answers) -> None:
-    both = sorted(set(roles.kept) & set(answers.names))
-    if both:
-        msg = f"column {both[0]!r} is kept and is also an answer's name: use a prefix for answers"
-        raise InvalidInputError(msg)

@@ -6,7 +6,7 @@ import codecs
 import csv
 import gzip
 import io
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,9 +26,7 @@ _LINES = 20  # of a head at least, however long they are
 
 def opened(path: Path) -> IO[bytes]:
     """Return the bytes of a file, unpacked."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    stream: IO[bytes] = opener(path, "rb")
-    return stream
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def head_of(path: Path) -> bytes:
@@ -51,21 +49,17 @@ def read_fully(stream: Any, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
+def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
+    """Return what decodes bytes that may end within a letter, to text with plain line ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
     return io.IncrementalNewlineDecoder(decoder, translate=True)
-
-
-def decoded(head: bytes, encoding: str) -> str:
-    """Return the text of the first bytes of a file, which may end within a letter."""
-    return _decoder(encoding).decode(head)
 
 
 class Utf8Stream:
     """Bytes of text in any encoding, read as UTF-8 with plain line ends."""
 
     def __init__(self, stream: Any, encoding: str, begun: bytes = b"") -> None:
-        self._stream, self._begun, self._decoder = stream, begun, _decoder(encoding)
+        self._stream, self._begun, self._decoder = stream, begun, decoder_of(encoding)
 
     def read(self, size: int) -> bytes:
         """Return some bytes, none at the end."""
@@ -128,8 +122,10 @@ def refuse_open_quotes(blocks: Iterable[bytes], layout: Layout, label: str) -> I
         yield block
 
 
-def refuse_open_quotes_in(path: Path, layout: Layout, label: str) -> None:
-    """Raise where a quote in a file swallows rows."""
+def refuse_open_quotes_in(path: Path | str, layout: Layout, label: str) -> None:
+    """Raise where a quote in a file, unless it is on another machine, swallows rows."""
+    if isinstance(path, str):
+        return
     with opened(path) as file:
         quotes = _Quotes(layout, label)
         for chunk in without_lines(iter(lambda: file.read(_CHUNK), b""), layout.n_before):
@@ -150,17 +146,10 @@ class _Quotes:
     def look_at(self, block: bytes) -> None:
         """Go through some more bytes."""
         if not (self._opened or self._comment) and b'"' not in block and b'"' not in self._rest:
-            self._line, self._rest = (
-                self._line + block.count(b"\n"),
-                b"",
-            )  # even, wherever lines end
+            self._rest = b""  # an even number of quotes, wherever lines end
+            self._line += block.count(b"\n")
             return
-        data = self._rest + block if self._rest else block
-        end = data.rfind(b"\n") + 1
-        data, self._rest = data[:end], data[end:]
-        if not self._opened and b'"' not in data:
-            self._line += data.count(b"\n")
-            return
+        data, self._rest = cut_rows(self._rest + block, quotes=False)
         start = 0
         breaks, counts = _quotes_before_breaks(data)
         for at in np.flatnonzero(np.diff(counts, prepend=0) % 2):
@@ -175,11 +164,11 @@ class _Quotes:
         if self._opened:
             self._cell += data[start:]
         if len(self._cell) > BLOCK:
-            self.refuse()
+            self._refuse()
 
     def _close(self, text: bytes) -> None:
         if not self._is_row(text.decode("utf-8", "replace")):
-            self.refuse()
+            self._refuse()
         self._opened, self._cell = 0, b""
 
     def _is_row(self, text: str) -> bool:
@@ -189,10 +178,8 @@ class _Quotes:
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
         except csv.Error:
             return False
-        inner = text.splitlines()[1:-1]
-        like_rows = (
-            width > 1 and inner and all(line.count(separator) == width - 1 for line in inner)
-        )
+        marks = {line.count(separator) for line in text.splitlines()[1:-1]}
+        like_rows = width > 1 and marks == {width - 1}
         return len(rows) == 1 and len(rows[0]) <= width and not like_rows
 
     def end(self) -> None:
@@ -200,10 +187,9 @@ class _Quotes:
         if self._rest:
             self.look_at(b"\n")
         if self._opened:
-            self.refuse()
+            self._refuse()
 
-    def refuse(self) -> None:
-        """Raise the error that names the line."""
+    def _refuse(self) -> None:
         msg = (
             f"{self._label}: line {self._opened:,} opens a quote that is not closed in its cell, "
             'which would swallow the rows after it: close it, or write "" for a quote in a cell'

@@ -247,9 +247,13 @@ def _filled(frame: pl.DataFrame, names: list[str | None]) -> Any:
 
 def _gaps(frame: pl.DataFrame, x: Floats, roles: Roles) -> dict[str, int]:
     """Return how many values each column lacks, where it lacks any."""
-    unusable = np.isinf(x) if roles.holes else ~np.isfinite(x)
-    lacking = dict(zip(roles.numbers, unusable.sum(0).tolist(), strict=True))
-    for name in (roles.target, roles.weight):
-        if name is not None:
-            lacking[name] = frame.get_column(name).null_count()
-    return {name: count for name, count in lacking.items() if count}
+    others = {n: frame.get_column(n).null_count() for n in (roles.target, roles.weight) if n}
+    lacking = {name: count for name, count in others.items() if count}
+    return gaps_in(x, roles.numbers, holes=roles.holes) | lacking
+
+
+def gaps_in(x: Floats, names: Sequence[str], *, holes: bool) -> dict[str, int]:
+    """Return how many numbers of each column cannot be used, where there are any."""
+    unusable = np.isinf(x) if holes else ~np.isfinite(x)
+    counts = zip(names, unusable.sum(0).tolist(), strict=True)
+    return {name: count for name, count in counts if count}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 from suffice.sources.blocks import (
     Utf8Stream,
     cut_rows,
-    decoded,
+    decoder_of,
     opened,
     refuse_open_quotes,
     refuse_open_quotes_in,
@@ -23,10 +23,11 @@ from suffice.sources.blocks import (
 from suffice.sources.layout import Layout
 from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, copy_of, exactly
-from suffice.sources.spelling import Marks, Words, spellings_of, stand_ins
+from suffice.sources.spelling import Marks, spellings_of, stand_ins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from suffice.sources.source import Reading
     from suffice.sources.spelling import Spelling
@@ -61,22 +62,15 @@ class TextTable:
         marks = Marks(layout.separator, reading.decimal, reading.thousands)
         spellings, remarks = spellings_of(known, marks)
         sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
-        padded = [a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b)]
-        return cls(
-            label,
-            layout,
-            sample,
-            spellings,
-            frozenset(padded),
-            sum(known.null_count().row(0)) > sum(text.null_count().row(0)),
-            (*layout.remarks, *remarks, *stand_ins(known)),
-        )
+        padded = frozenset(a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b))
+        marked = sum(known.null_count().row(0)) > sum(text.null_count().row(0))
+        told = (*layout.remarks, *remarks, *stand_ins(known))
+        return cls(label, layout, sample, spellings, padded, marked, told)
 
     @property
     def doubts(self) -> dict[str, str]:
         """Why columns that may hold numbers are not read as such."""
-        spellings = self.spellings.items()
-        return {name: s.doubt for name, s in spellings if isinstance(s, Words) and s.doubt}
+        return {name: s.doubt for name, s in self.spellings.items() if s.doubt}
 
     def _copying(self, columns: Mapping[str, Any]) -> TextTable:
         """Return the table that reads as text, and then as numbers, what is copied as well."""
@@ -88,35 +82,23 @@ class TextTable:
         table = self._copying(columns)
         if self.layout.translate:
             rows = _rows_of(path, self.layout, self.label)
-            return Scan(self.label, self.lazily(rows, columns))
+            return Scan(self.label, lazily(self, rows, columns))
 
         def with_care(*, careful: bool) -> pl.LazyFrame:
             options = table._options(columns, careful=careful)
             rows = pl.scan_csv(path, glob=False, skip_lines=self.layout.n_before, **options)
-            return rows.select(table._selection(columns))
-
-        def check() -> None:
-            _refuse_quotes(path, self.layout, self.label)
+            return rows.select(table._expression(*column) for column in columns.items())
 
         careful = with_care(careful=True)
-        if self.careful:
-            return Scan(self.label, careful, check=check)
-        return Scan(self.label, with_care(careful=False), careful, check=check)
-
-    def lazily(self, blocks: Iterator[bytes], columns: Mapping[str, Any]) -> pl.LazyFrame:
-        """Return blocks of whole rows as a lazy table that can be read once."""
-
-        def frames(*_: Any) -> Iterator[pl.DataFrame]:
-            with reading_of(self.label):
-                yield from (self.parse(block, columns) for block in blocks)
-
-        return register_io_source(frames, schema=self.parse(b"", columns).schema)
+        quick, slow = (careful, None) if self.careful else (with_care(careful=False), careful)
+        check = partial(refuse_open_quotes_in, path, self.layout, self.label)
+        return Scan(self.label, quick, slow, check=check)
 
     def parse(self, block: bytes, columns: Mapping[str, Any]) -> pl.DataFrame:
         """Return the rows of one block of bytes."""
         table = self._copying(columns)
         rows = pl.scan_csv(io.BytesIO(block), **table._options(columns, careful=True))
-        return rows.select(table._selection(columns)).collect()
+        return rows.select(table._expression(*column) for column in columns.items()).collect()
 
     def _options(self, columns: Mapping[str, Any], *, careful: bool) -> dict[str, Any]:
         marks = {"null_values": list(self.layout.missing)} if careful else {}
@@ -127,9 +109,6 @@ class TextTable:
         """Return the type to parse as; text where a value must be respelt first."""
         native = self.spellings[name].native and name not in self.padded
         return dtype if native and dtype is not None else pl.String
-
-    def _selection(self, columns: Mapping[str, Any]) -> list[Any]:
-        return [self._expression(name, dtype) for name, dtype in columns.items()]
 
     def _expression(self, name: str, dtype: Any) -> Any:
         column = exactly(name.lstrip("\0"))
@@ -143,6 +122,16 @@ class TextTable:
         spelling = self.spellings[name]
         text = dtype == pl.String or spelling.native
         return (column if text else spelling.values(column)).cast(dtype).alias(name)
+
+
+def lazily(table: Any, blocks: Iterable[bytes], columns: Mapping[str, Any]) -> pl.LazyFrame:
+    """Return blocks of whole rows of a table as a lazy one that can be read once."""
+
+    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+        with reading_of(table.label):
+            yield from (table.parse(block, columns) for block in blocks)
+
+    return register_io_source(frames, schema=table.parse(b"", columns).schema)
 
 
 def utf8_rows(stream: Any, layout: Layout, label: str, begun: bytes = b"") -> Iterator[bytes]:
@@ -165,30 +154,23 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
 
     with reading_of(label):
         if table is None or layout.translate:
-            rows = (
-                _head_rows(head, layout, label) if table is None else _rows_of(table, layout, label)
-            )
+            rows = _rows_of(table, layout, label) if table else _head_rows(head, layout, label)
             return pl.scan_csv(io.BytesIO(next(rows, b"")), **options).collect()
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
         except pl.exceptions.ComputeError:
-            _refuse_quotes(table, layout, label)
+            refuse_open_quotes_in(table, layout, label)
             raise
     if b'"' in head and any(column.str.contains("\n", literal=True).any() for column in text):
-        _refuse_quotes(table, layout, label)
+        refuse_open_quotes_in(table, layout, label)
     return text
 
 
 def _head_rows(head: bytes, layout: Layout, label: str) -> Iterator[bytes]:
     """Yield the rows that a head has as a whole."""
-    lines = decoded(head, layout.encoding).encode() if layout.translate else head
+    lines = decoder_of(layout.encoding).decode(head).encode() if layout.translate else head
     whole = cut_rows(lines, quotes=True)[0] or lines
     return refuse_open_quotes(without_lines([whole], layout.n_before), layout, label)
-
-
-def _refuse_quotes(table: Any, layout: Layout, label: str) -> None:
-    if isinstance(table, Path):
-        refuse_open_quotes_in(table, layout, label)
 
 
 def _without_marks(column: Any, missing: Sequence[str]) -> Any:

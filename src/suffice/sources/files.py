@@ -127,9 +127,12 @@ def _opened(path: Path | str, reading: Reading, *, first: bool = True) -> File:
 
 
 def _expected_rows(file: File) -> int | None:
-    known = file.n_rows
-    if known is not None or isinstance(file.path, str) or file.path.suffix == ".gz":
-        return known
+    if (
+        isinstance(file.table, TypedTable)
+        or isinstance(file.path, str)
+        or file.path.suffix == ".gz"
+    ):
+        return file.n_rows
     head = head_of(file.path)
     return file.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 

@@ -31,7 +31,7 @@ _NO_DOUBTS: dict[str, str] = {}  # types say what columns hold
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedTable:
-    """A file whose columns have types of their own: Parquet, or Arrow IPC, such as Feather."""
+    """A file whose columns have types of their own: Parquet, Arrow IPC, an array of JSON."""
 
     label: str
     sample: pl.DataFrame
@@ -78,48 +78,42 @@ class JsonTable:
 
     def parse(self, block: bytes, columns: Mapping[str, Any]) -> pl.DataFrame:
         """Return the rows of one block of bytes."""
+        if not block:
+            return self.sample.clear().select(cast(columns))
         return pl.read_ndjson(block, schema=self._types(columns)).select(cast(columns))
 
     def _types(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the types to parse as: numbers may widen, everything else stays as found."""
-        schema = self.sample.schema
-        found = {name: schema[name] for name in (n.lstrip("\0") for n in columns)}
-        copied = {n.lstrip("\0") for n, dtype in columns.items() if dtype is None}
-        wide = {n for n, dtype in columns.items() if dtype == pl.Float64 and found[n].is_numeric()}
-        wide -= copied
-        return found | dict.fromkeys(wide, pl.Float64)
+        found = {name.lstrip("\0"): self.sample.schema[name.lstrip("\0")] for name in columns}
+        copied = {name.lstrip("\0") for name, dtype in columns.items() if dtype is None}
+        read = {name for name, dtype in columns.items() if dtype == pl.Float64} - copied
+        return found | {name: pl.Float64 for name in read if found[name].is_numeric()}
 
 
 def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: Any) -> TextTable:
-    head = _first_lines(path) if isinstance(path, str) else head_of(path)
+    if isinstance(path, str):  # on another machine
+        head = "\n".join(pl.scan_lines(path, n_rows=1000).collect().to_series()).encode()
+    else:
+        head = head_of(path)
     return TextTable.of(head, path, reading, str(path), separator)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayTable:
-    """A file that is one array of JSON objects, read as a whole."""
+def _json_table(path: Any, reading: Reading, **_: Any) -> TypedTable | JsonTable:
+    """Return the table of a file that is one array of objects, or holds one a line."""
+    with reading_of(str(path)):
+        if not head_of(Path(path)).lstrip().startswith(b"["):
+            return JsonTable.of(path, reading)
+        frame = pl.read_json(path, infer_schema_length=None)
+    return TypedTable.of(partial(_whole, frame), path, reading, types_only=False)
 
-    label: str
-    frame: pl.DataFrame
-    sample: pl.DataFrame
-    remarks, doubts = (), _NO_DOUBTS
 
-    @classmethod
-    def of(cls, path: Any, reading: Reading, **_: Any) -> ArrayTable | JsonTable:
-        """Return the table of a file; one that holds an object a line is one of JSON Lines."""
-        with reading_of(str(path)):
-            if not head_of(Path(path)).lstrip().startswith(b"["):
-                return JsonTable.of(path, reading)
-            frame = pl.read_json(path, infer_schema_length=None)
-        return cls(str(path), frame, frame.head(SAMPLE_ROWS))
-
-    def scan(self, _: Any, columns: Mapping[str, Any]) -> Scan:
-        """Return all rows of these columns, lazily."""
-        return Scan(self.label, self.frame.lazy().select(cast(columns)))
+def _whole(frame: pl.DataFrame, _: Any, **__: Any) -> pl.LazyFrame:
+    """Return a file that was read as a whole."""
+    return frame.lazy()
 
 
 # one file, known by its first rows
-FileTable: TypeAlias = TextTable | TypedTable | JsonTable | ArrayTable
+FileTable: TypeAlias = TextTable | TypedTable | JsonTable
 
 # extension → path, reading, whether types are enough → table
 FORMATS: Mapping[str, Callable[..., FileTable]] = {
@@ -128,7 +122,7 @@ FORMATS: Mapping[str, Callable[..., FileTable]] = {
     **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, pl.scan_parquet)),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, pl.scan_ipc)),
     **dict.fromkeys((".jsonl", ".ndjson"), JsonTable.of),
-    ".json": ArrayTable.of,
+    ".json": _json_table,
 }
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 
@@ -136,11 +130,6 @@ _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 def is_url(path: Any) -> bool:
     """Return whether this names rows on another machine, such as s3://bucket/key.parquet."""
     return "://" in str(path)
-
-
-def _first_lines(url: str) -> bytes:
-    """Return the first lines of text on another machine."""
-    return "\n".join(pl.scan_lines(url, n_rows=1000).collect().to_series()).encode()
 
 
 def unreadable_part(path: Path | str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InvalidInputError
-from suffice.sources.blocks import decoded
+from suffice.sources.blocks import decoder_of
 from suffice.sources.spelling import is_number
 from suffice.text.lists import quoted
 
@@ -56,23 +56,28 @@ class Layout:
             raise InvalidInputError(msg)
         mark = reading.delimiter or separator or _separator(body[:50])
         reader = csv.reader((f"{line}\n" for line in lines[at:]), delimiter=mark)
-        first, used = [_name(cell) for cell in next(reader)], reader.line_num
-        rows = _rows(body[used : used + _JUDGED], mark)
-        header, unclear = _has_header(first, rows, reading.marks)
-        remarks = _remarks(label, first, encoding, reading, header=header, unclear=unclear)
-        if reading.header is not None:
-            header = reading.header
-        if header:
-            _refuse_twins(first, label)
+        first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
+        used = reader.line_num
+        header, remark = _has_header(first, _rows(body[used : used + _JUDGED], mark), reading)
+        remarks = [f"the first line of {label} ({quoted(first, 3)}) {remark}"] if remark else []
+        if encoding == _WESTERN and reading.encoding is None:
+            remarks += [
+                f"{label} is not UTF-8: reading it as {encoding}; --encoding says otherwise"
+            ]
+        twin = next((name for name in first if name and first.count(name) > 1), None)
+        if header and twin:
+            msg = f"{label} has two columns called {twin!r}: rename one of them"
+            raise InvalidInputError(msg)
+        plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
         return cls(
             separator=mark,
             encoding=encoding,
-            translate=_is_translated(encoding, head),
+            translate=not plain or (b"\r" in head and b"\n" not in head),
             names=_unique(first if header else [""] * len(first), all_named=not header),
             n_before=at + used if header else at,
             comment=comment,
             missing=reading.marks,
-            remarks=remarks,
+            remarks=tuple(remarks),
         )
 
     @property
@@ -104,7 +109,7 @@ def _encoding(head: bytes) -> str:
 
 def _decoded(head: bytes, encoding: str, label: str) -> str:
     try:
-        text = decoded(head, encoding)
+        text = decoder_of(encoding).decode(head)
     except LookupError as error:
         msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
         raise InvalidInputError(msg) from error
@@ -119,11 +124,6 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
         msg = f"{label} is not text but binary: give it the extension of its format"
         raise InvalidInputError(msg)
     return text
-
-
-def _is_translated(encoding: str, head: bytes) -> bool:
-    utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
-    return not utf8 or (b"\r" in head and b"\n" not in head)
 
 
 def _rows(lines: Sequence[str], mark: str) -> list[list[str]]:
@@ -145,6 +145,19 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _has_header(
+    first: Sequence[str], rows: Sequence[Sequence[str]], reading: Reading
+) -> tuple[bool, str]:
+    """Return whether the first line holds names rather than a row, and what to say about it."""
+    if reading.header is not None:
+        return reading.header, ""
+    header, unclear = _holds_names(first, rows, reading.marks)
+    if not header:
+        rest = "its columns are called column_0, …; --header says otherwise"
+        return False, f"looks like a row, not like names: {rest}"
+    return True, "is taken for column names; --no-header says otherwise" if unclear else ""
+
+
+def _holds_names(
     first: Sequence[str], rows: Sequence[Sequence[str]], missing: Sequence[str]
 ) -> tuple[bool, bool]:
     """Return whether the first line holds names rather than a row, and whether that is unclear.
@@ -168,45 +181,6 @@ def _has_header(
         count_up = counted == list(range(counted[0], counted[0] + len(counted)))
         return (count_up and not recurs) or not rows, True
     return not (recurs or (numbers and rows)), False
-
-
-def _remarks(
-    label: str,
-    first: Sequence[str],
-    encoding: str,
-    reading: Reading,
-    *,
-    header: bool,
-    unclear: bool,
-) -> tuple[str, ...]:
-    """Return what was found about the layout that may surprise, and was not said."""
-    remarks = []
-    if encoding == _WESTERN and reading.encoding is None:
-        remarks.append(f"{label} is not UTF-8: reading it as {encoding}; --encoding says otherwise")
-    if reading.header is None and not header:
-        remarks.append(
-            f"the first line of {label} looks like a row, not like names ({quoted(first, 3)}): its "
-            "columns are called column_0, …; --header says otherwise"
-        )
-    if reading.header is None and header and unclear:
-        remarks.append(
-            f"the first line of {label} ({quoted(first, 3)}) is taken for column names; "
-            "--no-header says otherwise"
-        )
-    return tuple(remarks)
-
-
-def _name(written: str) -> str:
-    return written.strip().removeprefix("\ufeff").strip()
-
-
-def _refuse_twins(header: Sequence[str], label: str) -> None:
-    seen: set[str] = set()
-    for name in filter(None, header):
-        if name in seen:
-            msg = f"{label} has two columns called {name!r}: rename one of them"
-            raise InvalidInputError(msg)
-        seen.add(name)
 
 
 def _unique(names: Sequence[str], *, all_named: bool) -> tuple[str, ...]:

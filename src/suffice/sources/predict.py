@@ -76,13 +76,4 @@ def predict_stream(
     names = None if classifier.feature_names is None else list(classifier.feature_names)
     reading = Reading(delimiter, tuple(missing), **text)
     opened = opened_for_scoring(source, names) or open_source(source, reading)
-    return predict_source(
-        classifier,
-        opened,
-        sink,
-        keep=keep,
-        ignore=ignore,
-        prefix=prefix,
-        outlier_rate=outlier_rate,
-        progress=progress,
-    )
+    return predict_source(classifier, opened, sink, keep, ignore, prefix, outlier_rate, progress)

@@ -55,8 +55,7 @@ def _awaited(outcome: Future[Result]) -> Result:
 
 def each_interruptibly(items: Iterable[Result]) -> Iterator[Result]:
     """Yield the items of a compiled iterator; Ctrl-C is heard while waiting for the next."""
-    rest = iter(items)
-    end = object()
+    rest, end = iter(items), object()
     while (item := interruptibly(lambda: next(rest, end))) is not end:
         yield item  # type: ignore[misc]
 
@@ -108,10 +107,7 @@ def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iter
 @contextmanager
 def _checked(scan: Scan) -> Iterator[None]:
     """Check a scan while it is read; what the check finds is told before any other failure."""
-    if scan.check is None:
-        yield
-        return
-    outcome = _begun(scan.check)
+    outcome = _begun(scan.check or (lambda: None))
     try:
         yield
     except pl.exceptions.PolarsError:
@@ -122,19 +118,15 @@ def _checked(scan: Scan) -> Iterator[None]:
 
 def _batches(scan: Scan, skip: int, n_rows: int | None) -> Iterator[pl.DataFrame]:
     """Yield the rows of a scan; where a value fails to parse, the rest is read with care."""
-    done = 0
+    done, all_rows = 0, not skip and n_rows is None
     try:
-        for frame in batches_of(_cut(scan.frame, skip, n_rows)):
+        for frame in batches_of(scan.frame if all_rows else scan.frame.slice(skip, n_rows)):
             yield frame
             done += frame.height
     except pl.exceptions.ComputeError:
         if scan.careful is None:
             raise
-        yield from batches_of(_cut(scan.careful, skip, n_rows).slice(done))
-
-
-def _cut(frame: pl.LazyFrame, skip: int, n_rows: int | None) -> pl.LazyFrame:
-    return frame.slice(skip, n_rows) if skip or n_rows is not None else frame
+        yield from batches_of(scan.careful.slice(skip, n_rows).slice(done))
 
 
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -142,16 +134,11 @@ def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     return each_interruptibly(frame.collect_batches(maintain_order=True))
 
 
+_FAILED = r"conversion from .* failed in column '(?P<column>.*?)' .*?values?: "
 _ODD_VALUE = (
-    re.compile(r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'"),
-    re.compile(
-        r"conversion from .* failed in column '(?P<column>.*?)' "
-        r".*?values?: \[\"(?P<value>.*?)\"[,\]]"
-    ),
-    re.compile(
-        r"conversion from .* failed in column '(?P<column>.*?)' "
-        r".*?values?: \[\"?(?P<value>.*?)\"?[,\]]"
-    ),
+    r"could not parse `(?P<value>.*?)` as dtype `.*?` at column '(?P<column>.*?)'",
+    _FAILED + r"\[\"(?P<value>.*?)\"[,\]]",
+    _FAILED + r"\[\"?(?P<value>.*?)\"?[,\]]",
 )
 _KNOWN = {
     "invalid utf-8": (
@@ -211,7 +198,7 @@ def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[N
 def _told(complaint: str, label: str) -> str:
     """Return the complaint of the reader in our words."""
     for pattern in _ODD_VALUE:
-        if found := pattern.search(complaint):
+        if found := re.search(pattern, complaint):
             value, column = found["value"].rstrip(ODD), found["column"]
             return (
                 f"{label}: column {column!r} holds {value!r} where its first rows hold something "

@@ -51,11 +51,6 @@ class Scan:
     where: Callable[[], str] | None = None  # which part of it cannot be read, after a failure
     check: Callable[[], None] | None = None  # raises where rows would be lost in silence
 
-    @property
-    def most_careful(self) -> pl.LazyFrame:
-        """The table, read with all the care there is."""
-        return self.frame if self.careful is None else self.careful
-
 
 class Source(Protocol):
     """Rows somewhere, in one or more parts that have the same columns."""

@@ -6,61 +6,46 @@ Decided once, from all sampled cells of a column; the answer reads the sample an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
 
 
+def as_words(text: Any) -> Any:
+    """Return an expression of trimmed text as it is."""
+    return text
+
+
+def as_nothing(text: Any) -> Any:
+    """Return nulls for cells of which none is filled."""
+    return text.cast(pl.Null)
+
+
+def as_truth(text: Any) -> Any:
+    """Return true and false, in any case of letters."""
+    return text.str.to_lowercase().replace_strict({"true": True, "false": False})
+
+
+def as_moments(text: Any, form: str, *, strict: bool = True) -> Any:
+    """Return days, or moments, in one format."""
+    return text.str.to_datetime(form, time_unit="us", strict=strict)
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Text that stands for itself; ``doubt`` says why it is not read as numbers, if it may be."""
+    """Text that a function reads: by default it stands for itself."""
 
-    doubt: str = ""
-    native = False  # whether the reader may parse the values by itself
-
-    def values(self, text: Any) -> Any:
-        """Return the values of an expression of trimmed text."""
-        return text
-
-
-@dataclass(frozen=True, slots=True)
-class Blank:
-    """No cell is filled."""
-
-    native = True
-
-    def values(self, text: Any) -> Any:
-        """Return nothing."""
-        return text.cast(pl.Null)
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """True and false, in any case of letters."""
-
-    native = False
-
-    def values(self, text: Any) -> Any:
-        """Return truth values; null where a cell is neither."""
-        return text.str.to_lowercase().replace_strict({"true": True, "false": False})
-
-
-@dataclass(frozen=True, slots=True)
-class Dates:
-    """Days, or moments, in one format."""
-
-    format: str
-    native = False
-
-    def values(self, text: Any, *, strict: bool = True) -> Any:
-        """Return moments."""
-        return text.str.to_datetime(self.format, time_unit="us", strict=strict)
+    values: Callable[[Any], Any] = as_words  # of an expression of trimmed text
+    native: bool = False  # whether the reader may parse the values by itself
+    doubt: str = ""  # why the words are not read as numbers, if they may be
 
 
 _BLANKS, _APOSTROPHES, _MINUS = r"[ \u00a0\u2009\u202f]", r"['\u2019]", "\N{MINUS SIGN}"
@@ -78,6 +63,7 @@ class Numbers:
     percent: bool = False
     plain: bool = False
     whole: bool = False
+    doubt = ""
 
     @property
     def native(self) -> bool:
@@ -114,7 +100,7 @@ class Numbers:
         return numbers.cast(pl.Int64) if self.whole else numbers
 
 
-Spelling: TypeAlias = Words | Blank | Truth | Dates | Numbers
+Spelling: TypeAlias = Words | Numbers
 
 _ANY = "|".join(
     Numbers(d, t, _CURRENCY, percent).pattern
@@ -129,12 +115,9 @@ def numbers_in(cells: pl.Series) -> pl.Series:
     return plain if plain.all() else plain | cells.str.contains(_ANY)
 
 
-_ANY_CELL = re.compile(_ANY)
-
-
 def is_number(cell: str) -> bool:
     """Return whether a cell may be a number, however it is written."""
-    return _ANY_CELL.search(cell.strip()) is not None
+    return re.search(_ANY, cell.strip()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,28 +141,22 @@ def spellings_of(text: pl.DataFrame, marks: Marks) -> tuple[dict[str, Spelling],
     """Return how each column of trimmed text is spelt, and what about it may surprise."""
     columns = {column.name: column.alias("cells").drop_nulls() for column in text}
     plain = _plain(text, marks)
-    open_ones = {name: plain[name] or _possible(columns[name], marks) for name in columns}
-    clear = {found[0].decimal for name, found in open_ones.items() if _tells(found, columns[name])}
-    if (
-        "," in clear
-        or marks.separator == ";"
-        or any(len(found) > 1 for found in open_ones.values())
-    ):
-        for name, found in open_ones.items():
-            if isinstance(found[0], Numbers) and found[0].plain and not found[0].whole:
-                open_ones[name] = found = _reopened(found[0], columns[name])
-                clear |= {"."} if len(found) == 1 else set()
+    found = {name: plain[name] or _possible(columns[name], marks) for name in columns}
+    clear = {ways[0].decimal for name, ways in found.items() if _tells(ways, columns[name])}
+    if "," in clear or marks.separator == ";" or any(len(ways) > 1 for ways in found.values()):
+        for name, ways in found.items():
+            if isinstance(ways[0], Numbers) and ways[0].plain and not ways[0].whole:
+                found[name] = ways = _reopened(ways[0], columns[name])
+                clear |= {"."} if len(ways) == 1 else set()
     settled = {
-        name: (found[0], "") if len(found) == 1 else _settled(name, columns[name], clear, marks)
-        for name, found in open_ones.items()
+        name: (ways[0], "") if len(ways) == 1 else _settled(name, columns[name], clear, marks)
+        for name, ways in found.items()
     }
-    dates = [name for name, found in open_ones.items() if found is _EITHER]
     remarks = [remark for _, remark in settled.values() if remark]
-    if dates:
-        remarks.append(
-            f"the dates of {dates[0]!r} may be day/month or month/day, so they stay text: write "
-            "them as 2023-08-04"
-        )
+    either = next((name for name, ways in found.items() if ways is _EITHER), None)
+    if either is not None:
+        doubt = f"the dates of {either!r} may be day/month or month/day, so they stay text"
+        remarks.append(f"{doubt}: write them as 2023-08-04")
     return {name: spelling for name, (spelling, _) in settled.items()}, remarks
 
 
@@ -194,23 +171,20 @@ def _tells(found: list[Any], cells: pl.Series) -> bool:
 
 def _plain(text: pl.DataFrame, marks: Marks) -> dict[str, list[Any]]:
     """Return the spelling of each column that is empty, or plain numbers, or codes such as 007."""
+    every = pl.all()
     tests = {
-        "empty": pl.all().is_null().all(),
-        "codes": pl.all().str.contains(r"^\d+$").all() & pl.all().str.contains(r"^0\d").any(),
-        "whole": pl.all().cast(pl.Int64, strict=False).null_count() == pl.all().null_count(),
-        "number": pl.all().cast(pl.Float64, strict=False).null_count() == pl.all().null_count(),
-        "point": pl.all().str.contains(".", literal=True).any(),
+        "empty": every.is_null().all(),
+        "codes": every.str.contains(r"^\d+$").all() & every.str.contains(r"^0\d").any(),
+        "whole": every.cast(pl.Int64, strict=False).null_count() == every.null_count(),
+        "number": every.cast(pl.Float64, strict=False).null_count() == every.null_count(),
+        "point": every.str.contains(".", literal=True).any(),
     }
-    lazy = text.lazy()
-    rows = pl.collect_all([lazy.select(test) for test in tests.values()])
-    found = {
-        name: dict(zip(text.columns, r.row(0), strict=True))
-        for name, r in zip(tests, rows, strict=True)
-    }
+    rows = pl.collect_all([text.lazy().select(test) for test in tests.values()])
+    found = {name: row.row(0, named=True) for name, row in zip(tests, rows, strict=True)}
 
     def spelling(name: str) -> list[Any]:
         if found["empty"][name]:
-            return [Blank()]
+            return [Words(as_nothing, native=True)]
         if found["codes"][name]:
             return [Words()]
         grouped = marks.decimal == "," and found["point"][name]
@@ -224,7 +198,7 @@ def _plain(text: pl.DataFrame, marks: Marks) -> dict[str, list[Any]]:
 def _possible(cells: pl.Series, marks: Marks) -> list[Any]:
     """Return the ways a column may be spelt: one, or numbers with a point and with a comma."""
     if cells.str.to_lowercase().is_in(["true", "false"]).all():
-        return [Truth()]
+        return [Words(as_truth)]
     return _formatted(cells, marks) if numbers_in(cells).all() else _dated(cells)
 
 
@@ -238,16 +212,14 @@ def _formatted(cells: pl.Series, marks: Marks) -> list[Any]:
     if not cells.str.contains(r"[.,]").any():
         found = dict(list(found.items())[:1])
     exact = [_exact(format, cells) for _, format in sorted(found.items(), reverse=True)]
-    return exact or [Words(_two_ways(cells, marks))]
+    return exact or [Words(doubt=_two_ways(cells, marks))]
 
 
 def _exact(format: Numbers, cells: pl.Series) -> Numbers:
     """Return the format, with the note that all its numbers are whole, if they are."""
     numbers = cells.to_frame().select(format.values(pl.first())).to_series()
-    whole = not format.percent and bool(
-        ((numbers == numbers.round()) & (numbers.abs() < 2**53)).all()
-    )
-    return Numbers(format.decimal, format.thousands, format.currency, format.percent, whole=whole)
+    whole = ((numbers == numbers.round()) & (numbers.abs() < 2**53)).all()
+    return replace(format, whole=bool(whole) and not format.percent)
 
 
 def _two_ways(cells: pl.Series, marks: Marks) -> str:
@@ -269,30 +241,24 @@ def _settled(name: str, cells: pl.Series, clear: set[str], marks: Marks) -> tupl
     comma = bool(cells.str.contains(",").any())
     marked = cells.filter(cells.str.contains(r"[.,]"))[0]
     both = {f.decimal: f for f in _formatted(cells, Marks())}
-    as_read = {point: f"{_number(format, marked):.15g}" for point, format in both.items()}
+    numbers = {point: pl.select(f.values(pl.lit(marked))).item() for point, f in both.items()}
+    as_read = {point: f"{number:.15g}" for point, number in numbers.items()}
     plain = Numbers(plain=True)
     if len(clear) == 1:
         (point,) = clear
-        remark = (
+        if not comma and point == ".":
+            return plain, ""
+        return both[point], (
             f"column {name!r}: reading {marked!r} as {as_read[point]}, since {point!r} is the "
             "decimal mark of other columns; --decimal says otherwise"
         )
-        return (
-            both[point] if comma or point == "," else plain
-        ), remark if comma or point == "," else ""
     if comma and marks.separator == ",":
         return both["."], ""
-    if not comma and not (
-        marks.separator == ";" and len(cells.filter(cells.str.contains(r"^\d+$")))
-    ):
+    if not comma and not (marks.separator == ";" and cells.str.contains(r"^\d+$").any()):
         return plain, ""
     readings = " or ".join(as_read[point] for point in ".,")
     cure = "name the mark with --decimal or --thousands (decimal=, thousands= in Python)"
-    return Words(f"is ambiguous, {marked!r} may be {readings}: {cure}"), ""
-
-
-def _number(format: Numbers, cell: str) -> float:
-    return float(pl.select(format.values(pl.lit(cell))).item())
+    return Words(doubt=f"is ambiguous, {marked!r} may be {readings}: {cure}"), ""
 
 
 _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
@@ -303,14 +269,15 @@ _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H
 def _dated(cells: pl.Series) -> list[Any]:
     if not cells.str.contains(_DATE).all():
         return [Words()]
-    time = next((t for t in _TIMES if _parses(cells.head(1), [f"{day}{t}" for day in _DAYS])), "")
-    found = _parses(cells, [f"{day}{time}" for day in _DAYS])
-    return _EITHER if len(found) > 1 else [Dates(found[0])] if found else [Words()]
+    time = next((time for time in _TIMES if _parsed(cells.head(1), time)), "")
+    found = _parsed(cells, time)
+    return _EITHER if len(found) > 1 else found or [Words()]
 
 
-def _parses(cells: pl.Series, formats: list[str]) -> list[str]:
-    parsed = {f: Dates(f).values(cells, strict=False).null_count() for f in formats}
-    return [format for format, failed in parsed.items() if not failed]
+def _parsed(cells: pl.Series, time: str) -> list[Words]:
+    """Return the ways to read all cells as dates with such a time."""
+    ways = [partial(as_moments, form=f"{day}{time}") for day in _DAYS]
+    return [Words(way) for way in ways if not way(cells, strict=False).null_count()]
 
 
 _NINES = r"^-?9{2,}(?:\.0*)?$"
@@ -324,16 +291,15 @@ def stand_ins(text: pl.DataFrame) -> Iterator[str]:
     counts = text.select(pl.all().str.contains(_NINES).sum()).row(0)
     for name in (name for name, n in zip(text.columns, counts, strict=True) if n > 1):
         cells = text.get_column(name).alias("cells").drop_nulls()
-        nines = cells.filter(cells.str.contains(_NINES))
-        for mark in nines.unique(maintain_order=True):
+        for mark, times in Counter(cells.filter(cells.str.contains(_NINES))).items():
+            number = float(mark)
             others = cells.filter(cells != mark).cast(pl.Float64, strict=False).drop_nulls()
-            others = others.filter(others != float(mark))
-            low, high = others.min(), others.max()
-            times = int((nines == mark).sum())
-            if low is None or times < 2:
+            known = others.filter(others != number).to_numpy()
+            if times < 2 or not len(known):
                 continue
-            gap = max(low - float(mark), float(mark) - high)  # type: ignore[operator]
-            if gap > 0 and (gap > high - low or low >= 0 > float(mark)):  # type: ignore[operator]
+            low, high = known.min(), known.max()
+            gap = max(low - number, number - high)
+            if gap > 0 and (gap > high - low or low >= 0 > number):
                 yield (
                     f"column {name!r} holds {mark} in {times:,} of the first rows, far from its "
                     f"other numbers: if it stands for a missing value, add --missing {mark}"

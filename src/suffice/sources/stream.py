@@ -6,11 +6,9 @@ import io
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from polars.io.plugins import register_io_source
-
 from suffice.errors import InvalidInputError, warn
 from suffice.sources.blocks import cut_rows, read_fully, row_blocks
-from suffice.sources.delimited import TextTable, utf8_rows
+from suffice.sources.delimited import TextTable, lazily, utf8_rows
 from suffice.sources.formats import JsonTable
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading, Scan
@@ -64,16 +62,8 @@ class StreamSource:
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the stream as one lazy table."""
-        table = self.table
-        if isinstance(table, TextTable):
-            blocks = utf8_rows(self.stream, table.layout, self.label, self.head)
-            yield Scan(self.label, table.lazily(blocks, columns))
-            return
-
-        def frames(*_: Any) -> Iterator[pl.DataFrame]:
-            with reading_of(self.label):
-                for block in row_blocks(self.stream, self.head, quotes=False):
-                    yield table.parse(block, columns)
-
-        schema = table.parse(cut_rows(self.head, quotes=False)[0] or self.head, columns).schema
-        yield Scan(self.label, register_io_source(frames, schema=schema))
+        if isinstance(self.table, TextTable):
+            blocks = utf8_rows(self.stream, self.table.layout, self.label, self.head)
+        else:
+            blocks = row_blocks(self.stream, self.head, quotes=False)
+        yield Scan(self.label, lazily(self.table, blocks, columns))
