@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from suffice.table.matrix import refuse_nonfinite, taken
+from suffice.table.matrix import filled, has_missing, refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
@@ -40,16 +40,16 @@ class DocumentedTable:
         target: str | None = None,
     ) -> DocumentedTable:
         """Return users' rows: all of them, and all columns that say something."""
-        read = Table.of(X, y, sample_weight, missing="indicator")
+        read = Table.of(X, y, sample_weight)
         table, encoding = read.encoded()
         if np.isinf(table.x).any():
             refuse_nonfinite(table.x, table.names, table.weight)
+        plain = encoding is None and not has_missing(table.x)
         names = table.names or tuple(f"x{j + 1}" for j in range(table.n_features))
-        table = table.with_rows(np.asarray(table.x, np.float64), names)
+        table = table.with_rows(np.asarray(filled(table.x), np.float64), names)
         known = _ids(X, table.n_rows) if ids is None else np.asarray(ids)
         word = target or str(getattr(y, "name", None) or "class")
-        source = None if encoding is None else X
-        return cls(table, known, name, word, notes=_said(read), source=source)
+        return cls(table, known, name, word, notes=_said(read, names), source=None if plain else X)
 
     @property
     def rows(self) -> Any:
@@ -59,7 +59,7 @@ class DocumentedTable:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of the rows."""
-        return self.names if self.source is None else tuple(map(str, self.source.columns))
+        return tuple(map(str, getattr(self.source, "columns", self.names)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,20 +88,17 @@ class DocumentedTable:
         return self.take(stratified_sample(self.table.codes, n_rows, seed))
 
 
-def _said(table: Table) -> tuple[str, ...]:
-    """Return how the columns of a mixed table are read, in words."""
-    schema, notes = table.schema, []
-    if schema is None:
-        return ()
-    if schema.categories:
-        levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in schema.categories]
+def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Return how the columns of a mixed or incomplete table are read, in words."""
+    notes, columns = [], () if table.schema is None else table.schema.columns
+    levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in columns if c.kind == "category"]
+    if levels:
         notes.append(f"categories, read as indicators of their levels: {listed(levels)}")
-    if len(schema.filled):
-        gaps = [(f"{schema.numbers[j].name}", at) for at, j in enumerate(schema.filled)]
-        holes = np.asarray(table.indicators)
-        empty = [f"{name} ({int((holes[:, at] >= 0).sum()):,})" for name, at in gaps]
-        notes.append(f"empty cells, which every row keeps: {listed(empty)}")
-    left = [f"{c.name} ({c.reason})" for c in schema.left_out]
+    gaps = np.isnan(table.x).sum(0) if has_missing(table.x) else []
+    empty = [f"{names[j]} ({n:,})" for j, n in enumerate(gaps) if n]
+    if empty:
+        notes.append(f"empty cells, drawn at the mean of their column: {listed(empty)}")
+    left = [f"{c.name} ({c.reason})" for c in columns if c.kind == "left out"]
     return (*notes, *([f"columns left out: {listed(left)}"] if left else []))
 
 

@@ -152,8 +152,9 @@ def summary(data: DocumentedTable) -> str:
     """Return the size of the data in words."""
     table = data.table
     guess = 1 - np.bincount(table.codes).max() / table.n_rows
+    what = plural(len(data.columns), "feature" if data.source is None else "column")
     return (
-        f"{plural(table.n_rows, 'row')} of {plural(table.n_features, 'feature')} in "
+        f"{plural(table.n_rows, 'row')} of {what} in "
         f"{plural(table.n_classes, 'class')} of {data.target}; always predicting the largest class "
         f"would be wrong for {percent(guess)} of the rows"
     )
