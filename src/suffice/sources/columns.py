@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -28,7 +28,7 @@ from suffice.sources.kinds import (
     schema_of,
     type_of,
 )
-from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Summing, copy_of, values_of
+from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, copy_of, values_of
 from suffice.sources.spelling import numbers_in
 from suffice.table.schema import Category, Number, Schema
 from suffice.text.lists import noun, quoted
@@ -205,8 +205,6 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     ids = said.ids
     if ids is None:
         ids = id_columns(sample, skip=taken | set(said.features or ()))
-    plain = isinstance(source, Summing)  # sums of numbers alone are what its engine adds up
-    said = replace(said, categories=False, holes=False) if plain else said
     schema = said.schema
     if schema is not None:
         features = [c.name for c in schema.columns if c.kind != "left out"]
@@ -217,8 +215,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
         features = list(said.features)
         schema = _schema_of_named(sample, features, said, source.label)
     kept = tuple(name for name in ids if name not in features)
-    holes = said.holes and not plain
-    return Roles(tuple(features), target, said.weight, kept, schema, holes)
+    return Roles(tuple(features), target, said.weight, kept, schema, said.holes)
 
 
 def _refuse_one_column(source: Source) -> None:

@@ -13,12 +13,13 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.sources.columns import Roles
+from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import batches_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, cast
 from suffice.table import Table
 from suffice.table.matrix import as_matrix
+from suffice.table.mixed import is_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,13 +180,31 @@ class Pairs:
     @classmethod
     def of(cls, chunks: Iterable[Any]) -> Pairs:
         """Return the source of some chunks, after a look at the first."""
-        tables = (_table(chunk, at) for at, chunk in enumerate(chunks))
+        rest = iter(chunks)
+        head = next(rest)
+        numbered = enumerate(chain([head], rest))
+        if isinstance(head, tuple) and is_mixed(head[0]):
+            return cls._of_mixed(numbered)
+        tables = (_table(chunk, at) for at, chunk in numbered)
         first = next(tables)
         names = first.names or tuple(f"x{j}" for j in range(first.n_features))
         target, weight = _unused("label", names), _unused("weight", names)
-        roles = Roles(names, target, None if first.weight is None else weight)
+        roles = Roles(names, target, None if first.weight is None else weight, holes=True)
         frames = (_framed(t, at, first, roles) for at, t in enumerate(chain([first], tables)))
         return cls(BatchSource.of(frames, "the iterable"), roles, first.names is not None)
+
+    @classmethod
+    def _of_mixed(cls, chunks: Iterable[tuple[int, Any]]) -> Pairs:
+        """Return the same of chunks with columns of text or truth values."""
+        pairs = ((at, columns_of(chunk[0]), _table(chunk, at)) for at, chunk in chunks)
+        _, x, first = head = next(pairs)
+        names = tuple(x.columns)
+        weight = None if first.weight is None else _unused("weight", names)
+        plain = Roles(names, _unused("label", names), weight)
+        frames = (_framed(t, at, first, plain, x) for at, x, t in chain([head], pairs))
+        source = BatchSource.of(frames, "the iterable")
+        said = ColumnOptions(plain.target, weight=weight, ids=())
+        return cls(source, roles_for_learning(source, said), named=True)
 
 
 def _table(chunk: Any, at: int) -> Table:
@@ -199,24 +218,44 @@ def _table(chunk: Any, at: int) -> Table:
         raise InvalidInputError(msg) from error
 
 
-def _framed(table: Table, at: int, first: Table, roles: Roles) -> pl.DataFrame:
-    """Return a chunk as a frame with the columns of the first."""
-    for what, ours, theirs in (
-        ("features", table.n_features, first.n_features),
-        ("column names", table.names, first.names),
-        ("kinds of labels", _kind(table.classes), _kind(first.classes)),
-        ("weights", table.weight is not None, first.weight is not None),
-    ):
-        if ours != theirs:
+def _framed(
+    table: Table, at: int, first: Table, roles: Roles, x: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return a chunk as a frame with the columns of the first; ``x`` holds those of any kind."""
+    ours, theirs = _told(table, mixed=x is not None), _told(first, mixed=x is not None)
+    for what, value in ours.items():
+        if value != theirs[what]:
             msg = (
                 f"chunk {at} of the iterable has other {what} than chunk 0 "
-                f"({ours} against {theirs}): make the chunks alike"
+                f"({value} against {theirs[what]}): make the chunks alike"
             )
             raise InvalidInputError(msg)
-    columns = dict(zip(roles.features, table.x.T, strict=True))
+    columns: dict[str, Any] = {roles.target or "": _labels(table)}
     if roles.weight is not None:
         columns[roles.weight] = table.weight
-    return pl.DataFrame({**columns, roles.target or "": _labels(table)})
+    if x is not None:
+        return x.with_columns(**columns)
+    return pl.DataFrame({**dict(zip(roles.features, table.x.T, strict=True)), **columns})
+
+
+def _told(table: Table, *, mixed: bool) -> dict[str, Any]:
+    """Return what chunks must have in common; columns of any kind are compared as frames."""
+    texts = [] if table.schema is None else [c.name for c in table.schema.categories]
+    columns = {"columns of text": texts, "features": table.n_features, "column names": table.names}
+    rest = {"kinds of labels": _kind(table.classes), "weights": table.weight is not None}
+    return rest if mixed else {**columns, **rest}
+
+
+def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return a frame, or an array whose columns are called by ``names`` or x0, x1, …."""
+    if is_frame(X):
+        frame = as_frame(X)
+        return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    columns = np.asarray(X).T
+    known = ([None if v != v else v for v in column.tolist()] for column in columns)
+    return pl.DataFrame(
+        dict(zip(names or [f"x{j}" for j in range(len(columns))], known, strict=True))
+    )
 
 
 def _labels(table: Table) -> pl.Series:
@@ -262,9 +301,11 @@ def opened_chunks(source: Any) -> Any:
 def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
     """Yield the rows of arrays in chunks, so that none is copied as a whole."""
     table = Table.of(x, y, weight)
+    mixed = None if table.schema is None else columns_of(x)
     for lo in range(0, table.n_rows, _ROWS):
         part = table.take(slice(lo, lo + _ROWS))
-        rows = part.x if part.names is None else pl.DataFrame(part.x, schema=list(part.names))
+        rows: Any = part.x if part.names is None else pl.DataFrame(part.x, schema=list(part.names))
+        rows = rows if mixed is None else mixed[lo : lo + _ROWS]
         yield (rows, part.labels) if part.weight is None else (rows, part.labels, part.weight)
 
 
@@ -281,11 +322,15 @@ def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Any:
             return opened_chunks(chunks)
     else:
         return None
-    matrices = (as_matrix(chunk[0]) for chunk in chunks)
-    return BatchSource.of((_named(x, own or names) for x, own in matrices), "the array")
+    return BatchSource.of((_named(chunk[0], names) for chunk in chunks), "the array")
 
 
-def _named(x: Any, names: Sequence[str] | None) -> pl.DataFrame:
+def _named(X: Any, names: Sequence[str] | None) -> pl.DataFrame:
+    """Return the rows of an array or frame; columns without names are called by those given."""
+    if is_mixed(X):
+        return columns_of(X, names)
+    x, own = as_matrix(X)
+    names = own or names
     names = names or [f"x{j}" for j in range(x.shape[1])]
     if len(names) != x.shape[1]:
         msg = f"the model takes {len(names)} features, but the array has {x.shape[1]} columns"

@@ -166,10 +166,14 @@ def refuse_other_columns(
         if name not in schema:
             msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
             raise InvalidInputError(msg)
-        kind, wanted = kind_of(schema[name]), kind_of(dtype)
+        kind, wanted = _held(schema[name]), _held(dtype)
         if kind != wanted and EMPTY not in (kind, wanted):
             msg = (
                 f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
                 "alike, or leave one out"
             )
             raise InvalidInputError(msg)
+
+
+def _held(dtype: Any) -> str:
+    return "truth values" if dtype == pl.Boolean else kind_of(dtype)

@@ -73,7 +73,8 @@ def predict_stream(
     Predicted(rows=150, unanswered=0, outliers=0)
     """
     classifier = classifier_of(estimator)
-    names = None if classifier.feature_names is None else list(classifier.feature_names)
+    coded = classifier.encoding
+    names = classifier.feature_names if coded is None else coded.schema.names
     reading = Reading(delimiter, tuple(missing), **text)
     opened = opened_for_scoring(source, names) or open_source(source, reading)
     return predict_source(classifier, opened, sink, keep, ignore, prefix, outlier_rate, progress)

@@ -91,8 +91,9 @@ def summarize(
     client : distributed.Client or str, optional
         A Dask cluster, or the address of its scheduler, to sum files and Dask collections on.
     method : {"auto", "database", "stream"}
-        Of a table of a database: sum inside it, or stream its rows out. "auto" takes what is
-        quicker for the engine and the number of features, and logs it (logger "suffice").
+        Of a table of a database: sum inside it, which takes complete columns of numbers, or
+        stream its rows out. "auto" takes what is possible and quicker for the engine and the
+        number of features, and logs it (logger "suffice").
 
     Returns
     -------
@@ -101,8 +102,7 @@ def summarize(
     Notes
     -----
     Ids, free text, constants, and rows without a label, are left out with one warning each. A row
-    that lacks a number counts with what it has. Databases, Dask and Spark sum numbers of complete
-    rows.
+    that lacks a number counts with what it has.
     The order of files and rows changes nothing beyond rounding; how the rows are cut into
     batches changes no bit.
 

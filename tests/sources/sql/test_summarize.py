@@ -1,5 +1,6 @@
 """The sums of a table are those of its rows in memory, on every engine and by either way."""
 
+import datetime
 import logging
 
 import ibis
@@ -13,7 +14,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, SufficeWarn
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
 from suffice.sources.opening import open_source
 from suffice.sources.predict import predict_stream
-from suffice.sources.sql import TableSource
+from suffice.sources.sql import TableSource, is_table
 from suffice.sources.sql.engines import Engine
 from suffice.sources.sql.queries import Queries
 from suffice.sources.sql.sums import TableSums
@@ -55,11 +56,12 @@ def assert_same(ours, theirs, tolerance=1e-10):
         np.testing.assert_allclose(ours.diagonals, theirs.diagonals, rtol=tolerance)
 
 
-def complete(frame, target, weight=None, **options):
-    """Return the sums of the numbers of complete rows, which is what databases add up."""
-    source = open_source(frame)
+def complete(rows, target, weight=None, method="auto", **options):
+    """Return the sums of the numbers of complete rows, of a frame or of a table."""
+    source = TableSource.of(rows, method) if is_table(rows) else open_source(rows)
     said = ColumnOptions(target, weight=weight, categories=False, holes=False)
-    return summarize_source(source, roles_for_learning(source, said), **options)
+    sums = {"storage": "auto", "fourth": False, **options}
+    return summarize_source(source, roles_for_learning(source, said), **sums)
 
 
 @pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
@@ -71,7 +73,7 @@ def test_a_table_gives_the_sums_of_its_rows(filled, frame, method, weight, stora
         theirs = complete(frame, **options)
     table = filled(frame)
     with pytest.warns(SufficeWarning, match=GAPS) as in_database:
-        ours = summarize(table, method=method, **options)
+        ours = complete(table, method=method, **options)
     assert_same(ours, theirs)
     assert [str(w.message) for w in in_database] == [str(w.message) for w in in_memory]
 
@@ -79,7 +81,7 @@ def test_a_table_gives_the_sums_of_its_rows(filled, frame, method, weight, stora
 def test_a_column_that_is_constant_in_a_class_has_no_scatter_at_all_there(filled, frame):
     table = filled(frame)
     with pytest.warns(SufficeWarning, match=GAPS):
-        ours = summarize(table, target="colour", method="database")
+        ours = complete(table, target="colour", method="database")
     red, column = list(ours.classes).index("red"), ours.feature_names.index("constant_in_red")
     assert not ours.scatters[red, column].any()
     assert not ours.scatters[red, :, column].any()
@@ -107,15 +109,48 @@ def test_hostile_column_names_are_only_names(filled, method):
     assert_same(summarize(filled(frame, 'ta"ble; --'), target, method=method), theirs)
 
 
-def test_nan_and_infinity_are_gaps_like_null(database, filled):
+def test_nan_and_infinity_are_gaps_where_rows_must_be_complete(filled):
     x = np.array([np.nan, np.inf, -np.inf, 1.0, 2.0, 3.0, 4.0, 5.0])
     frame = pl.DataFrame({"x": x, "z": np.arange(8.0), "y": np.arange(8) % 2})
     table = filled(frame)
     for method in ("database", "stream"):
         with pytest.warns(SufficeWarning, match=r"3 of 8 rows left out: no usable value in 'x'"):
-            ours = summarize(table, "y", method=method)
+            ours = complete(table, "y", method=method)
         with pytest.warns(SufficeWarning, match="3 of 8 rows"):
             assert_same(ours, complete(frame, "y"))
+
+
+def test_nan_and_null_are_empty_cells_and_infinity_is_left_out(filled):
+    x = [None, np.nan, np.inf, -np.inf, *np.sin(np.arange(16.0))]
+    frame = pl.DataFrame({"x": x, "z": np.arange(20.0), "y": np.arange(20) % 2})
+    table = filled(frame)
+    for method in ("auto", "stream"):
+        with pytest.warns(SufficeWarning, match=r"2 of 20 rows left out: no usable value in 'x'"):
+            ours, theirs = summarize(table, "y", method=method), summarize(frame, "y")
+        assert_same(ours, theirs)
+        assert ours.counts.sum() == 18
+    with pytest.raises(InvalidParameterError, match=r"empty or infinite cells of 'x' are not sum"):
+        summarize(table, "y", method="database")
+
+
+def test_empty_cells_after_the_first_rows_are_found_and_count(filled, caplog):
+    n = 10_400
+    x = np.sin(np.arange(float(n)))
+    late = pl.when(pl.Series(np.arange(n) > 10_300)).then(None).otherwise("x").alias("x")
+    frame = pl.DataFrame({"x": x, "z": x**2, "y": np.arange(n) % 2}).with_columns(late)
+    table = filled(frame)
+    with caplog.at_level(logging.INFO, "suffice"):
+        assert_same(summarize(table, "y"), summarize(frame, "y"))
+    told = [record.message for record in caplog.records if record.name == "suffice"]
+    if table.get_backend().name != "duckdb":  # whose rows are streamed anyhow
+        assert "sums inside the database" in told[0]
+        assert "rows streamed out: empty or infinite cells of 'x' are summed from rows" in told[1]
+
+
+def test_levels_are_not_summed_inside(filled):
+    frame = pl.DataFrame({"x": np.arange(9.0), "c": list("abcabcabc"), "y": np.arange(9) % 2})
+    with pytest.raises(InvalidParameterError, match="levels of 'c' are not summed inside a data"):
+        summarize(filled(frame), "y", method="database")
 
 
 def test_a_query_is_as_good_as_a_table(filled, frame):
@@ -207,14 +242,15 @@ def test_squares_that_overflow_name_the_column(duckdb):
         summarize(table, "y", method="database")
 
 
-def test_a_table_without_usable_rows_is_refused(filled):
+@pytest.mark.parametrize("method", ["database", "stream"])
+def test_a_table_without_usable_rows_is_refused(filled, method):
     frame = pl.DataFrame({"x": [None, 1.0], "y": ["a", None]}, schema={"x": float, "y": str})
     table = filled(frame)
     with (
         pytest.warns(SufficeWarning, match="2 of 2 rows"),
         pytest.raises(InvalidInputError, match="has no row that can be used"),
     ):
-        summarize(table, "y", method="database")
+        complete(table, "y", method=method)
 
 
 def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
@@ -263,24 +299,45 @@ def test_a_model_of_a_table_scores_the_table_to_a_file(filled, frame, tmp_path):
 
 def test_columns_of_other_types_are_left_out_or_kept(postgres, tmp_path):
     postgres.raw_sql(
-        "CREATE TEMP TABLE kinds AS SELECT i::int8 AS id, i::numeric(9, 2) AS price, "
-        "DATE '2024-01-31' + i AS day, now() AS seen, ARRAY[i] AS many, i % 2 = 0 AS even, "
-        "'{}'::jsonb AS extra, sin(i) AS x FROM generate_series(1, 50) AS i"
+        "CREATE TEMP TABLE kinds AS SELECT i::int8 AS id, i::numeric(9, 2) ^ 2 AS price, "
+        "DATE '2024-01-31' + i AS day, now() + cos(i) * interval '1 day' AS seen, "
+        "ARRAY[i] AS many, i % 2 = 0 AS even, '{}'::jsonb AS extra, sin(i) AS x FROM generate_series(1, 50) AS i"
     ).close()
     table = postgres.table("kinds")
-    with pytest.warns(SufficeWarning, match="columns left out"):
-        moments = summarize(table, "even", method="stream")
-    assert moments.feature_names == ("price", "x")
-    with pytest.warns(SufficeWarning, match="columns left out"):
-        assert_same(summarize(table, "even", method="database"), moments)
+    with (
+        pytest.warns(SufficeWarning, match=r"columns left out: 'extra' \(constant\); 'id', 'many'"),
+        pytest.warns(SufficeWarning, match="dates count as days since 1970: 'day', 'seen'"),
+    ):
+        moments = summarize(table, "even")
+    assert moments.feature_names == ("price", "day", "seen", "x")
     predict_stream(LDA().fit_moments(moments), table, tmp_path / "o.parquet", keep=["id", "day"])
     kept = pl.read_parquet(tmp_path / "o.parquet").sort("id")
     assert str(kept["day"][0]) == "2024-02-01"
+
+
+@pytest.mark.filterwarnings("ignore:dates count as days")
+def test_dates_count_as_days_whatever_the_time_zone_of_the_session(database):
+    start = datetime.datetime(2024, 1, 1, 6, 30)
+    times = pl.Series([start + datetime.timedelta(hours=37 * k % 500) for k in range(40)])
+    frame = pl.DataFrame(
+        {
+            "day": times.dt.date().set(pl.Series([True] * 3 + [False] * 37), None),
+            "local": times,
+            "utc": times.dt.replace_time_zone("UTC"),
+            "y": ["u", "v"] * 20,
+        }
+    )
+    table = database.create_table("moments_in_time", frame.to_arrow(), temp=True)
+    if database.name == "postgres":
+        database.raw_sql("SET TIME ZONE 'America/New_York'").close()
+    assert_same(summarize(table, "y"), summarize(frame, "y"))
+    with pytest.raises(InvalidParameterError, match="dates of 'day', 'local', 'utc' are not summ"):
+        summarize(table, "y", method="database")
 
 
 @pytest.mark.parametrize("method", ["database", "stream"])
 def test_an_engine_that_nothing_is_known_of_is_summed_too(frame, method):
     table = ibis.polars.connect(tables={"rows": frame}).table("rows")
     with pytest.warns(SufficeWarning, match=GAPS):
-        ours, theirs = summarize(table, "colour", method=method), complete(frame, "colour")
+        ours, theirs = complete(table, "colour", method=method), complete(frame, "colour")
     assert_same(ours, theirs)

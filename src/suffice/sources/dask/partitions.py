@@ -19,7 +19,7 @@ from suffice.sources.dask.cluster import (
 from suffice.sources.frames import Pairs, as_frame, is_frame, opened_chunks, scan_of
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import frames_of_scan
-from suffice.sources.source import SAMPLE_ROWS, cast
+from suffice.sources.source import SAMPLE_ROWS, cast, picked
 from suffice.sources.summed import Summed, sums_of
 
 if TYPE_CHECKING:
@@ -117,16 +117,20 @@ def _in_process(parts: Sequence[Any]) -> Any:
 
 
 def _first_rows(client: Any, parts: Sequence[Any]) -> Any:
-    """Return the first rows of the first part that has any, with roles where it is (X, y)."""
-    head = None
-    for part in parts:
-        (future,) = _applied(client, _head, [part], ())
+    """Return the first rows, of as many parts as it takes, with roles where these are (X, y)."""
+    heads: list[Any] = []
+    n_rows = 0
+    for at, part in enumerate(parts):
+        (future,) = _applied(client, _head, [part], at)
         head = awaited(client, future, lambda: None)
-        if isinstance(head, tuple):
-            return Pairs.of([head])
-        if head.height:
+        pair = isinstance(head, tuple)
+        heads.append(head if pair else _alike(head, heads[0] if heads else head, at))
+        n_rows += len(head[1]) if pair else head.height
+        if n_rows >= SAMPLE_ROWS:
             break
-    return head
+    if isinstance(heads[0], tuple):
+        return Pairs.of(heads)
+    return pl.concat(heads, how="vertical_relaxed").head(SAMPLE_ROWS)
 
 
 def _applied(client: Any, function: Any, parts: Sequence[Any], question: Any) -> Any:
@@ -144,7 +148,7 @@ def _fetched(part: Any, _: int, at: int) -> pl.DataFrame:
     return _frame(part, at)
 
 
-def _head(part: Any, at: int, _: Any) -> Any:
+def _head(part: Any, _: int, at: int) -> Any:
     if isinstance(part, tuple):
         return tuple(values[:SAMPLE_ROWS] for values in part)
     return _frame(part, at).head(SAMPLE_ROWS)
@@ -161,8 +165,13 @@ def _frames(part: Any, at: int, roles: Roles, expected: pl.DataFrame) -> Iterato
         frame = next(iter(pairs.source.frames))  # type: ignore[attr-defined]
     else:
         frame = _frame(part, at)
+    yield _alike(frame, expected, at).select(cast(roles.columns(expected)))
+
+
+def _alike(frame: pl.DataFrame, expected: pl.DataFrame, at: int) -> pl.DataFrame:
+    """Return the columns of the first part, in its order; refuse other ones by name."""
     refuse_other_columns(expected, frame, f"partition {at} of {_LABEL}")
-    yield frame.select(cast(roles.columns(expected)))
+    return picked(frame, expected.columns)
 
 
 def _frame(part: Any, at: int) -> pl.DataFrame:

@@ -12,15 +12,16 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
-from suffice.sources.kinds import NUMBER, kind_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, cast
+from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
+from suffice.sources.source import SAMPLE_ROWS, Scan, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
-from suffice.sources.sql.queries import Queries, finite, label_of, number, pilots_of
+from suffice.sources.sql.queries import Queries, label_of, number, pilots_of
 from suffice.sources.sql.sums import TableSums
 from suffice.sources.summed import sums_of
+from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from suffice.sources.columns import Roles
     from suffice.sources.source import Progress
@@ -101,9 +102,9 @@ class TableSource:
         with asking(self.label):
             return int(self._ask(self.table.aggregate(n=self.table.count()))["n"][0])
 
-    def method_for(self, n_features: int, *, fourth: bool = False) -> Method:
+    def method_for(self, n_features: int, of_rows: str = "") -> Method:
         """Return how the table is summed, and why."""
-        return method_for(self.method, engine_of(self.backend), n_features, fourth=fourth)
+        return method_for(self.method, engine_of(self.backend), n_features, of_rows)
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the table, streamed out in batches."""
@@ -119,35 +120,68 @@ class TableSource:
         yield Scan(self.label, register_io_source(batches, schema=schema), batches=batches)
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        """Return the sums of every usable row, by the database or from its rows."""
-        method = self.method_for(len(roles.features), fourth=options["fourth"])
+        """Return the sums of every usable row, by the database or from its rows.
+
+        An engine adds up complete columns of numbers; all else, such as levels, comes from rows.
+        """
+        of_rows = "fourth moments" if options["fourth"] else _of_rows(roles, self.sample)
+        method = self._stated(roles, of_rows)
+        if method.name == "database":
+            total = self._summed_inside(roles, options["storage"])
+            of_rows = _holes_of([n for n in roles.features if n in total.left_out.by_column])
+            if not (roles.holes and of_rows):
+                if progress:
+                    progress(total.n_rows, total.n_rows)
+                return total
+            self._stated(roles, of_rows)
+        expected = self.expected_rows if progress else None
+        return sums_of(frames_of(self, roles), roles, progress, expected, **options)
+
+    def _stated(self, roles: Roles, of_rows: str) -> Method:
+        method = self.method_for(len(roles.features), of_rows)
         _LOG.info("%s: %s", self.label, method)
-        if method.name == "stream":
-            expected = self.expected_rows if progress else None
-            return sums_of(frames_of(self, roles), roles, progress, expected, **options)
+        return method
+
+    def _summed_inside(self, roles: Roles, storage: str) -> Summed:
         with asking(self.label), engine_of(self.backend).session(self.backend):
             pilots = pilots_of(self.sample, roles.features)
             queries = Queries(self.table, roles, self.sample, pilots)
             sums = TableSums(queries, engine_of(self.backend), self._ask, self.label)
-            total = sums.summed(options["storage"])
-        if progress:
-            progress(total.n_rows, total.n_rows)
-        return total
+            return sums.summed(storage)
 
     def _ask(self, query: Any) -> pl.DataFrame:
         return rows_of(self.backend, query)
 
     def _typed(self, columns: Mapping[str, Any]) -> Any:
-        """Return the query of these columns; a number that is not finite is left empty."""
-        return self.table.select(**{name: self._column(name, t) for name, t in columns.items()})
+        """Return the query of these columns; one that is also copied as it is comes as it is."""
+        named = {name.lstrip("\0"): dtype for name, dtype in columns.items()}
+        types = {name: None if copy_of(name) in columns else t for name, t in named.items()}
+        return self.table.select(**{name: self._column(name, t) for name, t in types.items()})
 
     def _column(self, name: str, dtype: Any) -> Any:
         column = self.table[name]
         if dtype == pl.Float64:
-            return finite(column).ifelse(number(column), None)
-        if dtype is not None and kind_of(dtype) == NUMBER:
-            return column
-        return column if dtype is None else label_of(column, self.sample, name)
+            return number(column)
+        plain = dtype is None or dtype == DAYS or kind_of(dtype) == NUMBER
+        return column if plain else label_of(column, self.sample, name)
+
+
+def _of_rows(roles: Roles, sample: pl.DataFrame) -> str:
+    """Return what of these columns an engine cannot add up, as far as the first rows tell."""
+    if roles.schema is not None and roles.schema.categories:
+        return f"levels of {quoted([c.name for c in roles.schema.categories], 5)}"
+    columns = {name: sample.get_column(name) for name in roles.features}
+    dates = [name for name, column in columns.items() if is_date(column.dtype)]
+    if dates:
+        return f"dates of {quoted(dates, 5)}"
+    lacking = [
+        n for n, c in columns.items() if not c.cast(float).is_finite().fill_null(value=False).all()
+    ]
+    return _holes_of(lacking) if roles.holes else ""
+
+
+def _holes_of(names: Sequence[str]) -> str:
+    return f"empty or infinite cells of {quoted(names, 5)}" if names else ""
 
 
 def is_table(source: Any) -> bool:

@@ -32,8 +32,8 @@ class Method:
         return f"{way}: {self.reason}"
 
 
-def method_for(method: str, engine: Engine, n_features: int, *, fourth: bool = False) -> Method:
-    """Return how to sum a table of so many features.
+def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") -> Method:
+    """Return how to sum a table of so many features; ``of_rows`` says what only rows can give.
 
     Inside an engine each of d² / 2 products costs an instruction of its interpreter, while rows
     that were streamed out are multiplied by compiled kernels; so there is a width from which
@@ -42,13 +42,13 @@ def method_for(method: str, engine: Engine, n_features: int, *, fourth: bool = F
     if method not in METHODS:
         msg = f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}"
         raise InvalidParameterError(msg)
-    if fourth and method == "database":
-        msg = "fourth moments are not summed inside a database: use method='stream'"
+    if of_rows and method == "database":
+        msg = f"{of_rows} are not summed inside a database: use method='stream'"
         raise InvalidParameterError(msg)
     if method != "auto":
         return Method(method, "asked for")
-    if fourth:
-        return Method("stream", "fourth moments are summed from rows")
+    if of_rows:
+        return Method("stream", f"{of_rows} are summed from rows")
     if not engine.widest_sums:
         return Method("stream", "rows leave this engine without a copy, so that is quicker")
     if n_features > engine.widest_sums:

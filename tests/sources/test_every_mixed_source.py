@@ -1,0 +1,159 @@
+"""Text, truth values and empty cells: the same sums and answers wherever the rows live."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.sources.mixed_rows import FEATURES, FRAME, N_ROWS, assert_same_moments
+
+import suffice as sf
+from suffice.table.schema import Schema
+
+pytest.importorskip("ibis")
+from tests.sources.sql.conftest import (
+    copied_in,
+    created,
+    duckdb,  # noqa: F401
+    postgres,  # noqa: F401
+    postgres_settings,  # noqa: F401
+    sqlite,  # noqa: F401
+)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*rows left out. no usable value in 'species'"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # Dask's own use of pandas
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+def cuts(size=70):
+    return [FRAME[lo : lo + size] for lo in range(0, N_ROWS, size)]
+
+
+def files(folder, ending):
+    for at, cut in enumerate(cuts()):
+        path = folder / f"part{at}.{ending}"
+        cut.write_csv(path) if ending == "csv" else cut.write_parquet(path)
+    return f"{folder}/*.{ending}"
+
+
+def one_file(folder, ending):
+    path = folder / f"rows.{ending}"
+    FRAME.write_csv(path) if ending == "csv" else FRAME.write_parquet(path)
+    return path
+
+
+def dask_frame(folder):
+    from dask import dataframe
+
+    files(folder, "parquet")
+    return dataframe.read_parquet(sorted(map(str, folder.iterdir())))
+
+
+def delayed(folder):
+    import dask
+
+    return [dask.delayed(cut.to_pandas()) for cut in cuts()]
+
+
+def pairs():
+    known = (cut.drop_nulls("species") for cut in cuts())
+    return [(cut.select(FEATURES), cut["species"].to_list()) for cut in known]
+
+
+def delayed_pairs():
+    import dask
+
+    return [dask.delayed((x.to_pandas(), y)) for x, y in pairs()]
+
+
+def spark_frame(request, folder, n=3):
+    FRAME.write_parquet(folder / "rows.parquet")
+    return request.getfixturevalue("spark").read.parquet(str(folder)).repartition(n)
+
+
+def table(request, engine):
+    load = copied_in if engine == "postgres" else created
+    return load(request.getfixturevalue(engine), FRAME, "rows")
+
+
+# each takes the request of a test, and a folder to write in
+SOURCES = {
+    "CSV": lambda request, folder: one_file(folder, "csv"),
+    "CSV files": lambda request, folder: files(folder, "csv"),
+    "Parquet": lambda request, folder: one_file(folder, "parquet"),
+    "Parquet files": lambda request, folder: files(folder, "parquet"),
+    "pandas": lambda request, folder: FRAME.to_pandas(),
+    "pandas with Arrow": lambda request, folder: FRAME.to_pandas(use_pyarrow_extension_array=True),
+    "polars": lambda request, folder: FRAME,
+    "lazy": lambda request, folder: FRAME.lazy(),
+    "Arrow": lambda request, folder: FRAME.to_arrow(),
+    "iterable": lambda request, folder: iter(cuts()),
+    "iterable, last first": lambda request, folder: reversed(cuts()),
+    "iterable of pandas": lambda request, folder: (cut.to_pandas() for cut in cuts()),
+    "pairs": lambda request, folder: iter(pairs()),
+    "pairs of arrays": lambda request, folder: [(x.to_numpy(), y) for x, y in pairs()],
+    "DuckDB": lambda request, folder: table(request, "duckdb"),
+    "PostgreSQL": lambda request, folder: table(request, "postgres"),
+    "SQLite": lambda request, folder: table(request, "sqlite"),
+    "Dask": lambda request, folder: dask_frame(folder),
+    "Dask on a cluster": lambda request, folder: dask_frame(folder),
+    "delayed on a cluster": lambda request, folder: delayed(folder),
+    "pairs on a cluster": lambda request, folder: delayed_pairs(),
+    "files on a cluster": lambda request, folder: files(folder, "parquet"),
+    "Spark": spark_frame,
+}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    known = FRAME.drop_nulls("species")
+    return sf.Moments.of(known.select(FEATURES), known["species"].to_list(), fourth=False)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 64)
+
+
+def made(name, request, folder):
+    on_cluster = name.endswith("on a cluster")
+    options = {"client": request.getfixturevalue("client")} if on_cluster else {}
+    return SOURCES[name](request, folder), options
+
+
+def named(moments, source):
+    """Return the moments with the names that columns without names are given."""
+    if source != "pairs of arrays":
+        return moments
+    columns = zip(moments.schema.columns, range(len(FEATURES)), strict=True)
+    schema = Schema(tuple(replace(c, name=f"x{j}") for c, j in columns))
+    return replace(moments, schema=schema, feature_names=schema.feature_names)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_sums_of_the_frame(name, request, tmp_path, whole):
+    source, options = made(name, request, tmp_path)
+    target = () if name.startswith("pairs") else ("species",)
+    assert_same_moments(sf.summarize(source, *target, **options), named(whole, name))
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if "on a cluster" not in name])
+def test_every_source_is_scored_as_the_frame_is(name, request, tmp_path, whole):
+    model = sf.LDA().fit_moments(whole)
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    source, _ = made(name, request, folder)
+    told = sf.predict_stream(model, source, tmp_path / "out.parquet", keep=["bill"])
+    rows = FRAME.drop_nulls("species") if name.startswith("pairs") else FRAME
+    assert (told.rows, told.unanswered) == (rows.height, 0)
+    answers = pl.read_parquet(tmp_path / "out.parquet")
+    ours = answers.select(f"p_{label}" for label in model.classes_).to_numpy()
+    expected = model.predict_proba(rows.select(FEATURES))
+    if name in ("Spark", "iterable, last first"):  # in another order
+        ours, expected = np.sort(ours, axis=0), np.sort(expected, axis=0)
+    else:
+        assert answers["label"].to_list() == model.predict(rows.select(FEATURES)).tolist()
+    np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12)
