@@ -301,7 +301,8 @@ def test_columns_of_other_types_are_left_out_or_kept(postgres, tmp_path):
     postgres.raw_sql(
         "CREATE TEMP TABLE kinds AS SELECT i::int8 AS id, i::numeric(9, 2) ^ 2 AS price, "
         "DATE '2024-01-31' + i AS day, now() + cos(i) * interval '1 day' AS seen, "
-        "ARRAY[i] AS many, i % 2 = 0 AS even, '{}'::jsonb AS extra, sin(i) AS x FROM generate_series(1, 50) AS i"
+        "ARRAY[i] AS many, i % 2 = 0 AS even, '{}'::jsonb AS extra, sin(i) AS x "
+        "FROM generate_series(1, 50) AS i"
     ).close()
     table = postgres.table("kinds")
     with (
