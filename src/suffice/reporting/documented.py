@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -91,14 +92,16 @@ class DocumentedTable:
 def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Return how the columns of a mixed or incomplete table are read, in words."""
     notes, columns = [], () if table.schema is None else table.schema.columns
-    levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in columns if c.kind == "category"]
+    categories = [c for c in columns if c.kind == "category"]
+    levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in categories if c.n_levels > 1]
     if levels:
         notes.append(f"categories, read as indicators of their levels: {listed(levels)}")
     gaps = np.isnan(table.x).sum(0) if has_missing(table.x) else []
     empty = [f"{names[j]} ({n:,})" for j, n in enumerate(gaps) if n]
     if empty:
         notes.append(f"empty cells, drawn at the mean of their column: {listed(empty)}")
-    left = [f"{c.name} ({c.reason})" for c in columns if c.kind == "left out"]
+    left = [f"{c.name!r} ({c.reason})" for c in columns if c.kind == "left out"]
+    left += [f"{c.name!r} (always the same)" for c in categories if c.n_levels < 2]
     return (*notes, *([f"columns left out: {listed(left)}"] if left else []))
 
 
