@@ -220,7 +220,11 @@ def test_many_rows_are_scored_block_by_block(monkeypatch):
     blocks = [est.predict_log_proba(X), est.predict(X), est.log_density(X)]
     for one, two in zip(whole, blocks, strict=True):
         np.testing.assert_array_equal(one, two)
-    X[200, 1] = np.nan
+    X[200, 1] = np.nan  # integrated out, in whichever block it is
+    np.testing.assert_array_equal(
+        est.predict_log_proba(X)[190:210], est.predict_log_proba(X[190:210])
+    )
+    X[200, 1] = np.inf
     with pytest.raises(InvalidInputError, match=r"rows from 192 on.*row 8, column 1"):
         est.predict(X)
 

@@ -265,7 +265,7 @@ class GaussianClassifier(
         if not (number or is_open(self.unlabelled)):
             msg = f"unlabelled must be a number in [0, 1] or 'auto', got {self.unlabelled!r}"
             raise InvalidParameterError(msg)
-        return self.unlabelled != 0 and np.ndim(y) == 1 and not has_label(y).all()
+        return self.unlabelled != 0 and np.asarray(y).ndim == 1 and not has_label(y).all()
 
     def _with_unlabelled(self, X: Any, y: Any, weight: Any, recipe: Recipe, power: Any) -> Moments:
         """Return the sums of all rows, those without a label shared out by their posteriors."""

@@ -50,7 +50,8 @@ def checked_table(
 
 def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[Any, Any, Any]:
     """Return the rows that have a label, and say how many have none."""
-    here = has_label(y) if np.ndim(y) == 1 else np.ones(1, bool)
+    labels = np.asarray(y)
+    here = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
     if here.all():
         return X, y, weight
     rows, n = np.flatnonzero(here), len(here)
@@ -61,8 +62,8 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
     if not quiet:
         warn(f"{n - len(rows):,} of {n:,} rows have no label and are left out", UnusedDataWarning)
     known = taken(np.asarray(X) if isinstance(X, (list, tuple)) else X, rows)
-    labels = as_labels(np.asarray(y)[rows])
-    return known, labels, weight if np.ndim(weight) == 0 else np.asarray(weight)[rows]
+    weight = weight if np.ndim(weight) == 0 else np.asarray(weight)[rows]
+    return known, as_labels(labels[rows]), weight
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:

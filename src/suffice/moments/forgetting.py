@@ -46,7 +46,8 @@ def without(total: Moments, part: Moments) -> Moments:
     blurred = left < 10.0**FEWEST_DIGITS * EPS * peaks
     _refuse_blurred(rest, left, peaks, blurred & ~constant)
     # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
-    coarse = left**2 < 10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None] * peaks**2
+    share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
+    coarse = left < share * peaks
     values = rest.scatter.values * _kept(rest, constant)
     return without_gone(
         replace(
