@@ -38,7 +38,7 @@ def load(path: str | Path) -> Any:
     if header["suffice"] == MOMENTS:
         return Moments.of_archive(header, arrays)
     with unpacking():
-        return _unfitted(header)._restored(header, arrays)
+        return unfitted(header)._restored(header, arrays)
 
 
 def load_classifier(path: str | Path) -> Classifier:
@@ -69,7 +69,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     raise FileFormatError(msg)
 
 
-def _unfitted(header: Mapping[str, Any]) -> Any:
+def unfitted(header: Mapping[str, Any]) -> Any:
     """Return the estimator with its settings; a preset that was changed is no preset."""
     settings, cls = settings_of(header), getattr(suffice, header["estimator"])
     if header["estimator"] not in GAUSSIAN:

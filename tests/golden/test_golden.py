@@ -93,10 +93,10 @@ def test_the_newest_format_has_golden_files():
 
 
 def test_presets_that_were_changed_in_format_1_load_as_the_general_classifier():
-    from suffice.files import _unfitted
+    from suffice.files import unfitted
 
     header = {"estimator": "LDA", "parameters": {"tied": False, "shrinkage": 0.5}}
-    found = _unfitted(header)
+    found = unfitted(header)
     assert type(found) is sf.GaussianClassifier
     assert (found.tied, found.shrinkage) == (False, 0.5)
-    assert type(_unfitted({**header, "parameters": {"tied": True}})) is sf.LDA
+    assert type(unfitted({**header, "parameters": {"tied": True}})) is sf.LDA

@@ -21,11 +21,10 @@ _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
 @file_argument("file")
 def command(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
-    from suffice import archive
+    from suffice.files import read
     from suffice.moments import Moments
-    from suffice.saved.fields import upgraded
 
-    header, arrays = upgraded(*archive.read(file))
+    header, arrays = read(file)
     moments = Moments.of_archive(header, arrays) if "storage" in header else None
     document = {name: value for name, value in header.items() if name != "sha256"}
     if moments is not None:
@@ -51,9 +50,9 @@ def command(terminal: Terminal, /, file: Path) -> None:
 def _title(file: Path, header: dict[str, Any]) -> str:
     lines = [f"{file}: {header['suffice']}, format {header['format']}"]
     if "estimator" in header:
-        given = header["parameters"].items()
-        said = (f"{name}={value!r}" for name, value in given if value is not None)
-        lines.append(f"{header['estimator']}({', '.join(said)})")
+        from suffice.files import unfitted
+
+        lines.append(" ".join(repr(unfitted(header)).split()))  # settings that are not defaults
     return "\n".join([*lines, ", ".join(_facts(header))])
 
 
