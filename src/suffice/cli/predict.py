@@ -41,12 +41,10 @@ def command(
     data: str,
     output: Path | None,
     keep: tuple[str, ...],
-    ignore: tuple[str, ...],
-    prefix: str,
-    outlier_rate: float,
     *,
     keep_all: bool,
     reading: dict[str, Any],
+    **options: Any,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
 
@@ -56,9 +54,9 @@ def command(
     """
     _use_one_blas_thread()
     from suffice.files import load_classifier
-    from suffice.sources.answers import predict_source
     from suffice.sources.files import open_named
     from suffice.sources.formats import sink_of
+    from suffice.sources.predict import predict_stream
     from suffice.sources.source import Reading
 
     if terminal.json and output is None:
@@ -71,7 +69,7 @@ def command(
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
-        done = predict_source(fitted, source, sink, kept, ignore, prefix, outlier_rate, progress)
+        done = predict_stream(fitted, source, sink, keep=kept, progress=progress, **options)
     outliers = "" if done.outliers is None else f", {done.outliers:,} outliers"
     terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 

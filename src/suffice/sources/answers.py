@@ -1,8 +1,7 @@
-"""Rows of an opened source to answers in a file: bounded memory, order kept."""
+"""What a fitted classifier answers to rows: labels, posteriors, log density, outliers."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +9,10 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError
-from suffice.sources.chunks import LeftOut, gaps_in, usable_rows
-from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
-from suffice.sources.formats import write_table
-from suffice.sources.kinds import as_numbers
-from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import values_of
+from suffice.sources.chunks import usable_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from suffice.decision import Classifier
-    from suffice.sources.source import Progress, Source
     from suffice.typing import Floats, Labels
 
 OUTLIER_RATE = 0.001
@@ -129,126 +119,3 @@ def _as_rows(drawn: Any) -> Any:
 
 def _as_series(classes: Labels) -> pl.Series:
     return pl.Series(classes.tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """How many rows were answered: all, those without an answer, and outliers."""
-
-    rows: int
-    unanswered: int
-    outliers: int | None  # None: the model has no densities to judge by
-
-
-def predict_source(
-    classifier: Classifier,
-    source: Source,
-    sink: str | Path | Callable[[pl.LazyFrame], object],
-    keep: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    prefix: str = "",
-    outlier_rate: float = OUTLIER_RATE,
-    progress: Progress | None = None,
-) -> Predicted:
-    """Return how many rows of an opened source were scored to a file; see ``predict_stream``."""
-    if classifier.has_density:
-        classifier = classifier.allowing_missing()
-    names = None if classifier.feature_names is None else list(classifier.feature_names)
-    schema = classifier.encoding.schema if classifier.encoding else None
-    options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
-    roles = roles_for_predicting(source, names, classifier.n_features, options)
-    answers = Answers.of(classifier, prefix, outlier_rate)
-    for name in sorted(set(roles.kept) & set(answers.names)):
-        msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
-        raise InvalidInputError(msg)
-    write = sink if callable(sink) else lambda frame: write_table(frame, sink)
-    done = _run(source, roles, answers, write, progress)
-    done.left_out.say("have no answer")
-    outliers = None if answers.threshold is None else done.outliers
-    return Predicted(done.left_out.rows, done.left_out.unusable, outliers)
-
-
-def _run(
-    source: Source,
-    roles: Roles,
-    answers: Answers,
-    write: Callable[[pl.LazyFrame], object],
-    progress: Progress | None,
-) -> Batches:
-    """Score quickly; where a value fails to parse, once more and with care."""
-    n_rows = source.expected_rows if progress else None
-    scans = list(source.scans(roles.columns(source.sample)))
-    for scan in scans:  # before anything is written
-        if scan.check is not None:
-            interruptibly(scan.check)
-    quick = [scan.frame for scan in scans]
-    careful = [scan.frame if scan.careful is None else scan.careful for scan in scans]
-    with reading_of(source.label):
-        try:
-            return Batches(answers, roles, progress, n_rows).run(quick, write)
-        except pl.exceptions.ComputeError:
-            if all(scan.careful is None for scan in scans):
-                raise
-        return Batches(answers, roles, progress, n_rows).run(careful, write)
-
-
-class Batches:
-    """Batches of rows to batches of answers, counted; called by several threads at once."""
-
-    def __init__(
-        self, answers: Answers, roles: Roles, progress: Progress | None, n_rows: int | None
-    ) -> None:
-        self.answers, self.roles = answers, roles
-        self.left_out, self.outliers = LeftOut(), 0
-        self._progress, self._n_rows = progress, n_rows
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-
-    def run(
-        self, frames: Sequence[pl.LazyFrame], write: Callable[[pl.LazyFrame], object]
-    ) -> Batches:
-        """Write the answers for lazy tables, one after another; return itself."""
-        frame = pl.concat(frames)
-        types = frame.collect_schema()
-        kept: Any = {name: types[self.roles.copied(name)] for name in self.roles.kept}
-        schema = kept | self.answers.schema
-        try:
-            write(frame.map_batches(self.score, streamable=True, schema=schema))
-        finally:
-            self._stopped.set()
-        return self
-
-    def score(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the kept columns and the answers of some rows."""
-        if self._stopped.is_set():
-            raise KeyboardInterrupt
-        answers = self.answers.to(self._rows(frame))
-        self._count(frame, answers)
-        kept = [frame.get_column(self.roles.copied(n)).alias(n) for n in self.roles.kept]
-        return pl.DataFrame([*kept, *answers])
-
-    def _rows(self, frame: pl.DataFrame) -> Any:
-        """Return the features of some rows: an array, or a frame where not all are numbers."""
-        roles = self.roles
-        if roles.schema is not None:
-            numbers = set(roles.numbers)
-            columns = ((name, frame.get_column(name)) for name in roles.features)
-            return pl.DataFrame({n: as_numbers(c) if n in numbers else c for n, c in columns})
-        return self._numbers(frame)
-
-    def _numbers(self, frame: pl.DataFrame) -> Floats:
-        x = np.empty((len(self.roles.numbers), frame.height))
-        for j, name in enumerate(self.roles.numbers):
-            x[j] = as_numbers(frame.get_column(name))
-        return x.T
-
-    def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
-        lacking = values_of(answers, answers.columns[-1]).is_null()
-        holes, names = self.answers.classifier.allow_missing, self.roles.numbers
-        gaps = gaps_in(self._numbers(frame), names, holes=holes) if lacking.any() else {}
-        with self._lock:
-            self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
-            if self.answers.threshold is not None:
-                self.outliers += int(answers[answers.columns[-1]].sum())
-            if self._progress:
-                self._progress(self.left_out.rows, self._n_rows)

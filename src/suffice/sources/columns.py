@@ -16,21 +16,10 @@ from suffice.errors import (
     UnusedDataWarning,
     warn,
 )
-from suffice.sources.kinds import (
-    EMPTY,
-    NUMBER,
-    OTHER,
-    TEXT,
-    described,
-    is_date,
-    kind_of,
-    learnable,
-    schema_of,
-    type_of,
-)
+from suffice.sources import kinds
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, copy_of, values_of
 from suffice.sources.spelling import numbers_in
-from suffice.table.schema import Category, Number, Schema
+from suffice.table.schema import Category, Number
 from suffice.text.lists import noun, quoted
 
 if TYPE_CHECKING:
@@ -38,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from suffice.sources.source import Source
+    from suffice.table.schema import Column, Schema
 
 
 def odd_cell(column: pl.Series) -> tuple[str, int] | None:
@@ -71,7 +61,7 @@ def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]
 
 
 def _is_id(name: str, column: pl.Series) -> bool:
-    text = kind_of(column.dtype) == TEXT
+    text = kinds.kind_of(column.dtype) == kinds.TEXT
     if not (text or column.dtype.is_integer()) or column.n_unique() < len(column):
         return False
     if _NAME.fullmatch(name) or _CAMEL.fullmatch(name):
@@ -98,23 +88,23 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
 
 def check_target(column: pl.Series, label: str) -> None:
     """Raise unless the first values of a target may be class labels."""
-    kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
+    kind, values = kinds.kind_of(column.dtype), column.alias("values").drop_nulls()
     name = f"{label}: the target {column.name!r}"
-    if kind == EMPTY or values.is_empty():
+    if kind == kinds.EMPTY or values.is_empty():
         msg = f"{name} is empty: name another column"
         raise InvalidInputError(msg)
-    if kind == OTHER:
+    if kind == kinds.OTHER:
         msg = f"{name} holds {column.dtype}: labels must be text, whole numbers or true and false"
         raise InvalidInputError(msg)
     distinct = values.n_unique()
-    if kind == NUMBER and _looks_continuous(values, distinct):
+    if kind == kinds.NUMBER and _looks_continuous(values, distinct):
         msg = (
             f"{name} holds {distinct:,} distinct numbers, which looks like regression: "
             "cut it into a few classes first, for example with polars: "
             f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
         )
         raise InvalidInputError(msg)
-    if kind == TEXT and distinct == len(values) > _FEW_CLASSES:
+    if kind == kinds.TEXT and distinct == len(values) > _FEW_CLASSES:
         msg = f"{name} has another value in every row, like an id: name the column of the classes"
         raise InvalidInputError(msg)
 
@@ -127,7 +117,7 @@ def _looks_continuous(values: pl.Series, distinct: int) -> bool:
 
 def _is_categorical(column: pl.Series) -> bool:
     values = column.drop_nulls()
-    if kind_of(column.dtype) == TEXT or column.dtype == pl.Boolean:
+    if kinds.kind_of(column.dtype) == kinds.TEXT or column.dtype == pl.Boolean:
         return values.n_unique() < len(values)
     few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
     return bool(column.dtype.is_integer() and few)
@@ -170,55 +160,50 @@ class Roles:
 
     def columns(self, sample: pl.DataFrame) -> dict[str, Any]:
         """Return the type to read each column as; None: as it is written."""
+        types = sample.schema
         columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
-            dtype = sample.schema[self.target]
-            columns[self.target] = dtype if kind_of(dtype) == NUMBER else pl.String
+            labels = types[self.target]
+            columns[self.target] = labels if kinds.kind_of(labels) == kinds.NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         found = self.schema.columns if self.schema else [Number(name) for name in self.features]
-        types = sample.schema
-        return {**columns, **{c.name: type_of(c, types[c.name]) for c in found}}
+        return columns | {c.name: kinds.type_of(c, types[c.name]) for c in found}
 
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
-    sample = source.sample
-    _refuse_one_column(source)
-    named = [
-        said.weight,
-        *said.ignore,
-        *(said.ids or ()),
-        *(said.features or ()),
-        *said.categorical,
-    ]
-    check_names(source, [name for name in named if name is not None])
-    if sample.is_empty():
-        msg = f"{source.label} has columns but no rows: nothing to learn from"
-        raise InvalidInputError(msg)
+    sample, wanted = source.sample, tuple(said.features or ())
+    _refuse_nothing(source)
+    weight = () if said.weight is None else (said.weight,)
+    check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
     check_target(sample.get_column(target), source.label)
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
-    learnt = said.features or rest
-    refuse_unclear(source, [name for name in (*learnt, target) if name not in said.categorical])
-    ids = said.ids
-    if ids is None:
-        ids = id_columns(sample, skip=taken | set(said.features or ()))
-    schema = said.schema
-    if schema is not None:
-        features = [c.name for c in schema.columns if c.kind != "left out"]
+    unclear = (*(wanted or rest), target)
+    refuse_unclear(source, [name for name in unclear if name not in said.categorical])
+    ids = id_columns(sample, skip=taken | set(wanted)) if said.ids is None else said.ids
+    if said.schema is not None:
+        features, schema = _used(said.schema), said.schema
     elif said.features is None:
-        rest = [name for name in rest if name not in ids]
-        features, schema = _learnt_from(source, rest, ids, said)
+        columns = _learnt_from(source, [name for name in rest if name not in ids], ids, said)
+        features, schema = [c.name for c in columns], kinds.schema_of(columns)
     else:
-        features = list(said.features)
-        schema = _schema_of_named(sample, features, said, source.label)
+        features, schema = said.features, _schema_of_named(sample, said, source.label)
     kept = tuple(name for name in ids if name not in features)
     return Roles(tuple(features), target, said.weight, kept, schema, said.holes)
 
 
-def _refuse_one_column(source: Source) -> None:
+def _used(schema: Schema) -> list[str]:
+    return [c.name for c in schema.columns if c.kind != "left out"]
+
+
+def _refuse_nothing(source: Source) -> None:
+    """Raise where there are no rows, or no columns beside one."""
+    if source.sample.is_empty() and source.sample.width != 1:
+        msg = f"{source.label} has columns but no rows: nothing to learn from"
+        raise InvalidInputError(msg)
     if source.sample.width == 1:
         msg = (
             f"{source.label} has one column only, {source.sample.columns[0]!r}: if it is separated "
@@ -232,8 +217,7 @@ def roles_for_predicting(
 ) -> Roles:
     """Return the columns a model needs and those to copy beside its answers."""
     sample, schema = source.sample, keep.schema
-    if schema is not None:
-        features = [c.name for c in schema.columns if c.kind != "left out"]
+    features = features if schema is None else _used(schema)
     if features is None:
         features = _by_position(sample, n_features, keep, source.label)
     lacking = [name for name in features if name not in sample.columns]
@@ -245,9 +229,7 @@ def roles_for_predicting(
     numbers = [name for name in features if name not in levels]
     refuse_unclear(source, numbers)
     check_numeric(sample, numbers, source.label)
-    kept = keep.ids
-    if kept is None:
-        kept = id_columns(sample, skip={*features, *keep.ignore})
+    kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
     check_names(source, kept)
     return Roles(tuple(features), kept=tuple(kept), schema=schema, holes=keep.holes)
 
@@ -265,20 +247,18 @@ def suggestion(name: str, columns: Sequence[str]) -> str:
     """Return the nearest name as a question, or the names there are."""
     by_lower = {column.lower(): column for column in reversed(columns)}
     near = difflib.get_close_matches(name.lower(), by_lower, 1)
-    if near:
-        return f"did you mean {by_lower[near[0]]!r}?"
-    return f"it has {quoted(columns, 10)}"
+    return f"did you mean {by_lower[near[0]]!r}?" if near else f"it has {quoted(columns, 10)}"
 
 
 def refuse_unclear(source: Source, names: Iterable[str]) -> None:
     """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
     sample, doubts = source.sample, getattr(source, "doubts", {})
-    kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
     for name in names:
         if name in doubts:
             msg = f"{source.label}: column {name!r} {doubts[name]}"
             raise InvalidInputError(msg if ": " in doubts[name] else f"{msg}: write all in one way")
-        odd = odd_cell(values_of(sample, name)) if kinds[name] == TEXT else None
+        values = values_of(sample, name)
+        odd = odd_cell(values) if kinds.kind_of(values.dtype) == kinds.TEXT else None
         if odd is not None:
             msg = (
                 f"{source.label}: column {name!r} mixes numbers and text such as {odd[0]!r} in row "
@@ -290,11 +270,11 @@ def refuse_unclear(source: Source, names: Iterable[str]) -> None:
 
 def check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
     """Raise unless columns that must hold numbers do."""
-    kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
     for name in names:
-        if kinds[name] not in (NUMBER, EMPTY) and not is_date(sample.get_column(name).dtype):
-            values = values_of(sample, name).drop_nulls()
-            first = repr(values[0]) if kinds[name] == TEXT else values.dtype
+        values = values_of(sample, name).drop_nulls()
+        kind = kinds.kind_of(values.dtype)
+        if kind not in (kinds.NUMBER, kinds.EMPTY) and not kinds.is_date(values.dtype):
+            first = repr(values[0]) if kind == kinds.TEXT else values.dtype
             msg = (
                 f"{label}: column {name!r} must hold numbers, but holds {first}: correct it, "
                 "declare that value as missing, or encode the column as numbers"
@@ -317,52 +297,46 @@ def _target(source: Source, said: ColumnOptions) -> str:
 
 def _learnt_from(
     source: Source, names: Sequence[str], ids: Sequence[str], said: ColumnOptions
-) -> tuple[list[str], Schema | None]:
-    """Return the columns to learn from, and what they hold; say which others are left out."""
-    sample, label = source.sample, source.label
+) -> Sequence[Column]:
+    """Return the columns to learn from; say which others are left out."""
+    sample = source.sample
+    small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
+    whole = small and len(getattr(source, "files", ())) <= 1  # all rows that there are
     if said.categories:
-        small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
-        whole = small and len(getattr(source, "files", ())) <= 1  # all rows that there are
-        columns, unused = learnable(sample, names, said.categorical, whole=whole)
+        columns, unused = kinds.learnable(sample, names, said.categorical, whole=whole)
     else:
-        kinds = {name: kind_of(dtype) for name, dtype in sample.schema.items()}
-        columns = [Number(name) for name in names if kinds[name] == NUMBER]
-        other = [name for name in names if kinds[name] not in (NUMBER, EMPTY)]
-        unused = {"not numeric": other, "empty": [n for n in names if kinds[n] == EMPTY]}
+        columns, unused = kinds.only_numbers(sample, names)
     told = {**unused, "ids": list(ids)}
     left_out = [f"{quoted(names, 5)} ({reason})" for reason, names in told.items() if names]
     if not columns:
         what = "" if said.categories else "of numbers "
-        msg = f"{label} has no column {what}besides the target to learn from"
+        msg = f"{source.label} has no column {what}besides the target to learn from"
         raise InvalidInputError(f"{msg}: {'; '.join(left_out)} left out" if left_out else msg)
     if left_out:
         text = f"columns left out: {'; '.join(left_out)}"
         warn(UnusedDataWarning(text, columns=sum(map(len, told.values()))))
-    return [c.name for c in columns], schema_of(columns)
+    return columns
 
 
-def _schema_of_named(
-    sample: pl.DataFrame, names: Sequence[str], said: ColumnOptions, label: str
-) -> Schema | None:
+def _schema_of_named(sample: pl.DataFrame, said: ColumnOptions, label: str) -> Schema | None:
     """Return what columns that were asked for hold."""
-    if not said.categories:
-        check_numeric(sample, names, label)
-        return None
-    found = [described(sample.get_column(n), categorical=n in said.categorical) for n in names]
-    check_numeric(sample, [c.name for c in found if not isinstance(c, Category)], label)
-    return schema_of(found)
+    names = said.features or ()
+    columns = (sample.get_column(name) for name in names)
+    found = [kinds.described(c, categorical=c.name in said.categorical) for c in columns]
+    levels = [c.name for c in found if isinstance(c, Category) and said.categories]
+    check_numeric(sample, [name for name in names if name not in levels], label)
+    return kinds.schema_of(found) if said.categories else None
 
 
 def _by_position(
     sample: pl.DataFrame, n_features: int, keep: ColumnOptions, label: str
 ) -> list[str]:
     """Return the numeric columns for a model that knows no names, if their number is right."""
-    ids = set(id_columns(sample, skip=set()) if keep.ids is None else keep.ids)
-    names = [
-        name
-        for name, dtype in sample.schema.items()
-        if kind_of(dtype) == NUMBER and name not in ids | set(keep.ignore)
+    ids = id_columns(sample, skip=set()) if keep.ids is None else keep.ids
+    numbers = [
+        name for name, dtype in sample.schema.items() if kinds.kind_of(dtype) == kinds.NUMBER
     ]
+    names = [name for name in numbers if name not in {*ids, *keep.ignore}]
     if len(names) != n_features:
         msg = (
             f"the model knows no column names and takes {n_features} numeric columns, but {label} "

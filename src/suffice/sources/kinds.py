@@ -81,6 +81,17 @@ def learnable(
     return columns, left_out
 
 
+def only_numbers(
+    sample: pl.DataFrame, names: Iterable[str]
+) -> tuple[list[Column], dict[str, list[str]]]:
+    """Return the columns of numbers, and the others by the reason."""
+    kinds = {name: kind_of(sample.schema[name]) for name in names}
+    other = [name for name, kind in kinds.items() if kind not in (NUMBER, EMPTY)]
+    empty = [name for name, kind in kinds.items() if kind == EMPTY]
+    numbers: list[Column] = [Number(name) for name, kind in kinds.items() if kind == NUMBER]
+    return numbers, {"not numeric": other, "empty": empty}
+
+
 def _useless(values: pl.Series, *, whole: bool, categorical: bool) -> str:
     """Return why nothing can be learnt from a column, or nothing."""
     kind, known = kind_of(values.dtype), values.drop_nulls()
@@ -104,12 +115,11 @@ def described(values: pl.Series, *, categorical: bool) -> Column:
         return Number(name)
     found = levels_of(values)
     note_twins(name, found.levels)
-    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    known = found.codes >= 0
+    counts = np.bincount(found.codes[known], minlength=len(found.levels)).astype(np.float64)
     order = np.argsort(found.levels, kind="stable")
     levels = tuple(found.levels[j] for j in order)
-    column = Category(name, levels, bool((found.codes < 0).any())).capped(
-        counts[order].astype(np.float64)
-    )
+    column = Category(name, levels, not known.all()).capped(counts[order])
     if column.other:
         warn(
             f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "

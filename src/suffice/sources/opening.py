@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources import frames
 from suffice.sources.dask import ClusterFiles, is_dask, opened_collection
 from suffice.sources.files import FileSource, open_named, paths_of
-from suffice.sources.frames import (
-    BatchSource,
-    FrameSource,
-    Pairs,
-    arrow_batches,
-    is_chunks,
-    is_frame,
-    is_stream,
-    opened_chunks,
-)
 from suffice.sources.source import Reading, Summing
 from suffice.sources.spark import SparkSource, is_spark
 from suffice.sources.sql import TableSource, is_table
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
 def open_source(source: Any, reading: Reading | None = None) -> Source:
     """Return the source of rows that a path, glob, name, frame, stream or iterable stands for."""
     opened = open_rows(source, reading or Reading())
-    known: Source = opened.source if isinstance(opened, Pairs) else opened
+    known: Source = opened.source if isinstance(opened, frames.Pairs) else opened
     return known
 
 
@@ -42,7 +33,9 @@ def open_rows(source: Any, reading: Reading, client: Any = None) -> Any:
         return opened_collection(source, client)
     if is_spark(source):
         return SparkSource.of(source)
-    return opened_chunks(source) if is_chunks(source) else _in_process(source, reading)
+    return (
+        frames.opened_chunks(source) if frames.is_chunks(source) else _in_process(source, reading)
+    )
 
 
 def on_cluster(source: Any, client: Any) -> Any:
@@ -58,10 +51,10 @@ def on_cluster(source: Any, client: Any) -> Any:
 def _in_process(source: Any, reading: Reading) -> Any:
     if is_table(source):
         return TableSource.of(source)
-    if is_stream(source):
-        return BatchSource.of(arrow_batches(source), "the stream")
-    if is_frame(source):
-        return FrameSource.of(source)
+    if frames.is_stream(source):
+        return frames.BatchSource.of(frames.arrow_batches(source), "the stream")
+    if frames.is_frame(source):
+        return frames.FrameSource.of(source)
     if _are_paths(source):
         paths = [path for name in source for path in paths_of(str(name))]
         return FileSource.of(paths, reading, f"{paths[0]}, …" if paths[1:] else str(paths[0]))
