@@ -184,6 +184,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     unclear = (*(wanted or rest), target)
     refuse_unclear(source, [name for name in unclear if name not in said.categorical])
     ids = id_columns(sample, skip=taken | set(wanted)) if said.ids is None else said.ids
+    schema: Schema | None
     if said.schema is not None:
         features, schema = _used(said.schema), said.schema
     elif said.features is None:
@@ -195,7 +196,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     return Roles(tuple(features), target, said.weight, kept, schema, said.holes)
 
 
-def _used(schema: Schema) -> list[str]:
+def _used(schema: Schema) -> Sequence[str]:
     return [c.name for c in schema.columns if c.kind != "left out"]
 
 
