@@ -242,3 +242,14 @@ def test_priors_costs_and_temperature_pass_through():
 def test_unknown_transforms_are_refused(iris, setting):
     with pytest.raises(InvalidParameterError, match="power must be"):
         LDA(power=setting).fit(*iris)
+
+
+@pytest.mark.parametrize("estimator", [LDA, QDA])
+def test_a_large_mean_costs_no_digit_of_a_posterior(estimator):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 500)
+    X = rng.gamma(2, size=(500, 3)) + 0.7 * y[:, None]
+    X = np.round(X * 2**20) / 2**20  # so that the shift itself rounds nothing
+    near = estimator(power="yeo-johnson").fit(X, y).predict_log_proba(X)
+    far = estimator(power="yeo-johnson").fit(X + 2**27, y).predict_log_proba(X + 2**27)
+    np.testing.assert_allclose(far, near, rtol=1e-11, atol=1e-11)

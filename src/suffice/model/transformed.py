@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.model.class_model import WrappedModel
+from suffice.model.elliptical import EllipticalModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +38,14 @@ class TransformedModel(WrappedModel):
 
     inner: ClassModel  # of t(x)
     transform: PowerTransform  # t
+
+    @cached_property
+    def _reader(self) -> tuple[ClassModel, Callable[[Any], Floats]]:
+        """A model, and the rows it reads: t(x) − c, where digits of a large mean would be lost."""
+        if not isinstance(self.inner, EllipticalModel):
+            return self.inner, self.transform.apply
+        moved: Any = {"centre": self.inner.centre - self.transform.centre}
+        return replace(self.inner, **moved), self.transform.about_centre  # type: ignore[type-var]
 
     @property
     def n_parameters(self) -> int:
@@ -76,7 +86,8 @@ class TransformedModel(WrappedModel):
     def _read(
         self, x: Any, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
-        read = self._each_block(x, lambda t: self.inner._read(t, readout, log_weights))
+        model, _ = self._reader
+        read = self._each_block(x, lambda t: model._read(t, readout, log_weights))
         return self._in_units(read, x, readout, log_weights)
 
     def _read_observed(
@@ -103,13 +114,13 @@ class TransformedModel(WrappedModel):
         return np.where(np.isnan(x), filled, x)
 
     def _each_block(self, rows: Any, verb: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return ``verb`` of the transformed rows, some at a time."""
-        x = np.asarray(rows)
+        """Return ``verb`` of the rows as the reader takes them, some at a time."""
+        x, (_, transformed) = np.asarray(rows), self._reader
         step = max(BLOCK // max(self.n_features, 1), 1)
         start, parts = 0, []
         try:
             for start in range(0, max(len(x), 1), step):
-                parts.append(verb(self.transform.apply(x[start : start + step])))
+                parts.append(verb(transformed(x[start : start + step])))
         except InvalidInputError as error:
             if not start:
                 raise

@@ -99,12 +99,21 @@ def collect(
             rows = rows.with_rows(x)
         if power is None:
             return sums_of(rows, 0, hi - lo)
-        sums = sums_of(rows.with_rows(power.apply(rows.x)), 0, hi - lo)
+        sums = _moved(sums_of(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo), power.centre)
         kept = PowerSums.of_rows(power, rows)
         return sums._replace(power_sums=kept.extended(table.n_features))
 
     n = table.n_rows
     yield from [chunk(0, n)] if few else _in_threads(chunk, n, table.n_classes)
+
+
+def _moved(sums: ChunkSums, by: Floats) -> ChunkSums:
+    """Return the sums of rows with a constant added to their first features."""
+    moved = np.zeros(sums.means.shape[1])
+    moved[: len(by)] = by
+    # a mean of 1e8 has its digits in two parts
+    high, low = two_sum(np.where(sums.weights[:, None] > 0, moved, 0.0), sums.means)
+    return sums._replace(means=high, means_low=low + sums.means_low)
 
 
 def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> ChunkSums:

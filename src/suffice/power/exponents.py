@@ -75,7 +75,9 @@ def _centre(x: Floats, w: Floats) -> float:
         msg = f"the squares of a column that spreads over {np.ptp(x):.1g} vanish: rescale it"
         raise InvalidInputError(msg)
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
-    return float(np.round((x[0] + mean) / step) * step)  # whichever row comes first
+    # on the grid, whichever row comes first, without a rounding at a large mean
+    near = np.round(x[0] / step) * step
+    return float(near + np.round((mean + (x[0] - near)) / step) * step)
 
 
 def best_exponent(z: Floats, w: Floats) -> float:

@@ -157,6 +157,10 @@ class PowerTransform:
         """Return the transformed rows, shape (n, d)."""
         return self._each_block(x, self._forward)
 
+    def about_centre(self, x: Any) -> Floats:
+        """Return t(x) − c, shape (n, d): all its digits, however large the mean is."""
+        return self._each_block(x, self._offset)
+
     def apply_observed(self, x: Any) -> Floats:
         """Return the transformed rows, shape (n, d); NaN, and NaN alone, stays NaN."""
         y = self.apply(x)
@@ -201,11 +205,14 @@ class PowerTransform:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _forward(self, x: Floats, up: Branch, down: Branch) -> Floats:
+        return np.where(self.exponents == 1, x, self.centre + self._offset(x, up, down))
+
+    def _offset(self, x: Floats, up: Branch, down: Branch) -> Floats:
         z = (x - self.centre) / self.scale
         side = up.either(down, z >= 0)
-        # t(x) = c + s sgn(z) P(|z|)
-        y = self.centre + self.scale * np.copysign(side.apply(np.abs(z)), z)
-        return np.where(self.exponents == 1, x, y)
+        # t(x) − c = s sgn(z) P(|z|)
+        offset = self.scale * np.copysign(side.apply(np.abs(z)), z)
+        return np.where(self.exponents == 1, x - self.centre, offset)
 
     def _backward(self, y: Floats, up: Branch, down: Branch) -> Floats:
         v = (y - self.centre) / self.scale

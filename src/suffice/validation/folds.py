@@ -175,7 +175,11 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
 def transformed(table: Table, power: Any) -> Table:
     """Return a table under a power transform: it knows no labels, so all rows may fit it."""
     transform = parse_power(power, table)
-    return table if transform is None else table.with_rows(transform.apply(table.x), table.names)
+    return (
+        table
+        if transform is None
+        else table.with_rows(transform.about_centre(table.x), table.names)
+    )
 
 
 def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:
