@@ -1,5 +1,8 @@
 """Sums of levels by their codes equal sums of indicator columns, and merge like all sums."""
 
+import warnings
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -83,6 +86,31 @@ def test_more_than_forty_levels_are_capped_by_their_weight():
     assert len(category.levels) == 39
     assert total.means.sum(1) == pytest.approx([1, 1])  # no row is lost
     assert total.counts.sum() == 180
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.integers(1, 1999), min_size=1, max_size=4, unique=True), st.randoms(), st.booleans()
+)
+def test_a_level_that_is_kept_has_all_of_its_rows(edges, random, capped):
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1, 61)
+    levels = np.array([f"l{j:02}" for j in rng.choice(60, 2000, p=shares / shares.sum())])
+    X, y = pd.DataFrame({"c": levels}), np.arange(2000) % 2
+    cuts = [0, *sorted(edges), 2000] if capped else [*range(0, 2001, 100)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of levels that count together
+        parts = [Moments.of(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
+    random.shuffle(parts)
+    total = sum(parts)
+    category = total.schema.categories[0]
+    counts = dict(zip(category.level_names, total.weights @ total.means, strict=True))
+    assert category.other
+    assert len(category.levels) > 10
+    assert [counts[c] for c in category.levels] == pytest.approx(
+        [np.sum(levels == c) for c in category.levels]
+    )
+    assert sum(counts.values()) == pytest.approx(2000)
 
 
 def test_fills_of_both_sides_become_one():

@@ -1,5 +1,6 @@
 """Text, truth values and empty cells: the same sums and answers wherever the rows live."""
 
+import datetime
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from tests.sources.mixed_rows import FEATURES, FRAME, N_ROWS, assert_same_moments
 
 import suffice as sf
+from suffice.errors import InvalidInputError, SufficeWarning, UnusedDataWarning
 from suffice.table.schema import Schema
 
 pytest.importorskip("ibis")
@@ -157,3 +159,76 @@ def test_every_source_is_scored_as_the_frame_is(name, request, tmp_path, whole):
     else:
         assert answers["label"].to_list() == model.predict(rows.select(FEATURES)).tolist()
     np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12)
+
+
+def other_kinds():
+    """Yield chunks whose column ``c`` holds something else than before, and what is said of it."""
+    words = pl.Series("c", ["a", "b"] * 20)
+    numbers, truths = pl.Series("c", [1.0, 2.0] * 20), pl.Series("c", [True, False] * 20)
+    days = pl.Series("c", [datetime.date(2024, 1, 1), datetime.date(2024, 3, 1)] * 20)
+    yield words, numbers, "holds numbers in {} but text"
+    yield numbers, words, "holds text in {} but numbers"
+    yield numbers, truths, "holds truth values in {} but numbers"
+    yield truths, numbers, "holds numbers in {} but truth values"
+    yield words, days, "holds values of another type in {} but text"
+
+
+@pytest.mark.filterwarnings("ignore:.*dates")
+@pytest.mark.parametrize(("first", "second", "told"), list(other_kinds()))
+def test_a_column_of_another_kind_is_named_with_its_part(first, second, told, tmp_path, request):
+    frame = pl.DataFrame({"x": np.sin(np.arange(40.0)), "y": ["u", "v"] * 20})
+    parts = [frame.with_columns(column) for column in (first, second)]
+    for at, part in enumerate(parts):
+        part.write_parquet(tmp_path / f"{at}.parquet")
+    client = request.getfixturevalue("client")
+    pairs = [(part.drop("y"), part["y"].to_list()) for part in parts]
+    for source, place, options in (
+        (f"{tmp_path}/*.parquet", r".*1\.parquet", {}),
+        (parts, "batch 1 of the iterable", {}),
+        (client.scatter(parts, hash=False), "partition 1 of the Dask coll.*", {"client": client}),
+    ):
+        message = f"column 'c' {told.format(place)} in .*: make them alike"
+        with pytest.raises(InvalidInputError, match=message):
+            sf.summarize(source, "y", **options)
+    with pytest.raises(InvalidInputError, match="'c'"):
+        sf.summarize(pairs)
+
+
+@pytest.mark.parametrize("name", ["pandas", "iterable", "DuckDB", "PostgreSQL", "SQLite"])
+def test_no_label_at_all_is_refused_and_an_empty_column_left_out(
+    name, request, tmp_path, monkeypatch
+):
+    empty = FRAME.with_columns(
+        pl.lit(None, pl.String).alias("species"), pl.lit(None, pl.Float64).alias("bill")
+    )
+    monkeypatch.setitem(globals(), "FRAME", empty)
+    sources = [SOURCES[name](request, tmp_path) for _ in range(2)]
+    with pytest.raises(InvalidInputError, match="the target 'species' is empty: name another"):
+        sf.summarize(sources[0], "species")
+    with pytest.warns(UnusedDataWarning, match=r"columns left out: 'bill', 'species' \(empty\)"):
+        m = sf.summarize(sources[1], "island")
+    assert m.schema.names == ("mass", "banded", "year", "sex")
+
+
+def test_levels_that_only_later_parts_have_are_counted_in_full_or_together(client, monkeypatch):
+    monkeypatch.setattr("suffice.sources.dask.partitions.SAMPLE_ROWS", 400)
+    rng = np.random.default_rng(5)
+    parts = [
+        pl.DataFrame(
+            {
+                "c": [f"l{j:03}" for j in rng.integers(0, 20 + 15 * at, 400)],
+                "x": rng.normal(size=400),
+                "y": ["u", "v"] * 200,
+            }
+        )
+        for at in range(5)
+    ]
+    whole = pl.concat(parts)
+    with pytest.warns(SufficeWarning, match="column 'c' has more than 40 levels: .* are kept"):
+        m = sf.summarize(client.scatter(parts, hash=False), "y", client=client)
+    category, counts = m.schema.categories[0], (m.weights @ m.means)[1:]
+    assert category.other
+    assert len(category.levels) >= 20
+    true = [whole.filter(pl.col("c") == level).height for level in category.levels]
+    np.testing.assert_allclose(counts[: len(true)], true, rtol=1e-9)
+    assert counts.sum() == pytest.approx(whole.height)

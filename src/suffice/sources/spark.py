@@ -13,7 +13,7 @@ import polars as pl
 from suffice.errors import ClusterError, InvalidInputError
 from suffice.sources.frames import scan_of
 from suffice.sources.source import SAMPLE_ROWS, cast
-from suffice.sources.summed import Summed, pairwise_sum, sums_of
+from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -64,7 +64,7 @@ class SparkSource:
         total = pairwise_sum([pickle.loads(row["sums"]) for row in rows])
         if progress:
             progress(total.n_rows, total.n_rows)
-        return total
+        return with_rest_told(total, roles)
 
 
 def is_spark(source: Any) -> bool:

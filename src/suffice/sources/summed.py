@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.sources.chunks import (
     LeftOut,
@@ -19,6 +19,7 @@ from suffice.sources.chunks import (
 )
 from suffice.sources.source import Summing
 from suffice.table.matrix import as_weights
+from suffice.table.schema import MOST_LEVELS
 from suffice.threads import at_most, n_threads_of, over_stream
 
 if TYPE_CHECKING:
@@ -100,6 +101,18 @@ def pairwise_sum(parts: Sequence[Summed]) -> Summed:
         merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = [*merged, *parts[2 * len(merged) :]]
     return parts[0] if parts else Summed()
+
+
+def with_rest_told(total: Summed, roles: Roles) -> Summed:
+    """Return the sums; say of which columns workers, whom nobody hears warn, lumped levels."""
+    before, after = (s.categories if s else () for s in (roles.schema, total.moments.schema))
+    for column in after:
+        if column.other and not any(c.other and c.name == column.name for c in before):
+            warn(
+                f"column {column.name!r} has more than {MOST_LEVELS} levels: {len(column.levels)} "
+                "are kept, the rest count as one"
+            )
+    return total
 
 
 def sums_by_column(

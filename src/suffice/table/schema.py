@@ -54,8 +54,13 @@ class Category:
         return (*self.levels, *["(missing)"] * self.missing, *["(other)"] * self.other)
 
     def merged(self, other: Category) -> Category:
-        """Return the column with the levels of both sides."""
-        levels = tuple(sorted({*self.levels, *other.levels}))
+        """Return the column with the levels of both sides.
+
+        A level that one side may have counted among its others is counted so on both.
+        """
+        sides = (self, other)
+        rare = {x for a, b in (sides, sides[::-1]) if a.other for x in {*b.levels} - {*a.levels}}
+        levels = tuple(sorted({*self.levels, *other.levels} - rare))
         return Category(self.name, levels, self.missing or other.missing, self.other or other.other)
 
     def capped(self, weights: Floats) -> Category:

@@ -20,7 +20,7 @@ from suffice.sources.frames import Pairs, as_frame, is_frame, opened_chunks, sca
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.source import SAMPLE_ROWS, cast, picked
-from suffice.sources.summed import Summed, sums_of
+from suffice.sources.summed import Summed, sums_of, with_rest_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ class DaskSource:
         with connected(self.client) as client:
             watch = Watch(client, progress, None)
             groups = (_applied(client, _summed, self.parts, question) for _ in range(1))
-            return next(results(client, watch.over(groups), watch.tell))
+            return with_rest_told(next(results(client, watch.over(groups), watch.tell)), roles)
 
 
 def is_dask(source: Any) -> bool:
@@ -240,7 +240,7 @@ class ClusterFiles:
                 total += part
                 if checkpoint is not None:
                     _remember(checkpoint, total, group)
-        return total
+        return with_rest_told(total, roles)
 
 
 def _pieces(path: str, file: File, skip: int, roles: Roles) -> Iterator[Piece]:
