@@ -180,6 +180,20 @@ def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):
     assert "learns from rows" in refused("fit", "i.moments", "-m", "logistic", "-o", "m.suffice")
 
 
+@pytest.mark.parametrize(
+    ("data", "setting"), [("iris", 'estimate="predictive"'), ("penguins", 'categories="tree"')]
+)
+def test_fit_says_no_likelihood_where_sums_do_not_tell_it(ok_json, data, setting):
+    done = ok_json("fit", data, "-m", "gaussian", "--set", setting, "-o", "m.suffice")
+    assert done["rows"] == len(datasets.load(data).frame())
+    assert "log_likelihood" not in done
+
+
+def test_show_prints_the_settings_that_are_no_defaults(ok):
+    ok("fit", "iris", "-m", "qda", "--shrinkage", "0.1", "-o", "m.suffice")
+    assert "QDA(shrinkage=0.1)\n" in ok("show", "m.suffice")
+
+
 def test_fit_takes_a_prior_for_every_class(ok):
     shares = {"setosa": 0.5, "versicolor": 0.25, "virginica": 0.25}
     ok("fit", "iris", *(f"--prior={c}={p}" for c, p in shares.items()), "-o", "m.suffice")

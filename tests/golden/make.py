@@ -57,6 +57,8 @@ def moments():
     yield "transformed", sf.Moments.of(x, y, power="yeo-johnson", fourth=False)
     yield "weighted", sf.Moments.of(x, y, np.linspace(0, 2, len(y)), fourth=False)
     yield "empty", sf.Moments.empty()
+    rows = datasets.load("penguins").frame()
+    yield "mixed", sf.Moments.of(rows.drop("species"), rows["species"], fourth=False)
     yield "holes", sf.Moments.of(np.where(x > 6.5, np.nan, x), y, fourth=False)
 
 

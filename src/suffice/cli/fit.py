@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from suffice.cli import models
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
+from suffice.errors import MissingStatisticsError
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
@@ -107,6 +109,7 @@ def _tell(fitted: Any, output: Path, terminal: Terminal) -> None:
         facts["rows"] = int(fitted.moments_.counts.sum())
         rows = f" to {facts['rows']:,} rows"
     if hasattr(fitted, "log_likelihood"):
-        facts["log_likelihood"] = fitted.log_likelihood()
+        with suppress(MissingStatisticsError):  # moments alone do not tell every model's
+            facts["log_likelihood"] = fitted.log_likelihood()
     text = f"{fitted} fitted{rows}, {len(fitted.classes_)} classes, {d} features"
     terminal.written(output, text, **facts)
