@@ -1,7 +1,5 @@
 """The group of subcommands; their help lines stand here so that ``--help`` imports none."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 from typing import Any

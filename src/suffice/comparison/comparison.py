@@ -1,7 +1,5 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Error by the number of rows learnt from: generative against discriminative classifiers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The models compared: those known by name, those that users pass, and the size of each."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

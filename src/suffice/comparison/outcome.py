@@ -1,7 +1,5 @@
 """What held-out rows say of one model, and its paired test against the best."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The best of the models compared, and its test on rows that had no part in the choice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Error of nearest neighbours by their number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether distances from the class mean are those of a Gaussian."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

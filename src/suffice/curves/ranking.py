@@ -1,7 +1,5 @@
 """How well a score ranks the rows of one class before the others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

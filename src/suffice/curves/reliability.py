@@ -1,7 +1,5 @@
 """Whether a stated probability is the frequency that is observed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Do all classes have the same covariance? Box's M, from moments alone."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar

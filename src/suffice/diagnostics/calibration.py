@@ -1,9 +1,7 @@
 """Can the posteriors be taken at their word? Calibration of every class and of the choice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -31,7 +29,7 @@ class SpiegelhalterTest:
     expected_errors: float  # Σ (1 − max p)
 
     @classmethod
-    def of(cls, posteriors: Floats, codes: Codes) -> SpiegelhalterTest:
+    def of(cls, posteriors: Floats, codes: Codes) -> Self:
         """Return the test for posteriors (n, K) and true classes (n,).
 
         References

@@ -1,10 +1,8 @@
 """Is each class Gaussian? Mardia's and Henze and Zirkler's tests, from rows."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import qr
@@ -36,7 +34,7 @@ class Shape:
     henze_zirkler: float
 
     @classmethod
-    def of(cls, z: Floats) -> Shape:
+    def of(cls, z: Floats) -> Self:
         """Return the measures of whitened rows, (n, d)."""
         n, d = z.shape
         r = np.square(z).sum(1)

@@ -1,11 +1,9 @@
 """Does data drawn from the model look like the real data? A check by simulation."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
@@ -51,7 +49,7 @@ class Discrepancy:
     beyond: Floats  # share of rows outside the ellipsoid that should hold 95 %  (K,)
 
     @classmethod
-    def of(cls, model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Discrepancy:
+    def of(cls, model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Self:
         """Return the discrepancy of rows (n, d) of the given classes from the model."""
         parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
         return cls(*(np.array(part) for part in zip(*parts, strict=True)))

@@ -1,10 +1,7 @@
 """Columns that vary within classes, each in its own way: what matrices are inverted of."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +9,9 @@ from suffice.errors import DegenerateDataWarning, InvalidInputError, TooFewClass
 from suffice.estimation.degenerate import RankDeficiency
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import resolved, scaled_cholesky
+from suffice.moments import Moments
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
 
 
 def present_classes(moments: Moments) -> Codes:

@@ -1,7 +1,5 @@
 """Do the class means differ, and in how many directions? Wilks' Λ, from moments alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The Gaussian classifier that chooses its own settings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self

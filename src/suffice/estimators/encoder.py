@@ -1,7 +1,5 @@
 """Tables of any kind as numbers, for classifiers that take nothing else."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

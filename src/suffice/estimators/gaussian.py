@@ -1,7 +1,5 @@
 """The Gaussian family: one classifier, and its presets."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Callable, Mapping

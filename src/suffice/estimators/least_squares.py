@@ -1,7 +1,5 @@
 """scikit-learn face of least squares: class indicators, and a linear Gaussian regression."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Self
 

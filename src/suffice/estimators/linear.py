@@ -1,7 +1,5 @@
 """What every classifier with linear scores offers, and the checks their fits share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """scikit-learn face of logistic regression: names and checks here, mathematics elsewhere."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """scikit-learn face of the perceptron."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from typing import Any, Self

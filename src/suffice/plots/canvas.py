@@ -1,7 +1,5 @@
 """Axes in a style: made where none are given, dressed when the drawing is done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Densities of the classes, over one feature and over two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

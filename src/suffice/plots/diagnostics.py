@@ -1,7 +1,5 @@
 """Drawings of the answers in ``suffice.diagnostics``; each draws into ``ax`` and returns it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

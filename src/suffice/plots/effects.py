@@ -1,7 +1,5 @@
 """What one setting does: the number of neighbours, the temperature of posteriors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which features a linear classifier goes by."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

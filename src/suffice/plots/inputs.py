@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.decision.classifier import Classifier
 from suffice.errors import FeatureMismatchError, InvalidInputError
+from suffice.model import GaussianModel
 from suffice.table.labels import as_labels, code_of, codes_of
 from suffice.table.matrix import as_matrix
 from suffice.table.table import require_as_many
 from suffice.text.lists import default_names
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions
-
-if TYPE_CHECKING:
-    from suffice.decision.classifier import Classifier
-    from suffice.model import GaussianModel
 
 NAMELESS = "X does not have valid feature names"  # scikit-learn's words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from suffice.errors import InvalidInputError
 from suffice.model import FullCovariance, GaussianModel
 from suffice.model.student import StudentModel
 from suffice.model.transformed import TransformedModel
+from suffice.plots.inputs import Fitted
 from suffice.typing import Floats
-
-if TYPE_CHECKING:
-    from suffice.plots.inputs import Fitted
 
 DRAWS = 4000  # synthetic rows that say how far to draw where no rows do
 

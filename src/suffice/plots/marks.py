@@ -1,9 +1,7 @@
 """What many figures share: points of classes, ellipses around them, surfaces over a plane."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import LightSource, to_rgb
@@ -11,11 +9,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
+from suffice.plots.canvas import Canvas
+from suffice.plots.style import Palette
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.plots.canvas import Canvas
-    from suffice.plots.style import Palette
 
 FEW_CLASSES = 6  # of more, names are written where they lie too
 MOST_NAMED = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -18,11 +18,9 @@ from suffice.errors import (
 )
 from suffice.estimators.gaussian import LDA
 from suffice.model.geometry import Boundary, Hyperplane, Quadric
+from suffice.plots.inputs import Fitted
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.plots.inputs import Fitted
 
 FLATTEST = 0.7  # height of an isometric window by its width
 SMOOTH = 1.2  # cells over which a boundary known only by its two sides is smoothed

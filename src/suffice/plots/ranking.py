@@ -1,7 +1,5 @@
 """How well posteriors rank rows: ROC, precision and recall."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter

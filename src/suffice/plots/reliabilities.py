@@ -1,7 +1,5 @@
 """Whether posteriors are calibrated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether rows drawn from the model look like the real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

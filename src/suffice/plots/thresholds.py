@@ -1,7 +1,5 @@
 """What a threshold on posteriors costs and saves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -18,11 +18,9 @@ from suffice.estimation.settings import is_open
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
+from suffice.reporting.documented import DocumentedTable
 from suffice.validation.folds import fitted
 from suffice.validation.predictions import Predictions
-
-if TYPE_CHECKING:
-    from suffice.reporting.documented import DocumentedTable
 
 MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
 SEARCHING = ("RDA", "AutoGaussian")

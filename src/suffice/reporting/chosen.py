@@ -1,7 +1,5 @@
 """The chosen model: its equation, priors, boundaries and the space it sees the data in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

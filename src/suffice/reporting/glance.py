@@ -1,8 +1,6 @@
 """The data at a glance: classes, columns, gaps, collinear columns, outliers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +9,10 @@ from suffice.diagnostics.usable_columns import varying_columns
 from suffice.moments import Moments
 from suffice.reporting.blocks import Block, DataTable, Fact, Facts, Paragraph, Section
 from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.misclassified import Outliers
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import percent
 from suffice.typing import Floats
-
-if TYPE_CHECKING:
-    from suffice.reporting.misclassified import Outliers
 
 MOST_COLUMNS = 12  # of which the summary is shown
 MOST_PAIRS = 8

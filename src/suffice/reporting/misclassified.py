@@ -1,9 +1,7 @@
 """Where the chosen model errs: held-out confusion, misclassified rows, outliers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +28,7 @@ class Outliers:
     rate: float  # share of the model's own draws under the threshold
 
     @classmethod
-    def of(cls, explained: Any, data: DocumentedTable) -> Outliers:
+    def of(cls, explained: Any, data: DocumentedTable) -> Self:
         """Return the rows as a fitted Gaussian classifier sees them."""
         blocks = (data.table.x[lo : lo + _BLOCK] for lo in range(0, data.table.n_rows, _BLOCK))
         found = np.concatenate([explained.model_.log_density(block) for block in blocks])

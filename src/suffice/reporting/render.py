@@ -16,11 +16,11 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from suffice.reporting.blocks import Block, DataTable, Matrix
 from suffice.text.lists import plain
 from suffice.text.numbers import cell, count, percent
 
 if TYPE_CHECKING:
-    from suffice.reporting.blocks import Block, DataTable, Matrix
     from suffice.reporting.build import Report
 
 

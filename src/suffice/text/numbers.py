@@ -1,7 +1,5 @@
 """Numbers as people read them; one rule for every renderer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
