@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from suffice.decision.costs import parse_costs
+import numpy as np
+
+from suffice.decision.costs import Decision, parse_costs
 from suffice.errors import InvalidParameterError
 from suffice.model.averaged import AveragedModel
+from suffice.model.class_model import ClassModel
 from suffice.model.linear import LinearModel
 from suffice.table.mixed import read
+from suffice.table.schema import Encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from suffice.decision.costs import Decision
-    from suffice.model.class_model import ClassModel
-    from suffice.table.schema import Encoding
     from suffice.typing import Codes, Floats, Labels
 
     FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel

@@ -1,20 +1,15 @@
 """What each decision costs, and the decision of least expected cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
 from suffice.table.labels import in_order, position, positions
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels
 
 
 def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:

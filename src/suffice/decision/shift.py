@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import chdtrc
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,19 +1,14 @@
 """Exponents of greatest likelihood, feature by feature, from a bounded sample of rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 RANGE = (-4.0, 6.0)  # of exponents: mirrored about 1, as a mirrored feature is
 PRECISION = 1e-13

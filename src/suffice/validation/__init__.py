@@ -1,3 +1,1 @@
 """How good a classifier is: splits, exact cross-validation, leave-one-out, diagnostics."""
-
-from __future__ import annotations

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
+from suffice.typing import Floats, Labels
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.typing import Floats, Labels
     from suffice.validation.predictions import Predictions
 
 

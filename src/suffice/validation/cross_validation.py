@@ -1,10 +1,9 @@
 """Exact cross-validation: Gaussian models read from sums of folds, others fitted again."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -14,19 +13,14 @@ from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.estimation.recipe import collecting
 from suffice.estimation.settings import is_open
+from suffice.moments import Moments
 from suffice.table.labels import as_labels
 from suffice.table.matrix import taken
 from suffice.text.tables import Tabled
 from suffice.threads import side_by_side
-from suffice.validation.folds import Folds, fitted, transformed, weight_name
+from suffice.typing import Floats
+from suffice.validation.folds import Fold, Folds, fitted, transformed, weight_name
 from suffice.validation.held_out import held_out_losses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from suffice.moments import Moments
-    from suffice.typing import Floats
-    from suffice.validation.folds import Fold
 
 CRITERIA = ("error", "log_loss", "brier")
 

@@ -1,9 +1,8 @@
 """Have the rows changed since a model was fitted? From moments of both, column by column."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -16,14 +15,9 @@ from suffice.table import Table
 from suffice.table.schema import Schema
 from suffice.text.lists import quoted
 from suffice.text.numbers import p_statement
-from suffice.text.tables import Tabled
+from suffice.text.tables import Row, Tabled
+from suffice.typing import Codes, Floats
 from suffice.validation.significance import LEVEL, holm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.text.tables import Row
-    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)

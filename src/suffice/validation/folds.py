@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -21,17 +21,12 @@ from suffice.moments import Moments
 from suffice.moments.power_sums import parse_power
 from suffice.table import Table
 from suffice.table.labels import as_labels, codes_of, encode
-from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
+from suffice.table.matrix import Matrix, as_matrix, as_weights, is_complete, taken
 from suffice.table.mixed import is_mixed
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.table.table import numbering_rows, require_as_many
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions, log_posteriors_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from suffice.table.matrix import Matrix
-    from suffice.typing import Codes, Floats, Labels
 
 Splits = tuple[tuple[Any, Any], ...]  # row numbers to learn from and to judge by
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,20 +10,17 @@ import numpy as np
 
 from suffice.estimation.divisors import divided, resolved_variances
 from suffice.estimation.groups import full_groups
-from suffice.estimation.shrinkage import pooled_groups
+from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.linalg import correlation, rank_tolerance, symmetric_eigen
 from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import LANES, SIDE
+from suffice.moments import Moments
+from suffice.typing import Codes, Floats
 from suffice.validation.predictions import losses_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from suffice.estimation.recipe import Recipe
-    from suffice.estimation.shrinkage import Regularisation
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
     from suffice.validation.folds import Fold
 
 _SMALL = 100_000  # posteriors of a path under which compiled loops do not pay for their start

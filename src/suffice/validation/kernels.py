@@ -4,19 +4,14 @@ The tiles are those of ``suffice.model.kernels``: LANES rows side by side, featu
 blocks of SIDE. Sums over rows run in row order, chunk by chunk.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.model.kernels import _in_blocks, _multiply_add, compiled, load_columns, load_rows
 from suffice.model.softmax_kernels import _exponentials, _winners
 from suffice.model.tiles import LANES, SIDE
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 @compiled

@@ -21,12 +21,12 @@ from suffice.moments import Moments
 from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.table.table import numbering_rows
+from suffice.typing import Codes, Floats
 from suffice.validation.folds import transformed
 from suffice.validation.predictions import Predictions
 
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
-    from suffice.typing import Codes, Floats
 
 
 def leave_one_out(

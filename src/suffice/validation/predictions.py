@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,7 @@ from suffice.errors import InvalidInputError
 from suffice.linalg import EPS
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels
 
 #: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
 ABSENT_LOSS = float(-np.log(EPS))

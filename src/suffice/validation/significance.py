@@ -1,14 +1,9 @@
 """Whether a difference is more than luck: a paired test, Holm's rule, Wilson's interval."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-if TYPE_CHECKING:
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 LEVEL = 0.05  # p-values up to it are called evidence
 

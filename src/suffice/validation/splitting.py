@@ -1,9 +1,8 @@
 """Rows divided once: a part to learn from, a part to choose by, a part to judge the choice."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +10,8 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.labels import encode
 from suffice.table.matrix import taken
 from suffice.table.sampling import ranks_within
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.folds import checked_groups, checked_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.typing import Codes, Floats, Labels
 
 NAMES = ("train", "validation", "test")
 

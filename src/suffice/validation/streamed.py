@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,12 +13,14 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
 from suffice.moments.algebra import aligned
-from suffice.sources.chunks import chunks_of
-from suffice.sources.columns import ColumnOptions, check_names, roles_for_learning
+from suffice.sources.chunks import Chunk, chunks_of
+from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
 from suffice.sources.opening import open_source
+from suffice.sources.source import Source
 from suffice.sources.summed import by_key, keys_in, sums_by_key
 from suffice.table import Table
 from suffice.threads import one_blas_thread
+from suffice.typing import Codes, Floats
 from suffice.validation.cross_validation import (
     CrossValidation,
     absences,
@@ -27,14 +30,6 @@ from suffice.validation.cross_validation import (
     judge_of,
 )
 from suffice.validation.folds import Fold, sums_without
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from suffice.sources.chunks import Chunk
-    from suffice.sources.columns import Roles
-    from suffice.sources.source import Source
-    from suffice.typing import Codes, Floats
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
