@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import DataName, file_argument, output, reading_options
+from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suffice.cli.terminal import Terminal
     from suffice.validation.drift import Drift
 
 _SHOWN = 25  # rows of the table, largest change first

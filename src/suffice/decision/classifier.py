@@ -16,10 +16,9 @@ from suffice.model.class_model import ClassModel
 from suffice.model.linear import LinearModel
 from suffice.table.mixed import read
 from suffice.table.schema import Encoding
+from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats, Labels
-
     FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
 
 
