@@ -146,8 +146,5 @@ def _asked(unknown: UnknownTargetError) -> str:
     """Return the target that a person at a terminal names; raise where nobody can be asked."""
     if not _can_ask():
         raise unknown
-    question, choices = (
-        f"{unknown.label}: which column holds the labels?",
-        click.Choice(unknown.columns),
-    )
-    return str(click.prompt(question, type=choices, err=True))
+    question = f"{unknown.label}: which column holds the labels?"
+    return str(click.prompt(question, type=click.Choice(unknown.columns), err=True))

@@ -57,12 +57,10 @@ def refuse_without_rows(estimator: Any, name: str) -> None:
         msg = f"{name} holds sums, and {type(estimator).__name__} learns from rows: give the data"
         raise InvalidInputError(msg)
     settings = estimator.get_params()
-    left_open = [name for name in _left_open(estimator) if is_open(settings[name])]
-    if left_open:
-        msg = (
-            f"{name} holds sums, and {left_open[0]} = 'auto' needs rows: give the data, or a value"
-        )
-        raise InvalidInputError(msg)
+    for word in _left_open(estimator):
+        if is_open(settings[word]):
+            msg = f"{name} holds sums, and {word} = 'auto' needs rows: give the data, or a value"
+            raise InvalidInputError(msg)
 
 
 def _left_open(estimator: Any) -> list[str]:

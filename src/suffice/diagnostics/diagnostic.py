@@ -1,7 +1,7 @@
 """A frozen answer to one question about a model, and the null distributions it refers to."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,8 +46,8 @@ class ChiSquareTest:
 
     def row(self) -> Row:
         """Return statistic, degrees of freedom and p-value."""
-        degrees = {"df1": self.df, "df2": np.nan}
-        return {"statistic": self.statistic} | degrees | {"p_value": self.p_value}
+        numbers = {"df1": self.df, "df2": np.nan, "p_value": self.p_value}
+        return {"statistic": self.statistic, **numbers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,7 @@ class FTest:
 
     def row(self) -> Row:
         """Return statistic, degrees of freedom and p-value."""
-        degrees = {"df1": self.df1, "df2": self.df2}
-        return {"statistic": self.statistic} | degrees | {"p_value": self.p_value}
+        return asdict(self) | {"p_value": self.p_value}
 
 
 def simulated_p(statistic: Any, replicates: Floats) -> Any:

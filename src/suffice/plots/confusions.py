@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from suffice.curves import Confusion, confusion
+from suffice.curves.confusion import Confusion, confusion
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import Canvas, drawing
 from suffice.plots.style import Theme

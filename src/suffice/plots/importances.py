@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
+from suffice.estimation.divisors import total_variances
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, drawing
 from suffice.plots.inputs import Fitted
 from suffice.plots.style import Palette, Theme, palette_for
@@ -99,11 +100,7 @@ def _standard_deviations(fitted: Fitted) -> Floats:
     if moments is None:
         msg = "coefficients are comparable only in standard deviations: pass the rows X"
         raise InvalidInputError(msg)
-    # s² = (Σ_k S_k,jj + Σ_k w_k (μ_k − μ)²_j) / w
-    between = moments.weights @ np.square(moments.centred_means)
-    total = moments.diagonals.sum(axis=0) + between
-    s: Floats = np.sqrt(total / moments.total_weight)
-    return s
+    return np.sqrt(total_variances(moments))
 
 
 def _bars(canvas: Canvas, table: Floats, palette: Palette) -> None:

@@ -112,11 +112,11 @@ def draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style)
     """Draw the loss around the way: contours in two parameters, or a curve in one."""
     grids = [_span(path.parameters[:, axis]) for axis in axes]
     values = path.section(axes, grids)
-    names = [path.names[axis] for axis in axes]
+    x, y = [*(path.names[axis] for axis in axes), "loss"][:2]
+    ax.set_xlabel(x, parse_math=False)
+    ax.set_ylabel(y, parse_math=False)
     if len(axes) == 1:
         ax.plot(grids[0], values, color=style.soft, linewidth=1)
-        ax.set_xlabel(names[0], parse_math=False)
-        ax.set_ylabel("loss")
         return
     levels, ends = _levels(values), [_blend(style.accent, style.ground, 0.6), style.ground]
     shades = LinearSegmentedColormap.from_list("loss", ends)
@@ -124,8 +124,6 @@ def draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style)
     norm = BoundaryNorm(levels, shades.N, extend="both")
     ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
     ax.contour(*grids, values, levels=levels, colors=[style.ground], linewidths=0.6)
-    ax.set_xlabel(names[0], parse_math=False)
-    ax.set_ylabel(names[1], parse_math=False)
 
 
 def draw_way(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style) -> None:

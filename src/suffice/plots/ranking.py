@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from suffice.curves import precision_recall_curve, roc_curve
+from suffice.curves.ranking import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, drawing, nothing
 from suffice.plots.inputs import event_of, log_odds, ranked_by

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from suffice.curves import Reliability
-from suffice.curves import reliability as reliability_of
+from suffice.curves.reliability import Reliability
+from suffice.curves.reliability import reliability as reliability_of
 from suffice.plots.canvas import Canvas, drawing
 from suffice.plots.inputs import event_of, predictions_of
 from suffice.plots.style import Palette, Theme, palette_for

@@ -114,10 +114,16 @@ def _comparison_legend(ax: Any, style: Style, members: list[dict[str, Any]]) -> 
     }
     handles = [Line2D([], [], marker="o", color=colour, markersize=6) for colour in said]
     words = {"labels": list(said.values()), "labelcolor": style.ink, "ncols": 2}
+    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+    _legend(ax, "outside upper center", above, handles=handles, **words)
+
+
+def _legend(ax: Any, outside: str, inside: dict[str, Any], **words: Any) -> None:
+    """Write a legend beside all axes, or at one where the figure would not make room."""
     if ax.figure.get_layout_engine() is None:
-        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), **words)
+        ax.legend(**inside, **words)
     else:
-        ax.figure.legend(handles=handles, loc="outside upper center", **words)
+        ax.figure.legend(loc=outside, **words)
 
 
 # in the order of the columns of fold_losses
@@ -303,7 +309,4 @@ def _curve_legend(ax: Any, result: LearningCurve, style: Style) -> None:
     handles = [Line2D([], [], markersize=5, **_look(c, at)) for at, c in enumerate(result.curves)]
     names = [curve.name for curve in result.curves]
     words = {"labels": names, "labelcolor": style.ink, "handlelength": 3.0}
-    if ax.figure.get_layout_engine() is None:
-        ax.legend(handles=handles, loc="best", **words)
-    else:
-        ax.figure.legend(handles=handles, loc="outside right upper", **words)
+    _legend(ax, "outside right upper", {"loc": "best"}, handles=handles, **words)

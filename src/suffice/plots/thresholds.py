@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 from scipy.special import expit, logit
 
-from suffice.curves import CostCurve, RejectCurve, cost_curve, reject_curve
+from suffice.curves.thresholds import CostCurve, RejectCurve, cost_curve, reject_curve
 from suffice.plots.canvas import Canvas, class_marker, drawing
 from suffice.plots.inputs import event_of, predictions_of
 from suffice.plots.style import Palette, Theme, palette_for

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.curves import standardised_coefficients
+from suffice.curves.importance import standardised_coefficients
 from suffice.reporting.blocks import (
     Block,
     CellStyle,
@@ -92,12 +92,13 @@ def _regularisation(model: Any) -> str:
 
 def _facts(judgement: Judgement) -> Facts:
     gaussian = judgement.explained.model_
-    items = [
-        Fact("free parameters", f"{gaussian.n_parameters:,}"),
-        Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
-        Fact("error it expects", percent(judgement.expected_error), "were the model true"),
-    ]
-    return Facts(tuple(items))
+    return Facts(
+        (
+            Fact("free parameters", f"{gaussian.n_parameters:,}"),
+            Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
+            Fact("error it expects", percent(judgement.expected_error), "were the model true"),
+        )
+    )
 
 
 def _score(model: Any) -> tuple[str, ...]:

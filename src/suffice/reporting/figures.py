@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import plots
-from suffice.curves import separation
+from suffice.curves.importance import separation
 from suffice.errors import SufficeError
 from suffice.moments import Moments
 from suffice.reporting.blocks import Block, Figure, Paragraph
@@ -56,7 +56,6 @@ class Drawings:
         """Return figures of the data itself."""
         if self.data.table.n_features < 2 or len(self.ranked_features) < 2:
             return ()
-
         shown = self.ranked_features[:4]
         return self._figure(
             "pairs",
@@ -89,7 +88,6 @@ class Drawings:
         known = self.judgement.held_out
         if known.logs is None:
             return ()
-
         error = percent(known.error)
         return (
             *self._figure(
@@ -125,7 +123,6 @@ class Drawings:
         """Return figures of real rows against those the model expects."""
         if self.judgement.explained is None:
             return ()
-
         data, shown = self.data, self.ranked_features[:3]
         synthetic: tuple[Block, ...] = ()
         if len(shown) > 1:
@@ -153,7 +150,6 @@ class Drawings:
         )
 
     def _regions(self) -> tuple[Block, ...]:
-
         data = self.data
         plane = (
             "the only feature"
@@ -176,7 +172,6 @@ class Drawings:
     def _densities(self) -> tuple[Block, ...]:
         if self.judgement.explained is None:
             return ()
-
         data, shown = self.data, self.ranked_features[:2]
         found: list[Block] = []
         for at, name in enumerate(shown):

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.curves import separation
+from suffice.curves.importance import separation
 from suffice.diagnostics.usable_columns import varying_columns
+from suffice.estimation.divisors import total_variances
 from suffice.moments import Moments
 from suffice.reporting.blocks import Block, DataTable, Fact, Facts, Paragraph, Section
 from suffice.reporting.documented import DocumentedTable
@@ -68,7 +69,7 @@ def _columns(data: DocumentedTable, moments: Moments) -> DataTable:
     ratio = separation(moments)
     order = np.argsort(-np.nan_to_num(ratio, posinf=np.inf), kind="stable")[:MOST_COLUMNS]
     low, high = data.table.x.min(0), data.table.x.max(0)
-    deviation = np.sqrt(_total_variances(moments))
+    deviation = np.sqrt(total_variances(moments))
     body = [
         (
             data.names[j],
@@ -88,12 +89,6 @@ def _columns(data: DocumentedTable, moments: Moments) -> DataTable:
         tuple(body),
         note=f"{plural(more, 'more feature')} not shown." if more else "",
     )
-
-
-def _total_variances(moments: Moments) -> Floats:
-    between = moments.weights @ np.square(moments.centred_means)
-    total: Floats = (moments.diagonals.sum(axis=0) + between) / moments.total_weight
-    return total
 
 
 def _constant(data: DocumentedTable) -> str:

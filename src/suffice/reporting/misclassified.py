@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.curves import confusion
+from suffice.curves.confusion import confusion
 from suffice.reporting.blocks import Block, DataTable, Matrix, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable

@@ -7,17 +7,15 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from suffice.reporting.blocks import Block, DataTable, Matrix
-from suffice.text.lists import plain
+from suffice.text.jsonable import jsonable
 from suffice.text.numbers import cell, count, percent
 
 if TYPE_CHECKING:
@@ -36,24 +34,13 @@ def as_json(report: Report) -> str:
             for s in report.sections
         ],
     }
-    return json.dumps(document, ensure_ascii=False, indent=1, default=plain)
+    return json.dumps(document, ensure_ascii=False, indent=1)
 
 
 def _block(block: Block) -> dict[str, Any]:
-    parts: dict[str, Any] = _finite({"kind": block.kind, **asdict(block)})
+    parts = {"kind": block.kind, **jsonable(block)}
     parts.pop("svg", None)
     return parts
-
-
-def _finite(value: Any) -> Any:
-    """Return the value with null for numbers that JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    if isinstance(value, (float, np.floating)):
-        return float(value) if np.isfinite(value) else None
-    return value
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")

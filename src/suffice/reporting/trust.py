@@ -82,11 +82,8 @@ def _checks(sample: DocumentedTable, moments: Moments, judgement: Judgement) -> 
 
 def _rows_of_a_class(sample: DocumentedTable) -> int:
     """Return how many rows of a class to simulate, so that it takes about a second."""
-    return int(
-        np.clip(
-            2_000_000 // (sample.table.n_features**2 * sample.table.n_classes), 30, ROWS_OF_A_CLASS
-        )
-    )
+    work = sample.table.n_features**2 * sample.table.n_classes
+    return int(np.clip(2_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
 def _seen(sample: DocumentedTable, model: Any) -> tuple[Any, Any]:
@@ -105,34 +102,26 @@ def _asked(
             found = ask()
     except (SufficeError, np.linalg.LinAlgError) as error:
         return Check(question, "not tested", truncated(str(error)), "note")
-    rejected = found.p_value <= LEVEL
-    good = rejected == wanted
-    verdict = "yes" if rejected == wanted else "no"
+    good = (found.p_value <= LEVEL) == wanted
     tone: Any = "good" if good else ("caution" if matters else "note")
-    return Check(question, verdict, _sentence(found, matters=matters), tone)
-
-
-def _sentence(found: Any, *, matters: bool) -> str:
-    text = f"{found!r}."
-    return text if matters else f"{text} The chosen model does not suppose it."
+    beside = "" if matters else " The chosen model does not suppose it."
+    return Check(question, "yes" if good else "no", f"{found!r}.{beside}", tone)
 
 
 def _calibration(judgement: Judgement) -> Check | None:
     rows = judgement.held_out
     if rows.logs is None:
         return None
-    p = rows.posteriors
-    p = p / p.sum(1, keepdims=True)
-    labels = rows.labels
+    p = rows.posteriors / rows.posteriors.sum(1, keepdims=True)
     question = "Are held-out posteriors calibrated?"
-    return _asked(question, lambda: calibration(labels, p, rows.classes, simulations=199))
+    return _asked(question, lambda: calibration(rows.labels, p, rows.classes, simulations=199))
 
 
 def _own_error(judgement: Judgement) -> Check | None:
     """Return whether the model's own idea of its error lies in the interval of the held-out one."""
-    if judgement.expected_error is None:
-        return None
     expected = judgement.expected_error
+    if expected is None:
+        return None
     low, high = judgement.outcome.interval
     inside = low <= expected <= high
     said = (
