@@ -1,8 +1,7 @@
 """Prior shift: the priors of new, unlabelled rows, by EM on the posteriors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +90,7 @@ class _Ratios:
     start: Floats  # π⁰  (K,)
 
     @classmethod
-    def of(cls, log_posterior: Floats, priors: Floats) -> _Ratios:
+    def of(cls, log_posterior: Floats, priors: Floats) -> Self:
         """Undo Bayes' rule."""
         _check(log_posterior, priors)
         # log p(x | k) = log p(k | x) − log π⁰_k + const(x)

@@ -1,10 +1,8 @@
 """What figures are drawn from: a fitted classifier with rows, or predictions, whoever made them."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -72,7 +70,7 @@ class Fitted:
     rows: Floats  # (n, d); none where no data was given
 
     @classmethod
-    def of(cls, estimator: Any, X: Any = None) -> Fitted:
+    def of(cls, estimator: Any, X: Any = None) -> Self:
         """Return the classifier with its rows, checked against each other."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):

@@ -1,10 +1,8 @@
 """Class densities over some of the features, and distances within a class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,7 +25,7 @@ class Marginals:
     rows: Floats  # (n, m)
 
     @classmethod
-    def of(cls, fitted: Fitted, axes: list[int]) -> Marginals:
+    def of(cls, fitted: Fitted, axes: list[int]) -> Self:
         """Return the densities over the features at these places."""
         whole: Any = fitted.classifier.model
         if not hasattr(whole, "class_log_density"):

@@ -1,10 +1,8 @@
 """A line or a plane through feature space, and what a classifier predicts on it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -39,7 +37,7 @@ class Plane:
     isometric: bool  # whether one unit means the same in every coordinate
 
     @classmethod
-    def of_features(cls, fitted: Fitted, features: Any, at: Any = None) -> Plane:
+    def of_features(cls, fitted: Fitted, features: Any, at: Any = None) -> Self:
         """Return the plane of one or two features, the others held at ``at`` (d,)."""
         axes = [feature_index(fitted.names, feature) for feature in features]
         if not 1 <= len(set(axes)) == len(axes) <= 2:
@@ -51,7 +49,7 @@ class Plane:
         return cls(names, origin, origin[axes], steps, steps.T, isometric=False)
 
     @classmethod
-    def of_discriminants(cls, fitted: Fitted, y: Any, count: int = 2) -> Plane:
+    def of_discriminants(cls, fitted: Fitted, y: Any, count: int = 2) -> Self:
         """Return the first discriminant coordinates, other directions at their expectation."""
         space = _discriminant_space(fitted, y)
         reader = space.scalings_[:, :count]
@@ -177,7 +175,7 @@ class PredictionGrid:
     codes: Codes  # (m, m), rows along y; −1 where the classifier refuses
 
     @classmethod
-    def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> PredictionGrid:
+    def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> Self:
         """Return the classes predicted at the centres of resolution × resolution cells."""
         xs, ys = (_centres(low, high, resolution) for low, high in window)
         grid = plane.lift(mesh(xs, ys))

@@ -1,17 +1,16 @@
 """The labelled table that a report is about, with what a reader must know of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from suffice.table.matrix import filled, has_missing, refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
+from suffice.table.schema import Category, LeftOut
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
 from suffice.typing import Codes, Labels
@@ -39,7 +38,7 @@ class DocumentedTable:
         ids: Any = None,
         name: str = "data",
         target: str | None = None,
-    ) -> DocumentedTable:
+    ) -> Self:
         """Return users' rows: all of them, and all columns that say something."""
         read = Table.of(X, y, sample_weight)
         table, encoding = read.encoded()
@@ -77,12 +76,12 @@ class DocumentedTable:
         """The features as a frame with names."""
         return pl.DataFrame(self.table.x, schema=list(self.names))
 
-    def take(self, rows: Codes) -> DocumentedTable:
+    def take(self, rows: Codes) -> Self:
         """Return some of the rows."""
         source = None if self.source is None else taken(self.source, rows)
         return replace(self, table=self.table.take(rows), ids=self.ids[rows], source=source)
 
-    def sampled(self, n_rows: int, seed: int) -> DocumentedTable:
+    def sampled(self, n_rows: int, seed: int) -> Self:
         """Return these rows, or a seeded sample that keeps the share of every class."""
         if self.table.n_rows <= n_rows:
             return self
@@ -92,7 +91,7 @@ class DocumentedTable:
 def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Return how the columns of a mixed or incomplete table are read, in words."""
     notes, columns = [], () if table.schema is None else table.schema.columns
-    categories = [c for c in columns if c.kind == "category"]
+    categories = [c for c in columns if isinstance(c, Category)]
     levels = [f"{c.name} ({plural(c.n_levels, 'level')})" for c in categories if c.n_levels > 1]
     if levels:
         notes.append(f"categories, read as indicators of their levels: {listed(levels)}")
@@ -100,7 +99,7 @@ def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     empty = [f"{names[j]} ({n:,})" for j, n in enumerate(gaps) if n]
     if empty:
         notes.append(f"empty cells, drawn at the mean of their column: {listed(empty)}")
-    left = [f"{c.name!r} ({c.reason})" for c in columns if c.kind == "left out"]
+    left = [f"{c.name!r} ({c.reason})" for c in columns if isinstance(c, LeftOut)]
     left += [f"{c.name!r} (always the same)" for c in categories if c.n_levels < 2]
     return (*notes, *([f"columns left out: {listed(left)}"] if left else []))
 

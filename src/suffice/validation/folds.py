@@ -1,14 +1,12 @@
 """Rows divided into folds, and the moments that training on the other folds would leave."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -64,7 +62,7 @@ class Folds:
     def of(
         cls, X: Any, y: Any, cv: Any, sample_weight: Any = None, groups: Any = None,
         *, seed: int | None = None,
-    ) -> Folds:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Return users' rows, labels and folds; a seed shuffles a number of folds."""
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         labels = checked_labels(rows, y)
@@ -76,7 +74,7 @@ class Folds:
         return cls(rows, *encode(labels), weight, pairs, protocol)
 
     @classmethod
-    def stratified(cls, table: Table, n_folds: int, seed: int) -> Folds:
+    def stratified(cls, table: Table, n_folds: int, seed: int) -> Self:
         """Return folds over which every class, however small, is spread as evenly as it can be."""
         splits = tuple(stratified_folds(table.codes, n_folds, seed))
         return cls(table.x, table.classes, table.codes, table.weight, splits)
@@ -101,15 +99,15 @@ class Folds:
         """Rows judged by for each row learnt from, on average over folds."""
         return float(np.mean([len(test) / len(train) for train, test in self.splits]))
 
-    def with_rows(self, x: Matrix) -> Folds:
+    def with_rows(self, x: Matrix) -> Self:
         """Return the same folds of other numbers, such as transformed ones."""
         return replace(self, X=x)
 
-    def within(self, kept: Any) -> Folds:
+    def within(self, kept: Any) -> Self:
         """Return the same folds among some of the rows, given by a mask (n,)."""
         return replace(self, splits=tuple((a[kept[a]], b[kept[b]]) for a, b in self.splits))
 
-    def sampled(self, n_rows: int, seed: int) -> Folds:
+    def sampled(self, n_rows: int, seed: int) -> Self:
         """Return the same folds within a stratified sample of about ``n_rows`` rows."""
         kept = np.zeros(len(self.codes), bool)
         kept[stratified_sample(self.codes, n_rows, seed)] = True

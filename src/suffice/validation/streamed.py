@@ -1,10 +1,8 @@
 """Exact cross-validation of rows that do not fit in memory: two passes, whatever the grid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -131,7 +129,7 @@ class _Rows:
     @classmethod
     def of(
         cls, source: Any, wishes: ColumnOptions, fold: str | None, n_folds: int, progress: Any
-    ) -> _Rows:
+    ) -> Self:
         opened = open_source(source)
         if fold is not None:
             check_names(opened, [fold])
