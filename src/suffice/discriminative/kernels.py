@@ -123,17 +123,9 @@ def add_blocks(p: Any, w: Any, z: Any, lanes: int, vz: Any, blocks: Any) -> None
 
 @njit(nogil=True)
 def chunk_sums(
-    x: Any,
-    codes: Any,
-    weight: Any,
-    lo: int,
-    hi: int,
-    centre: Any,
-    inverse: Any,
-    phi: Any,
-    gradient: Any,
-    blocks: Any,
-) -> float:
+    x: Any, codes: Any, weight: Any, lo: int, hi: int, centre: Any, inverse: Any,
+    phi: Any, gradient: Any, blocks: Any,
+) -> float:  # fmt: skip
     """Add the gradient and, unless ``blocks`` is empty, the Hessian of rows lo … hi−1.
 
     ``weight`` is empty where every weight is one. ``gradient`` is (C, 1 + d); ``blocks`` holds
@@ -162,17 +154,9 @@ def chunk_sums(
 
 @njit(nogil=True, fastmath=_FAST)
 def show_rows(
-    x: Any,
-    codes: Any,
-    centre: Any,
-    inverse: Any,
-    order: Any,
-    rate: float,
-    seen: int,
-    direct: bool,
-    weights: Any,
-    drift: Any,
-) -> int:
+    x: Any, codes: Any, centre: Any, inverse: Any, order: Any, rate: float, seen: int,
+    direct: bool, weights: Any, drift: Any,
+) -> int:  # fmt: skip
     """Show rows in an order; change weights and drift (R, D), return the number of mistakes."""
     n_scores, n_terms = weights.shape
     z, scores, c = np.ones(n_terms), np.empty(n_scores), np.empty(n_scores)
@@ -220,16 +204,9 @@ def _correct(scores: Any, code: int, direct: bool, c: Any) -> bool:
 
 @njit(nogil=True)
 def chunk_gradient(
-    x: Any,
-    codes: Any,
-    weight: Any,
-    lo: int,
-    hi: int,
-    centre: Any,
-    inverse: Any,
-    phi: Any,
-    gradient: Any,
-) -> float:
+    x: Any, codes: Any, weight: Any, lo: int, hi: int, centre: Any, inverse: Any,
+    phi: Any, gradient: Any,
+) -> float:  # fmt: skip
     """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood.
 
     ``weight`` is empty where every weight is one.

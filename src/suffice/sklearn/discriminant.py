@@ -13,14 +13,7 @@ from suffice.estimation.shrinkage import ledoit_wolf_intensity
 from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.model.covariance import FullCovariance
 from suffice.model.scoring import Scorer
-from suffice.sklearn.rows import (
-    FLOATS,
-    Decided,
-    both_classes,
-    labelled_rows,
-    moments_of,
-    pooled_rows,
-)
+from suffice.sklearn.rows import FLOATS, Decided, Linear, labelled_rows, moments_of, pooled_rows
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
@@ -57,7 +50,15 @@ def _standardised_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) ->
     return shrunk_to_sphere(sigma / scale / scale[:, None], gamma) * scale * scale[:, None]
 
 
-class LinearDiscriminantAnalysis(Decided, theirs.LinearDiscriminantAnalysis):
+def _is_theirs(asked: Any, table: Table, n_scatters: int) -> bool:
+    """Return whether scikit-learn's own code must answer, or refuse."""
+    misused = asked.solver == "svd" and asked.shrinkage is not None
+    alone = asked.covariance_estimator is not None or table.n_classes < 2
+    big = n_scatters * table.n_features**2 > _MOST_NUMBERS
+    return misused or alone or big or table.n_features >= table.n_rows
+
+
+class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     """Linear discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
     The rows are summed once and the solvers work on the sums. Left to scikit-learn's own code: a
@@ -75,14 +76,12 @@ class LinearDiscriminantAnalysis(Decided, theirs.LinearDiscriminantAnalysis):
     [1]
     """
 
-    coef_: Floats
-    intercept_: Floats
-
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
         table = labelled_rows(self, X, y, ensure_min_samples=2, dtype=FLOATS)
-        if self._is_theirs(table):
+        per_class = table.n_classes if self._storage() == "per-class" else 1
+        if _is_theirs(self, table, per_class):
             return super().fit(X, y)  # type: ignore[no-any-return]
         self.classes_ = table.classes
         self._check_sizes(table)
@@ -98,14 +97,6 @@ class LinearDiscriminantAnalysis(Decided, theirs.LinearDiscriminantAnalysis):
             _to_single(self)
         self._n_features_out = self._max_components
         return self
-
-    def _is_theirs(self, table: Table) -> bool:
-        """Return whether scikit-learn's own code must answer, or refuse."""
-        misused = self.solver == "svd" and self.shrinkage is not None
-        alone = self.covariance_estimator is not None or table.n_classes < 2
-        per_class = table.n_classes if self._storage() == "per-class" else 1
-        big = per_class * table.n_features**2 > _MOST_NUMBERS
-        return misused or alone or big or table.n_features >= table.n_rows
 
     def _storage(self) -> str:
         own = self.priors is not None and (self.solver != "svd" or self.store_covariance)
@@ -196,13 +187,6 @@ class LinearDiscriminantAnalysis(Decided, theirs.LinearDiscriminantAnalysis):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_)
 
-    def _scorer(self) -> Scorer:
-        weights, intercepts = both_classes(self.coef_, self.intercept_)
-        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
-
-    def _precision(self) -> Any:
-        return self.coef_.dtype
-
 
 def _to_single(estimator: Any) -> None:
     """Turn every array that a fit found to float32, as its rows were."""
@@ -237,7 +221,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
         table = labelled_rows(self, X, y)
-        if self._is_theirs(table):
+        if _is_theirs(self, table, table.n_classes):
             return super().fit(X, y)  # type: ignore[no-any-return]
         counts = table.class_weights
         for label in table.classes[counts == 1]:
@@ -264,13 +248,6 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
             self.covariance_ = [sigma.astype(single) for sigma in sigmas]
         self._known = (self.scalings_, self.rotations_, self._covariances())
         return self
-
-    def _is_theirs(self, table: Table) -> bool:
-        """Return whether scikit-learn's own code must answer, or refuse."""
-        misused = self.solver == "svd" and self.shrinkage is not None
-        alone = self.covariance_estimator is not None or table.n_classes < 2
-        big = table.n_classes * table.n_features**2 > _MOST_NUMBERS
-        return misused or alone or big or table.n_features >= table.n_rows
 
     def _check_rank(self, label: Any, count: int, scaling: Floats) -> None:
         d, eigen = len(scaling), self.solver == "eigen"

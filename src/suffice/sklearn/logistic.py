@@ -18,8 +18,7 @@ from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.problem import given_start, zero_start
 from suffice.errors import InvalidParameterError
 from suffice.estimators.linear import UnfinishedDescentWarning
-from suffice.model.scoring import Scorer
-from suffice.sklearn.rows import FLOATS, Decided, both_classes, labelled_rows, moments_of
+from suffice.sklearn.rows import FLOATS, Linear, labelled_rows, moments_of
 
 if TYPE_CHECKING:
     from suffice.discriminative.problem import Start
@@ -31,7 +30,7 @@ _CERTAIN = 1e3  # log odds of the only class with any weight
 _FINEST = 1e-8  # greatest mean gradient that is left, where more is allowed too
 
 
-class LogisticRegression(Decided, theirs.LogisticRegression):
+class LogisticRegression(Linear, theirs.LogisticRegression):
     """Logistic regression: parameters, attributes and definitions are scikit-learn's.
 
     Every solver but "liblinear" asks for the same minimum, and gets it from the same Newton or
@@ -183,13 +182,6 @@ class LogisticRegression(Decided, theirs.LogisticRegression):
             if holds:
                 warnings.warn(message, category, stacklevel=5)
         return None if named == "l2" and np.isinf(self.C) else named
-
-    def _scorer(self) -> Scorer:
-        weights, intercepts = both_classes(self.coef_, self.intercept_)
-        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
-
-    def _precision(self) -> Any:
-        return self.coef_.dtype
 
     def _read(self, X: Any, readout: Any) -> Any:
         _refuse_sparse(X)

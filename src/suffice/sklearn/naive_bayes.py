@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn import naive_bayes as theirs
@@ -70,15 +70,14 @@ class GaussianNB(Scored, theirs.GaussianNB):
         return self._learn(table, sample_weight, None if first else self.moments_)
 
     def _learn(self, table: Table, sample_weight: Any, before: Moments | None) -> Self:
-        x = table.x
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, x, dtype=np.float64)
+            weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64)
             table = replace(table, weight=weight)
         batch = moments_of(table, "diagonal")
         every = batch if sample_weight is None else moments_of(pooled_rows(table), "diagonal")
         self.epsilon_ = self.var_smoothing * total_variances(every).max()
         self.moments_ = moments = batch if before is None else before + batch
-        single = np.float32 if x.dtype == np.float32 else np.float64
+        single = np.float32 if table.x.dtype == np.float32 else np.float64
         self.class_count_ = moments.weights.astype(single)
         self.theta_ = moments.means.astype(single)
         variances = ratio(moments.diagonals, moments.weights[:, None])
@@ -91,21 +90,18 @@ class GaussianNB(Scored, theirs.GaussianNB):
 
     def _given_priors(self) -> Floats:
         priors = np.asarray(self.priors, np.float64)
-        if len(priors) != len(self.classes_):
-            msg = "Number of priors must match number of classes."
-            raise ValueError(msg)
-        if not np.isclose(priors.sum(), 1.0):
-            msg = "The sum of the priors should be 1."
-            raise ValueError(msg)
-        if (priors < 0).any():
-            msg = "Priors must be non-negative."
-            raise ValueError(msg)
+        for wrong, msg in (
+            (len(priors) != len(self.classes_), "Number of priors must match number of classes."),
+            (not np.isclose(priors.sum(), 1.0), "The sum of the priors should be 1."),
+            ((priors < 0).any(), "Priors must be non-negative."),
+        ):
+            if wrong:
+                raise ValueError(msg)
         return priors
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log p(x, class), (n, K)."""
-        scores: Floats = self._read(X, Joint())
-        return scores
+        return cast("Floats", self._read(X, Joint()))
 
     def _scorer(self) -> Scorer:
         sigmas = [DiagonalCovariance(np.sqrt(v, dtype=np.float64)) for v in self.var_]

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
+from suffice.model.scoring import Scorer
 from suffice.moments import Moments
 from suffice.table import Table
 from suffice.table.labels import encode
@@ -19,7 +20,6 @@ from suffice.table.matrix import as_matrix
 
 if TYPE_CHECKING:
     from suffice.model.posterior import Readout
-    from suffice.model.scoring import Scorer
     from suffice.typing import Floats, Labels
 
 FLOATS = (np.float64, np.float32)
@@ -37,20 +37,15 @@ def labelled_rows(estimator: Any, X: Any, y: Any, **checks: Any) -> Table:
     return Table(x, classes, codes)
 
 
-def coded(table: Table) -> Table:
-    """Return the table with codes for classes: moments need no labels."""
-    return replace(table, classes=np.arange(table.n_classes))
-
-
 def moments_of(table: Table, storage: str, *, fourth: bool = False) -> Moments:
     """Return the sums of a table, classes known by their codes."""
-    return Moments.of_table(coded(table), storage=storage, fourth=fourth)
+    coded = replace(table, classes=np.arange(table.n_classes))
+    return Moments.of_table(coded, storage=storage, fourth=fourth)
 
 
 def pooled_rows(table: Table) -> Table:
     """Return the table with all rows in one class, every row counted once."""
-    codes = np.zeros(table.n_rows, np.intp)
-    return Table(table.x, table.classes[:1], codes)
+    return Table(table.x, table.classes[:1], np.zeros(table.n_rows, np.intp))
 
 
 class Scored(ABC):
@@ -65,8 +60,7 @@ class Scored(ABC):
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row, (n,)."""
         best = self._read(X, Argmax())
-        labels: Labels = self.classes_[best]
-        return labels
+        return cast("Labels", self.classes_[best])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class | x), (n, K)."""
@@ -80,11 +74,9 @@ class Scored(ABC):
         check_is_fitted(self)
         x, _ = as_matrix(validate_data(self, X, reset=False))
         values = self._scorer().score(x, readout)
-        return values.astype(np.float32) if self._is_single(x, values) else values
-
-    def _is_single(self, x: Any, values: Any) -> bool:
-        """Return whether answers are float32: rows and attributes both are."""
-        return False if values.dtype.kind != "f" else x.dtype == self._precision() == np.float32
+        # answers are float32 where rows and attributes both are
+        single = values.dtype.kind == "f" and x.dtype == self._precision() == np.float32
+        return values.astype(np.float32) if single else values
 
     def _precision(self) -> Any:
         return np.dtype(np.float64)
@@ -95,11 +87,22 @@ class Decided(Scored):
 
     def decision_function(self, X: Any) -> Floats:
         """Return log-posterior scores up to a common term: (n, K), or (n,) of two classes."""
-        scores: Floats = self._read(X, Joint())
-        if len(self.classes_) > 2:
-            return scores
-        difference: Floats = scores[:, 1] - scores[:, 0]
-        return difference
+        scores = cast("Floats", self._read(X, Joint()))
+        return scores if len(self.classes_) > 2 else scores[:, 1] - scores[:, 0]
+
+
+class Linear(Decided):
+    """Scores wᵀx + w_0."""
+
+    coef_: Floats
+    intercept_: Floats
+
+    def _scorer(self) -> Scorer:
+        weights, intercepts = both_classes(self.coef_, self.intercept_)
+        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
+
+    def _precision(self) -> Any:
+        return self.coef_.dtype
 
 
 def both_classes(coef: Any, intercept: Any) -> tuple[Floats, Floats]:

@@ -73,15 +73,10 @@ class Checkpoint:
             size, changed = (old.size, old.changed) if old else _stamp(path)
             self.counted[path] = Counted(size, changed, count, done)
 
-    def save_if_due(self) -> None:
-        """Save, unless it was done a moment ago."""
-        if time.monotonic() - self._saved_at >= SECONDS:
-            self.save()
-
-    def save(self) -> None:
-        """Replace the file by the sums so far, if there are any new ones."""
-        moments = self.summed.moments
-        if self.counted == self._saved or not moments.n_features:
+    def save(self, after: float = 0.0) -> None:
+        """Replace the file by the sums so far, if there are any new ones, after some seconds."""
+        moments, due = self.summed.moments, time.monotonic() - self._saved_at >= after
+        if not due or self.counted == self._saved or not moments.n_features:
             return
         left_out = asdict(self.summed.left_out)
         entries = {path: asdict(counted) for path, counted in self.counted.items()}
@@ -100,8 +95,13 @@ class Checkpoint:
     def _resume(self) -> None:
         """Take up what the file on disk remembers, unless it does not fit."""
         told, moments = self._read()
-        if told["question"] != self._question:
-            raise CheckpointError(self._other_question(told["question"]))
+        for name, now in self._question.items():
+            if (before := told["question"].get(name)) != now:
+                msg = (
+                    f"the checkpoint {self.path} was made with {name} {before!r}, now it is "
+                    f"{now!r}: ask the same, or remove the checkpoint to start again"
+                )
+                raise CheckpointError(msg)
         self.counted = {path: Counted(**entry) for path, entry in told["files"].items()}
         for path, counted in self.counted.items():
             self._refuse_changed(path, counted)
@@ -124,13 +124,6 @@ class Checkpoint:
         if _stamp(path) != (counted.size, counted.changed):
             msg = f"{path} has changed since the checkpoint counted it: {cure}"
             raise CheckpointError(msg)
-
-    def _other_question(self, before: Mapping[str, Any]) -> str:
-        name = next(name for name, now in self._question.items() if before.get(name) != now)
-        return (
-            f"the checkpoint {self.path} was made with {name} {before.get(name)!r}, now it is "
-            f"{self._question[name]!r}: ask the same, or remove the checkpoint to start again"
-        )
 
 
 def _by_path(source: Any) -> dict[str, File]:
@@ -165,7 +158,7 @@ def summed_with_checkpoint(
     try:
         for total in totals:
             checkpoint.note(total, reader.counted(total.n_rows))
-            checkpoint.save_if_due()
+            checkpoint.save(after=SECONDS)
             if progress:
                 progress(total.n_rows, n_rows)
         checkpoint.note(checkpoint.summed, reader.counted(checkpoint.summed.n_rows))

@@ -97,7 +97,8 @@ def check_target(column: pl.Series, label: str) -> None:
         msg = f"{name} holds {column.dtype}: labels must be text, whole numbers or true and false"
         raise InvalidInputError(msg)
     distinct = values.n_unique()
-    if kind == kinds.NUMBER and _looks_continuous(values, distinct):
+    parts = values.dtype.is_float() and (values != values.round()).any()
+    if kind == kinds.NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
         msg = (
             f"{name} holds {distinct:,} distinct numbers, which looks like regression: "
             "cut it into a few classes first, for example with polars: "
@@ -107,12 +108,6 @@ def check_target(column: pl.Series, label: str) -> None:
     if kind == kinds.TEXT and distinct == len(values) > _FEW_CLASSES:
         msg = f"{name} has another value in every row, like an id: name the column of the classes"
         raise InvalidInputError(msg)
-
-
-def _looks_continuous(values: pl.Series, distinct: int) -> bool:
-    if values.dtype.is_float() and (values != values.round()).any():
-        return True
-    return distinct > _MANY and distinct > len(values) / 10
 
 
 def _is_categorical(column: pl.Series) -> bool:

@@ -53,13 +53,6 @@ def _awaited(outcome: Future[Result]) -> Result:
     return outcome.result()
 
 
-def each_interruptibly(items: Iterable[Result]) -> Iterator[Result]:
-    """Yield the items of a compiled iterator; Ctrl-C is heard while waiting for the next."""
-    rest, end = iter(items), object()
-    while (item := interruptibly(lambda: next(rest, end))) is not end:
-        yield item  # type: ignore[misc]
-
-
 def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
     """Yield items while a thread of its own already fetches the next."""
     slot: Queue[tuple[Result | None, BaseException | None]] = Queue(1)
@@ -130,8 +123,13 @@ def _batches(scan: Scan, skip: int, n_rows: int | None) -> Iterator[pl.DataFrame
 
 
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a lazy table in the reader's own batches, in order."""
-    return each_interruptibly(frame.collect_batches(maintain_order=True))
+    """Yield the rows of a lazy table in the reader's own batches, in order.
+
+    Ctrl-C is heard while waiting for the next.
+    """
+    rest = iter(frame.collect_batches(maintain_order=True))
+    while (batch := interruptibly(lambda: next(rest, None))) is not None:
+        yield batch
 
 
 _FAILED = r"conversion from .* failed in column '(?P<column>.*?)' .*?values?: "
