@@ -161,6 +161,62 @@ def test_every_source_is_scored_as_the_frame_is(name, request, tmp_path, whole):
     np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12)
 
 
+def test_labels_may_be_given_apart(whole):
+    known = FRAME.drop_nulls("species")
+    x, y = known.select(FEATURES), known["species"].to_numpy()
+    assert_same_moments(sf.summarize(x, y), whole)
+    assert_same_moments(sf.summarize(x.to_pandas(), y, weight=np.ones(len(y))), whole)
+
+
+def coded(frame):
+    return frame.to_pandas().astype({"year": "category"})
+
+
+def dask_coded(folder):
+    from dask import dataframe
+
+    return dataframe.from_pandas(coded(FRAME), npartitions=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("polars", ["year"]),
+        ("CSV files", ["year"]),
+        ("DuckDB", ["year"]),
+        ("PostgreSQL", ["year"]),
+        ("iterable of pandas", ["year"]),
+        ("coded pandas", ()),
+        ("coded iterable", ()),
+        ("coded Dask", ()),
+        ("coded Dask on a cluster", ()),
+    ],
+)
+def test_numbers_that_are_called_categories_are(name, said, request, tmp_path):
+    known = FRAME.drop_nulls("species")
+    x, y = known.select(FEATURES), known["species"].to_list()
+    theirs = sf.Moments.of(x, y, categorical=["year"], fourth=False)
+    coded_sources = {
+        "coded pandas": lambda request, folder: coded(FRAME),
+        "coded iterable": lambda request, folder: map(coded, cuts()),
+        "coded Dask": lambda request, folder: dask_coded(folder),
+        "coded Dask on a cluster": lambda request, folder: dask_coded(folder),
+    }
+    options = {"client": request.getfixturevalue("client")} if "cluster" in name else {}
+    source = {**SOURCES, **coded_sources}[name](request, tmp_path)
+    assert_same_moments(sf.summarize(source, "species", categorical=said, **options), theirs)
+
+
+def test_chunks_may_have_levels_of_their_own_type(whole):
+    def typed(cut, dtype):
+        columns = [cut[c].cast(dtype(cut[c])) for c in ("island", "sex")]
+        return cut.with_columns(columns)
+
+    for dtype in (lambda c: pl.Enum(c.drop_nulls().unique()), lambda _: pl.Categorical):
+        chunks = [typed(cut, dtype) for cut in cuts()]
+        assert_same_moments(sf.summarize(chunks, "species"), whole)
+
+
 def other_kinds():
     """Yield chunks whose column ``c`` holds something else than before, and what is said of it."""
     words = pl.Series("c", ["a", "b"] * 20)

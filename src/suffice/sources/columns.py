@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -170,6 +170,8 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
     sample, wanted = source.sample, tuple(said.features or ())
     _refuse_nothing(source)
+    called = getattr(source, "categorical", ())  # by whoever made the frame
+    said = replace(said, categorical=(*said.categorical, *called))
     weight = () if said.weight is None else (said.weight,)
     check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)

@@ -16,7 +16,7 @@ from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import batches_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, cast
+from suffice.sources.source import SAMPLE_ROWS, Scan, cast, picked
 from suffice.table import Table
 from suffice.table.matrix import as_matrix
 from suffice.table.mixed import is_mixed
@@ -37,15 +37,16 @@ class FrameSource:
     frame: pl.LazyFrame
     sample: pl.DataFrame
     expected_rows: int | None
+    categorical: tuple[str, ...] = ()
     target: str | None = None
 
     @classmethod
     def of(cls, frame: Any) -> FrameSource:
         """Return the source of a pandas, polars or pyarrow frame."""
-        known = as_frame(frame)
+        known, levels = as_frame(frame), levels_in(frame)
         if isinstance(known, pl.LazyFrame):
             return cls("the lazy frame", known, known.head(SAMPLE_ROWS).collect(), None)
-        return cls("the frame", known.lazy(), known.head(SAMPLE_ROWS), known.height)
+        return cls("the frame", known.lazy(), known.head(SAMPLE_ROWS), known.height, levels)
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the frame."""
@@ -59,11 +60,14 @@ class BatchSource:
     label: str
     sample: pl.DataFrame
     frames: Iterator[pl.DataFrame]
+    categorical: tuple[str, ...] = ()
     target: str | None = None
     expected_rows: int | None = None
 
     @classmethod
-    def of(cls, frames: Iterable[pl.DataFrame], label: str) -> BatchSource:
+    def of(
+        cls, frames: Iterable[pl.DataFrame], label: str, categorical: tuple[str, ...] = ()
+    ) -> BatchSource:
         """Return the source of some frames, after a look at the first of them."""
         rest, first, n_rows = iter(frames), [], 0
         for frame in rest:
@@ -75,7 +79,7 @@ class BatchSource:
             msg = f"{label} gives no rows: nothing to learn from"
             raise InvalidInputError(msg)
         sample = pl.concat(_alike(first, label), how="vertical_relaxed").head(SAMPLE_ROWS)
-        return cls(label, sample, chain(first, rest))
+        return cls(label, sample, chain(first, rest), categorical)
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the batches as one table."""
@@ -165,8 +169,21 @@ def _alike(
     """Yield frames in the order of the first one's columns; refuse other columns by name."""
     for at, frame in enumerate(frames):
         first = frame if first is None else first
-        refuse_other_columns(first, frame, f"batch {at} of {label}")
-        yield frame.select(pl.selectors.by_name(*first.columns))
+        yield alike(frame, first, f"batch {at} of {label}")
+
+
+def alike(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
+    """Return the columns of a first frame; each part may have its own levels, so these are text."""
+    refuse_other_columns(first, frame, label)
+    return picked(frame, first.columns).with_columns(pl.selectors.by_dtype(pl.Enum).cast(pl.String))
+
+
+def levels_in(frame: Any) -> tuple[str, ...]:
+    """Return the columns of numbers that a pandas or Dask frame calls categories."""
+    dtypes: Any = None if isinstance(frame, pl.LazyFrame) else getattr(frame, "dtypes", None)
+    known = dtypes.items() if hasattr(dtypes, "items") else ()
+    values = ((name, getattr(getattr(t, "categories", None), "dtype", None)) for name, t in known)
+    return tuple(name for name, dtype in values if getattr(dtype, "kind", "") in tuple("iuf"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +201,7 @@ class Pairs:
         head = next(rest)
         numbered = enumerate(chain([head], rest))
         if isinstance(head, tuple) and is_mixed(head[0]):
-            return cls._of_mixed(numbered)
+            return cls._of_mixed(numbered, levels_in(head[0]))
         tables = (_table(chunk, at) for at, chunk in numbered)
         first = next(tables)
         names = first.names or tuple(f"x{j}" for j in range(first.n_features))
@@ -194,7 +211,7 @@ class Pairs:
         return cls(BatchSource.of(frames, "the iterable"), roles, first.names is not None)
 
     @classmethod
-    def _of_mixed(cls, chunks: Iterable[tuple[int, Any]]) -> Pairs:
+    def _of_mixed(cls, chunks: Iterable[tuple[int, Any]], categorical: tuple[str, ...]) -> Pairs:
         """Return the same of chunks with columns of text or truth values."""
         pairs = ((at, columns_of(chunk[0]), _table(chunk, at)) for at, chunk in chunks)
         _, x, first = head = next(pairs)
@@ -202,7 +219,7 @@ class Pairs:
         weight = None if first.weight is None else _unused("weight", names)
         plain = Roles(names, _unused("label", names), weight)
         frames = (_framed(t, at, first, plain, x) for at, x, t in chain([head], pairs))
-        source = BatchSource.of(frames, "the iterable")
+        source = BatchSource.of(frames, "the iterable", categorical)
         said = ColumnOptions(plain.target, weight=weight, ids=())
         return cls(source, roles_for_learning(source, said), named=True)
 
@@ -294,18 +311,18 @@ def opened_chunks(source: Any) -> Any:
         raise InvalidInputError(msg)
     again = chain([first], rest)
     if is_frame(first):
-        return BatchSource.of(map(as_frame, again), "the iterable")
+        return BatchSource.of(map(as_frame, again), "the iterable", levels_in(first))
     return Pairs.of(again)
 
 
 def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
     """Yield the rows of arrays in chunks, so that none is copied as a whole."""
     table = Table.of(x, y, weight)
-    mixed = None if table.schema is None else columns_of(x)
+    named = table.names if table.schema is None else None
+    whole: Any = table.x if table.schema is None else columns_of(x)
     for lo in range(0, table.n_rows, _ROWS):
-        part = table.take(slice(lo, lo + _ROWS))
-        rows: Any = part.x if part.names is None else pl.DataFrame(part.x, schema=list(part.names))
-        rows = rows if mixed is None else mixed[lo : lo + _ROWS]
+        part, rows = table.take(slice(lo, lo + _ROWS)), whole[lo : lo + _ROWS]
+        rows = rows if named is None else pl.DataFrame(rows, schema=list(named))
         yield (rows, part.labels) if part.weight is None else (rows, part.labels, part.weight)
 
 

@@ -16,10 +16,17 @@ from suffice.sources.dask.cluster import (
     require_distributed,
     results,
 )
-from suffice.sources.frames import Pairs, as_frame, is_frame, opened_chunks, scan_of
-from suffice.sources.kinds import refuse_other_columns
+from suffice.sources.frames import (
+    Pairs,
+    alike,
+    as_frame,
+    is_frame,
+    levels_in,
+    opened_chunks,
+    scan_of,
+)
 from suffice.sources.reading import frames_of_scan
-from suffice.sources.source import SAMPLE_ROWS, cast, picked
+from suffice.sources.source import SAMPLE_ROWS, cast
 from suffice.sources.summed import Summed, sums_of, with_rest_told
 
 if TYPE_CHECKING:
@@ -41,6 +48,7 @@ class DaskSource:
     parts: tuple[Any, ...]
     client: Any
     sample: pl.DataFrame
+    categorical: tuple[str, ...] = ()
     label: str = _LABEL
     target: str | None = None
     expected_rows: int | None = None
@@ -82,7 +90,7 @@ def opened_collection(source: Any, client: Any) -> Any:
     if isinstance(first, Pairs):
         there: Any = DaskSource(parts, client, first.source.sample)
         return replace(first, source=there)
-    return DaskSource(parts, client, first)
+    return DaskSource(parts, client, first, levels_in(source))
 
 
 def _is_part(value: Any) -> bool:
@@ -169,9 +177,7 @@ def _frames(part: Any, at: int, roles: Roles, expected: pl.DataFrame) -> Iterato
 
 
 def _alike(frame: pl.DataFrame, expected: pl.DataFrame, at: int) -> pl.DataFrame:
-    """Return the columns of the first part, in its order; refuse other ones by name."""
-    refuse_other_columns(expected, frame, f"partition {at} of {_LABEL}")
-    return picked(frame, expected.columns)
+    return alike(frame, expected, f"partition {at} of {_LABEL}")
 
 
 def _frame(part: Any, at: int) -> pl.DataFrame:
