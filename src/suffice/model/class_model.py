@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from suffice.model.bayes_error import BayesError
     from suffice.model.covariance import Covariance
     from suffice.model.gaussian import GaussianModel
-    from suffice.model.missing import IncompleteRows
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -180,12 +179,10 @@ class ClassModel(ABC):
         """Return what is read out of log p(x | k) + log_weights_k; of ``scores`` where None."""
 
     def _read_observed(
-        self,
-        rows: IncompleteRows,  # noqa: ARG002
-        readout: Readout,  # noqa: ARG002
-        log_weights: Floats | None = None,  # noqa: ARG002
+        self, x: Floats, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
         """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
+        del x, readout, log_weights
         raise InvalidParameterError(NO_MARGINAL)
 
     def _with(self, **fields: Any) -> Self:
@@ -273,8 +270,8 @@ class MarginalModel(WrappedModel):
         def complete(x: Any) -> npt.NDArray[Any]:
             return self.inner._read(x, readout, log_weights)
 
-        def incomplete(rows: IncompleteRows) -> npt.NDArray[Any]:
-            return self.inner._read_observed(rows, readout, log_weights)
+        def incomplete(x: Any) -> npt.NDArray[Any]:
+            return self.inner._read_observed(x, readout, log_weights)
 
         # softmax(T log π / T) = π
         nothing = self.temperature * self.log_priors if log_weights is None else log_weights

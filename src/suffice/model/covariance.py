@@ -16,7 +16,7 @@ from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.scoring import Scaled, Whitened
 
 if TYPE_CHECKING:
-    from suffice.model.missing import IncompleteRows
+    from suffice.model.missing import ObservedRows
     from suffice.typing import Codes, Floats
 
 
@@ -81,15 +81,12 @@ class FullCovariance:
         lower = _lower_factor(self.factor[np.concatenate([observed, missing])])
         return lower[:n, :n], lower[n:, :n], lower[n:, n:]
 
-    def observed_distances(
-        self, rows: IncompleteRows, centre: Floats, offsets: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return |L_oo⁻¹ (x_o − μ_o)|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
+    def observed_distances(self, rows: ObservedRows, means: Floats) -> tuple[Floats, Floats]:
+        """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
         from suffice.model.missing_kernels import full_distances
 
-        found = np.empty((len(rows.order), len(offsets))), np.empty(len(rows.order))
-        matrices = self.dense(), np.ascontiguousarray(offsets)
-        full_distances(rows.x, centre, rows.order, *rows.runs(), *matrices, *found)
+        found = np.full((len(rows.y), len(means)), np.nan), np.full(len(rows.y), np.nan)
+        full_distances(rows.y, rows.rare.order, *rows.rare.runs(), self.dense(), means, *found)
         return found
 
     def dense(self) -> Floats:
@@ -142,15 +139,12 @@ class DiagonalCovariance:
         none = np.zeros((len(missing), len(observed)))
         return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
 
-    def observed_distances(
-        self, rows: IncompleteRows, centre: Floats, offsets: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return |(x_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
+    def observed_distances(self, rows: ObservedRows, means: Floats) -> tuple[Floats, Floats]:
+        """Return |(y_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
         from suffice.model.missing_kernels import scaled_distances
 
-        found = np.empty((len(rows.order), len(offsets))), np.empty(len(rows.order))
-        known = 1 / self.scale, 2 * np.log(self.scale), np.ascontiguousarray(offsets)
-        scaled_distances(rows.x, centre, rows.order, *known, *found)
+        found = np.empty((len(rows.y), len(means))), np.empty(len(rows.y))
+        scaled_distances(rows.y, means, 1 / self.scale, 2 * np.log(self.scale), *found)
         return found
 
     def dense(self) -> Floats:

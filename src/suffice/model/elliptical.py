@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from suffice.model.class_model import ClassModel
-from suffice.model.missing import IncompleteRows
+from suffice.model.missing import IncompleteRows, ObservedRows
 from suffice.model.posterior import read_scores
-from suffice.model.scoring import SMALL
+from suffice.model.scoring import SMALL, unscored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
     from suffice.model.posterior import Readout
     from suffice.typing import Codes, Floats
-
-# n·d³ from which a pattern's rows are better scored together than each with a factor of its own
-COMMON = 20_000_000
 
 
 class EllipticalModel(ClassModel):
@@ -103,38 +100,31 @@ class EllipticalModel(ClassModel):
         return [factors[g] for g in self.group_of]
 
     def _read_observed(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats | None = None
+        self, x: Floats, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
         log_weights = self.log_priors if log_weights is None else log_weights
-        n, d = len(rows.order), self.n_features
-        shape = (n, self.n_classes) if readout.per_class else (n,)
-        values: npt.NDArray[Any] = np.empty(shape, readout.dtype)
-        apart = np.ones(len(rows.patterns), bool)
-        if n * d * self.n_classes >= SMALL:
-            apart = rows.counts * d**3 >= COMMON
-            a = self._observed_scores(rows.only(~apart)) + log_weights
-            together = np.flatnonzero(np.repeat(~apart, rows.counts))
-            values[together] = read_scores(a, readout)
-            # what is lost to rounding, or too far away, is found or refused pattern by pattern
-            lost = together[~np.isfinite(a.max(1))]
-            apart[np.searchsorted(rows.starts, lost, "right") - 1] = True
-        for p in np.flatnonzero(apart).tolist():
-            observed = np.flatnonzero(rows.patterns[p])
-            part = rows.x[np.ix_(rows.of_pattern(p), observed)]
-            read = self.marginal(observed)._read(part, readout, log_weights)
-            values[rows.starts[p] : rows.starts[p + 1]] = read
+        shape = (len(x), self.n_classes) if readout.per_class else len(x)
+        values = np.full(shape, -1 if readout.dtype is np.intp else np.nan)
+        if x.size * self.n_classes >= SMALL:
+            values = read_scores(self._observed_scores(x) + log_weights, readout)
+        # what is common, lost to rounding, or too far away is read or refused pattern by pattern
+        apart = unscored(values)
+        rows = IncompleteRows.of(x[apart])
+        for p, pattern in enumerate(rows.patterns):
+            observed, own = np.flatnonzero(pattern), apart[rows.of_pattern(p)]
+            part = x[np.ix_(own, observed)]
+            values[own] = self.marginal(observed)._read(part, readout, log_weights)
         return values
 
-    def _observed_scores(self, rows: IncompleteRows) -> Floats:
-        """Return log p(x_o | k), (n, K), factored pattern by pattern in compiled loops."""
-        rows, n = rows.gathered(), len(rows.order)
-        distances, log_dets = np.empty((2, n, self.n_classes))
+    def _observed_scores(self, x: Floats) -> Floats:
+        """Return log p(x_o | k), (n, K), by compiled loops."""
+        rows = ObservedRows(x - self.centre)
+        distances, log_dets = np.empty((2, len(x), self.n_classes))
         for g, shape in enumerate(self.shapes):
             members = np.flatnonzero(self.group_of == g)
-            about = self.centre, self.offsets[members]
-            distances[:, members], log_det = shape.observed_distances(rows, *about)
+            distances[:, members], log_det = shape.observed_distances(rows, self.offsets[members])
             log_dets[:, members] = log_det[:, None]
-        return self._log_density(distances, log_dets, rows.n_observed)
+        return self._log_density(distances, log_dets, (~np.isnan(x)).sum(1))
 
 
 def _incomplete(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 19  # numbers looked at together, by one thread
 MOST = 16  # rows of a run
+# n·d³ from which a pattern's rows are better scored together than each with a factor of its own
+COMMON = 20_000_000
 FEW = 256  # rows that tell whether holes are common
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IncompleteRows:
-    """Rows, and which of them have the same holes; what is read of them follows ``order``.
+    """Which rows have the same holes.
 
     Examples
     --------
@@ -36,14 +39,13 @@ class IncompleteRows:
     ([[True, False], [True, True]], [[0, 2], [1]])
     """
 
-    x: Floats  # (N, d), NaN is a hole
     patterns: npt.NDArray[np.bool_]  # what was observed  (P, d), distinct
     order: Codes  # rows that are meant, by pattern  (n,)
     starts: Codes  # where each pattern begins there  (P + 1,)
 
     @classmethod
     def of(cls, x: Floats) -> IncompleteRows:
-        """Return the rows, sorted out."""
+        """Return the rows (n, d), sorted out; NaN is a hole."""
         observed = ~np.isnan(x)
         bits = np.packbits(observed, axis=1)
         padded = np.zeros((len(x), -(-max(bits.shape[1], 1) // 8) * 8), np.uint8)
@@ -55,7 +57,7 @@ class IncompleteRows:
         ahead = words[order]
         new = np.flatnonzero((ahead[1:] != ahead[:-1]).any(1)) + 1
         starts = np.concatenate([[0], new, [len(x)]]) if len(x) else np.zeros(1, np.intp)
-        return cls(x, observed[order[starts[:-1]]], order, starts)
+        return cls(observed[order[starts[:-1]]], order, starts)
 
     def of_pattern(self, p: int) -> Codes:
         """Return the rows of a pattern."""
@@ -65,22 +67,6 @@ class IncompleteRows:
     def counts(self) -> Codes:
         """Rows of each pattern, (P,)."""
         return np.diff(self.starts)
-
-    @property
-    def n_observed(self) -> Codes:
-        """Entries observed of each row in order, (n,)."""
-        return np.repeat(self.patterns.sum(1), self.counts)
-
-    def only(self, chosen: npt.NDArray[np.bool_]) -> IncompleteRows:
-        """Return the rows of some patterns (P,)."""
-        order = self.order[np.repeat(chosen, self.counts)]
-        starts = np.concatenate([[0], np.cumsum(self.counts[chosen])])
-        return IncompleteRows(self.x, self.patterns[chosen], order, starts)
-
-    def gathered(self) -> IncompleteRows:
-        """Return the same rows, those of a pattern beside each other."""
-        order = np.arange(len(self.order))
-        return IncompleteRows(self.x[self.order], self.patterns, order, self.starts)
 
     def runs(self) -> tuple[Codes, Codes]:
         """Return the places in ``order`` where runs begin, and their lengths: longest first."""
@@ -92,6 +78,21 @@ class IncompleteRows:
         return firsts[longest_first], counts[longest_first]
 
 
+@dataclass(frozen=True, eq=False)
+class ObservedRows:
+    """Rows about a centre, sorted by their holes only if somebody asks."""
+
+    y: Floats  # (n, d), NaN is a hole
+
+    @cached_property
+    def rare(self) -> IncompleteRows:
+        """The rows of patterns that few rows have."""
+        rows = IncompleteRows.of(self.y)
+        few = rows.counts * self.y.shape[1] ** 3 < COMMON
+        starts = np.concatenate([[0], np.cumsum(rows.counts[few])])
+        return IncompleteRows(rows.patterns[few], rows.order[np.repeat(few, rows.counts)], starts)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class HoleReader:
     """Reads rows by their holes: none, some, or nothing observed."""
@@ -99,7 +100,7 @@ class HoleReader:
     readout: Readout
     nothing: Floats  # scores where nothing was observed  (K,)
     complete: Callable[[Any], npt.NDArray[Any]]
-    incomplete: Callable[[IncompleteRows], npt.NDArray[Any]]
+    incomplete: Callable[[Any], npt.NDArray[Any]]
 
     def read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return ``complete`` of all rows; only if that fails look for holes."""
@@ -124,15 +125,14 @@ class HoleReader:
             refuse_unread(self._read, x, lo, hi)
 
     def _read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        rows = IncompleteRows.of(x.astype(np.float64, order="C", copy=False))
-        n, d = rows.patterns.sum(1), x.shape[1]
+        x = x.astype(np.float64, order="C", copy=False)
+        n, d = (~np.isnan(x)).sum(1), x.shape[1]
         shape = (len(x), len(self.nothing)) if self.readout.per_class else (len(x),)
         values: npt.NDArray[Any] = np.empty(shape, self.readout.dtype)
-        values[rows.only(n == 0).order] = self.readout.read(self.nothing[None])
-        whole = rows.only(n == d).order
+        values[n == 0] = self.readout.read(self.nothing[None])
+        whole, others = np.flatnonzero(n == d), np.flatnonzero((n > 0) & (n < d))
         values[whole] = self.complete(x[whole])
-        others = rows.only((n > 0) & (n < d))
-        values[others.order] = self.incomplete(others)
+        values[others] = self.incomplete(x[others])
         return values
 
 

@@ -8,17 +8,19 @@ factor has the rows of L_oo, and unit rows in the place of missing features. A l
 
 import numpy as np
 
+from suffice.compiled import njit
 from suffice.model.kernels import compiled
 from suffice.model.tiles import LANES
 from suffice.typing import Codes, Floats
 
+# sums over features may be reordered
+summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 LOST = 1e-6  # of a variance given the features before it, beyond which digits are lost
 
 
 @compiled
 def full_distances(
-    x: Floats,
-    centre: Floats,
+    y: Floats,
     order: Codes,
     firsts: Codes,
     counts: Codes,
@@ -27,81 +29,64 @@ def full_distances(
     distances: Floats,
     log_dets: Floats,
 ) -> None:
-    """Write |L_oo⁻¹ (x_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in x is a hole.
+    """Write |L_oo⁻¹ (y_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in y is a hole.
 
-    Run i has the rows ``order[j]`` with ``counts[i]`` places j from ``firsts[i]`` on, and results
-    are written to places. Where Σ_oo is nearly singular both are NaN.
+    Run i has the rows ``order[j]`` with ``counts[i]`` places j from ``firsts[i]`` on. Where Σ_oo is
+    nearly singular both are NaN.
     """
-    d, m = x.shape[1], means.shape[0]
-    seen, y, zeros = np.empty((d, LANES)), np.empty((d, LANES)), np.zeros((d, LANES))
+    d, m = y.shape[1], means.shape[0]
+    seen, lanes, zeros = np.empty((d, LANES)), np.empty((d, LANES)), np.zeros((d, LANES))
     factor, inverse = np.empty((d * (d + 1) // 2, LANES)), np.empty((d, LANES))
     z, whitened = np.empty((d, LANES)), np.empty((m, d, LANES))
-    places, rows = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    rows = np.empty(LANES, np.int64)
     log_det, total = np.empty(LANES), np.empty(LANES)
     for start in range(0, len(firsts), LANES):
         first, count = firsts[start : start + LANES], counts[start : start + LANES]
         for i in range(count.max()):
             for b in range(LANES):
                 run = min(b, len(first) - 1)
-                places[b] = first[run] + min(i, count[run] - 1)
-                rows[b] = order[places[b]]
-            _load(x, centre, rows, seen, y)
+                rows[b] = order[first[run] + min(i, count[run] - 1)]
+            _load(y, rows, seen, lanes)
             if i == 0:
                 _factorise(sigma, seen, factor, inverse, log_det)
                 for k in range(1, m):
                     _solve(zeros, means[0] - means[k], seen, factor, inverse, whitened[k])
-            _solve(y, means[0], seen, factor, inverse, z)
+            _solve(lanes, means[0], seen, factor, inverse, z)
             for k in range(m):
                 _squared_difference(z, whitened[k] if k else zeros, total)
                 for b in range(LANES):
-                    distances[places[b], k] = total[b]
+                    distances[rows[b], k] = total[b]
             for b in range(LANES):
-                log_dets[places[b]] = log_det[b]
+                log_dets[rows[b]] = log_det[b]
 
 
-@compiled
+@summed
 def scaled_distances(
-    x: Floats,
-    centre: Floats,
-    order: Codes,
-    inverse_scale: Floats,
-    log_variance: Floats,
-    means: Floats,
-    distances: Floats,
-    log_dets: Floats,
+    y: Floats, means: Floats, inverse: Floats, logs: Floats, distances: Floats, log_dets: Floats
 ) -> None:
-    """Write Σ ((x − μ) / σ)² for each mean (m, d), and Σ log σ², over what was observed."""
-    n, d = len(order), x.shape[1]
-    seen, y, total = np.empty((d, LANES)), np.empty((d, LANES)), np.empty(LANES)
-    for start in range(0, n, LANES):
-        places = np.minimum(np.arange(start, start + LANES), n - 1)
-        _load(x, centre, order[places], seen, y)
-        total[:] = 0.0
-        for j in range(d):
-            for b in range(LANES):
-                total[b] += seen[j, b] * log_variance[j]
-        for b in range(LANES):
-            log_dets[places[b]] = total[b]
-        for k in range(means.shape[0]):
-            total[:] = 0.0
-            for j in range(d):
-                mu, scale = means[k, j], inverse_scale[j]
-                for b in range(LANES):
-                    z = (y[j, b] - mu) * scale
-                    total[b] += seen[j, b] * z * z
-            for b in range(LANES):
-                distances[places[b], k] = total[b]
+    """Write Σ ((y − μ) / σ)² for each mean, (n, m), and Σ log σ², over what was observed."""
+    for i in range(len(y)):
+        row, total = y[i], 0.0
+        for j in range(len(row)):
+            total += 0.0 if np.isnan(row[j]) else logs[j]
+        log_dets[i] = total
+        for k in range(len(means)):
+            mu, total = means[k], 0.0
+            for j in range(len(row)):
+                z = (row[j] - mu[j]) * inverse[j]
+                total += 0.0 if np.isnan(z) else z * z
+            distances[i, k] = total
 
 
 @compiled
-def _load(x: Floats, centre: Floats, rows: Codes, seen: Floats, y: Floats) -> None:
-    """Set lanes to rows of x − c, 0 in holes, and to where there are none."""
+def _load(y: Floats, rows: Codes, seen: Floats, lanes: Floats) -> None:
+    """Set lanes to rows of y, 0 in holes, and to where there are none."""
     for b in range(LANES):
-        row = x[rows[b]]
+        row = y[rows[b]]
         for j in range(row.shape[0]):
             hole = np.isnan(row[j])
             seen[j, b] = 0.0 if hole else 1.0
-            y[j, b] = 0.0 if hole else row[j] - centre[j]
+            lanes[j, b] = 0.0 if hole else row[j]
 
 
 @compiled

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from suffice.model.bayes_error import BayesError
     from suffice.model.gaussian import GaussianModel
     from suffice.model.level_forest import LevelBlocks, LevelForest
-    from suffice.model.missing import IncompleteRows
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -251,10 +250,7 @@ class MixedModel(WrappedModel):
         weights = self.log_priors if log_weights is None else log_weights
         return readout.read(weights + np.concatenate(parts))
 
-    def _read_observed(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
-        return self._read(rows.x[rows.order], readout, log_weights)
+    _read_observed = _read
 
     def _log_density(self, rows: Floats) -> Floats:
         """Return log p(x | k), (n, K)."""

@@ -226,13 +226,13 @@ class Scorer:
         if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
             with np.errstate(invalid="ignore", over="ignore"):
                 values = readout.read(self.joint(x))
-            return values, _unscored(values)
+            return values, unscored(values)
         shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
         values = np.empty(shape, readout.dtype)
         stages, origin = list(self._stages()), np.array(self.origin, np.float64)
         with one_blas_thread(when=self._uses_blas):
             bad = Pass(x, origin, stages, self.n_classes, readout, values).run()
-        return values, _unscored(values[: len(x) if bad else 0])
+        return values, unscored(values[: len(x) if bad else 0])
 
     def joint(self, x: npt.NDArray[Any]) -> Floats:
         """Return aₖ(x) (n, K), by NumPy alone."""
@@ -341,7 +341,7 @@ def _converted(x: npt.NDArray[Any], start: int, n_chunks: int) -> Floats:
     return np.array(x[start : start + n_chunks * LANES], np.float64, order="C")
 
 
-def _unscored(values: npt.NDArray[Any]) -> Codes:
+def unscored(values: npt.NDArray[Any]) -> Codes:
     """Return the numbers of the rows that are NaN, or have code −1."""
     first = values if values.ndim == 1 else values[:, 0]
     return np.flatnonzero(np.isnan(first) if first.dtype.kind == "f" else first < 0)

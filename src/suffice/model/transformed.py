@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suffice.model.class_model import ClassModel
-    from suffice.model.missing import IncompleteRows
     from suffice.model.posterior import Readout
     from suffice.model.scoring import Formula
     from suffice.moments import Moments
@@ -91,10 +90,12 @@ class TransformedModel(WrappedModel):
         return self._in_units(read, x, readout, log_weights)
 
     def _read_observed(
-        self, rows: IncompleteRows, readout: Readout, log_weights: Floats | None = None
+        self, x: Floats, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
-        read = self.inner._read_observed(self._transformed(rows), readout, log_weights)
-        return self._in_units(read, rows.x[rows.order], readout, log_weights)
+        y = self.transform.apply_observed(x)
+        return self._in_units(
+            self.inner._read_observed(y, readout, log_weights), x, readout, log_weights
+        )
 
     def _in_units(self, read: Any, x: Any, readout: Readout, log_weights: Any) -> npt.NDArray[Any]:
         """Return densities of the rows from those of their transform; scores stay."""
@@ -103,9 +104,6 @@ class TransformedModel(WrappedModel):
             slopes = np.nansum(self.transform.log_slopes(x), axis=1)
             read += slopes[:, None] if readout.per_class else slopes
         return np.asarray(read)
-
-    def _transformed(self, rows: IncompleteRows) -> IncompleteRows:
-        return replace(rows, x=self.transform.apply_observed(rows.x))
 
     def _filled(self, x: Any, fill: Callable[[Floats], Floats]) -> Floats:
         """Return the rows, holes filled in the units of t."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,6 +47,7 @@ def plan(
     return kept, fourth if fourth is not None else kept == affordable == "per-class"
 
 
+V = TypeVar("V")
 Storage = Literal["per-class", "pooled", "diagonal"]
 
 SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
@@ -104,7 +105,7 @@ def collect(
         return sums._replace(power_sums=kept.extended(table.n_features))
 
     n = table.n_rows
-    yield from [chunk(0, n)] if few else _in_threads(chunk, n, table.n_classes)
+    yield from [chunk(0, n)] if few else in_threads(chunk, n, table.n_classes)
 
 
 def _moved(sums: ChunkSums, by: Floats) -> ChunkSums:
@@ -182,9 +183,8 @@ def _centred_fourth(
     return FourthMoments(thirds, fourths)
 
 
-def _in_threads(
-    chunk: Callable[[int, int], ChunkSums], n: int, n_classes: int
-) -> Iterator[ChunkSums]:
+def in_threads(chunk: Callable[[int, int], V], n: int, n_classes: int) -> Iterator[V]:
+    """Yield what is made of consecutive rows lo … hi−1; how they are cut depends on shapes only."""
     per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n <= per_chunk else 4 * -(-n // (4 * per_chunk))
     edges = np.linspace(0, n, n_chunks + 1).astype(np.intp).tolist()
@@ -213,7 +213,7 @@ def _chunk(
     else:
         most = block or max(_BLOCK_ROWS, 128 * n_classes)
         return _class_chunk(rows, lo, hi, storage, most, fourth=fourth)
-    return _recentred(weights, shifts, sums, raw, None)
+    return recentred(weights, shifts, sums, raw, None)
 
 
 def _class_chunk(
@@ -240,10 +240,10 @@ def _class_chunk(
         weights, shifts, sums, squares, grams, thirds, fourths,
     )  # fmt: skip
     if not full:
-        return _recentred(weights, shifts, sums, DiagonalScatter(squares), None)
+        return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     raw = PerClassScatter(_symmetric(grams[:, :d, :d]))
     quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d])) if fourth else None
-    return _recentred(weights, shifts, sums, raw, quartic)
+    return recentred(weights, shifts, sums, raw, quartic)
 
 
 def refuse_vanishing(table: Table, total: Any) -> None:
@@ -261,7 +261,7 @@ def refuse_vanishing(table: Table, total: Any) -> None:
             raise InvalidInputError(msg)
 
 
-def _recentred(
+def recentred(
     weights: Floats, shifts: Floats, sums: Floats, raw: Scatter, quartic: FourthMoments | None
 ) -> ChunkSums:
     """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""

@@ -327,6 +327,44 @@ def diagonal_chunk(
             squares[k, j] += uz * z
 
 
+@njit(nogil=True, fastmath={"contract"})
+def observed_chunk(
+    x: Any,
+    codes: Any,
+    w: Any,
+    lo: int,
+    hi: int,
+    counts: Any,
+    weights: Any,
+    shifts: Any,
+    sums: Any,
+    squares: Any,
+) -> None:
+    """Do the same column by column, over the numbers that are there: all sums are (K, d)."""
+    n_classes, d = shifts.shape[0], x.shape[1]
+    unseen = np.ones((n_classes, d), np.bool_)
+    left = np.full(n_classes, d)
+    for r in range(lo, hi):
+        k = codes[r]
+        u = w[r] if len(w) else 1.0
+        if u == 0.0:
+            continue
+        if left[k]:
+            for j in range(d):
+                if unseen[k, j] and not np.isnan(x[r, j]):
+                    unseen[k, j] = False
+                    shifts[k, j] = x[r, j]
+                    left[k] -= 1
+        for j in range(d):
+            hole = np.isnan(x[r, j])
+            z = 0.0 if hole else x[r, j] - shifts[k, j]
+            uz = u * z
+            counts[k, j] += 0.0 if hole else 1.0
+            weights[k, j] += 0.0 if hole else u
+            sums[k, j] += uz
+            squares[k, j] += uz * z
+
+
 @njit(nogil=True)
 def indicator_chunk(
     x: Any,

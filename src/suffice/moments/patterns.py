@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from suffice.errors import ForgetError
 from suffice.moments.algebra import aligned, by_class, merged, placed, taken, without_gone
-from suffice.moments.collect import SMALL, collect, ratio, two_sum
+from suffice.moments.collect import SMALL, collect, in_threads, ratio, recentred, two_sum
 from suffice.moments.indicators import all_numbers
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
 from suffice.table import Table
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from suffice.moments.collect import ChunkSums
     from suffice.moments.moments import Moments
     from suffice.typing import Codes, Floats, Labels
 
@@ -224,15 +226,18 @@ class ColumnSums:
     @classmethod
     def of_table(cls, table: Table, blank: Moments, _limit: int | None) -> ColumnSums:
         """Return the sums of rows with holes; ``blank`` are moments without rows."""
-        d, step = table.n_features, max(_BLOCK // max(table.n_features, 1), 1)
-        cells = cls.of_complete(blank).cells
-        for lo in range(0, table.n_rows, step):
-            rows = table.take(slice(lo, lo + step))
-            # every number is a row of its own, of the class (class, column)
-            seen = ~np.isnan(rows.x) & (rows.weights > 0)[:, None]
-            codes = (rows.codes[:, None] * d + np.arange(rows.x.shape[1]))[seen]
-            weight = None if rows.weight is None else np.repeat(rows.weight, seen.sum(1))
-            numbers = Table(rows.x[seen][:, None], cells.classes, codes, weight)
+        d, cells = table.n_features, cls.of_complete(blank).cells
+        if table.x.size > SMALL:
+            parts = in_threads(
+                lambda lo, hi: _observed(table, lo, hi), table.n_rows, len(blank.classes)
+            )
+            for counts, part in parts:
+                cells = merged(cells, replace(cells, counts=counts, **part._asdict()))
+        else:  # every number is a row of its own, of the class (class, column)
+            seen = ~np.isnan(table.x) & (table.weights > 0)[:, None]
+            codes = (table.codes[:, None] * d + np.arange(table.x.shape[1]))[seen]
+            weight = None if table.weight is None else np.repeat(table.weight, seen.sum(1))
+            numbers = Table(table.x[seen][:, None], cells.classes, codes, weight)
             cells = merged(cells, _sums(numbers, cells, "diagonal"))
         if table.indicators is None:
             return cls(cells, d)
@@ -387,6 +392,18 @@ def _sums(table: Table, blank: Moments, storage: Any) -> Moments:
     return replace(total, counts=counts)
 
 
+def _observed(table: Table, lo: int, hi: int) -> tuple[Codes, ChunkSums]:
+    """Return the sums of rows lo … hi, a class for each class and column."""
+    from suffice.moments import kernels
+
+    found = np.zeros((5, table.n_classes, table.n_features))
+    w = np.zeros(0) if table.weight is None else table.weight
+    kernels.observed_chunk(table.x, table.codes, w, lo, hi, *found)
+    counts, weights, shifts, sums, squares = found.reshape(5, -1)
+    raw = DiagonalScatter(squares[:, None])
+    return counts.astype(np.intp), recentred(weights, shifts[:, None], sums[:, None], raw, None)
+
+
 def _cell_codes(rows: Table) -> tuple[Codes, Codes]:
     """Return the cell of each row (n,), and a row of each cell."""
     codes, holes = rows.codes, _hole_bits(rows.x)
@@ -414,13 +431,10 @@ def _hole_bits(x: Any) -> list[tuple[Any, int]]:
 def _mark(x: Any, first: int, last: int, bits: Any) -> None:
     from suffice.moments import kernels
 
-    edges = range(0, len(x), _BLOCK // x.shape[1] + 1)
-    ends = [*edges[1:], len(x)]
-    marked = in_order(
-        lambda at: kernels.mark_holes(x, at[0], at[1], first, last, bits),
-        list(zip(edges, ends, strict=True)),
-    )
-    for _ in marked:
+    edges = [*range(0, len(x), _BLOCK // x.shape[1] + 1), len(x)]
+    for _ in in_order(
+        lambda at: kernels.mark_holes(x, *at, first, last, bits), list(pairwise(edges))
+    ):
         pass
 
 

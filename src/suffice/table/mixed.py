@@ -86,12 +86,14 @@ def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
         if isinstance(column, Number):
             if isinstance(value, Levels):
                 _refuse_text(column.name, value)
-            empty = np.isnan(value)
-            numbers.append(value if column.fill is None else np.where(empty, column.fill, value))
-            holes += [] if column.fill is None else [np.where(empty, 0, -1)]
+            if column.fill is not None:
+                empty = np.isnan(value)
+                value = np.where(empty, column.fill, value)
+                holes.append(np.where(empty, 0, -1))
+            numbers.append(value)
         elif isinstance(column, Category):
             levels.append(column.codes_of(*value))
-    x = np.stack(numbers, axis=1) if numbers else np.zeros((n_rows, 0))
+    x = np.array(numbers).T if numbers else np.zeros((n_rows, 0))  # column by column
     groups = [*holes, *levels]
     codes = np.stack(groups, axis=1) if groups else np.zeros((n_rows, 0))
     return MixedRows(schema, x, np.ascontiguousarray(codes, np.int32))
@@ -100,9 +102,8 @@ def _under(schema: Schema, values: list[Any], n_rows: int) -> MixedRows:
 def _described(name: str, value: Any, missing: str) -> Column:
     """Return what a column of these values is."""
     if not isinstance(value, Levels):
-        known = value[~np.isnan(value)]
-        filled = missing == "indicator" and 0 < len(known) < len(value)
-        return Number(name, float(np.mean(known)) if filled else None)
+        known = value[~np.isnan(value)] if missing == "indicator" else value
+        return Number(name, float(np.mean(known)) if 0 < len(known) < len(value) else None)
     n_known, empty = int((value.codes >= 0).sum()), bool((value.codes < 0).any())
     if len(value.levels) > MOST_LEVELS:
         if n_known >= _FEW and len(value.levels) > 0.9 * n_known:
@@ -194,7 +195,8 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
     if kind == "date":
         return _days(column.name, column.to_numpy("datetime64[ns]"))
     if kind == "number" and not levels:
-        return column.to_numpy(np.float64, na_value=np.nan)
+        plain = isinstance(column.dtype, np.dtype)  # pandas' own types have NA
+        return column.to_numpy(np.float64, **({} if plain else {"na_value": np.nan}))
     if hasattr(column, "cat"):
         distinct, codes = column.cat.categories.tolist(), column.cat.codes.to_numpy()
     else:
