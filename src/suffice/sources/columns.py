@@ -199,14 +199,14 @@ def _used(schema: Schema) -> Sequence[str]:
 
 def _refuse_nothing(source: Source) -> None:
     """Raise where there are no rows, or no columns beside one."""
-    if source.sample.is_empty() and source.sample.width != 1:
-        msg = f"{source.label} has columns but no rows: nothing to learn from"
-        raise InvalidInputError(msg)
     if source.sample.width == 1:
         msg = (
             f"{source.label} has one column only, {source.sample.columns[0]!r}: if it is separated "
             "by another mark than comma, semicolon, tab or bar, name that mark as the delimiter"
         )
+        raise InvalidInputError(msg)
+    if source.sample.is_empty():
+        msg = f"{source.label} has columns but no rows: nothing to learn from"
         raise InvalidInputError(msg)
 
 
