@@ -11,7 +11,7 @@ from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTr
 from suffice.power import PowerTransform
 from suffice.search.judging import TEMPERATURES, judged_grid
 from suffice.search.plan import ARITHMETIC, Effort, Grid, judged, n_distinct, survivors
-from suffice.search.training import Cells, Training, fold_numbers
+from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
 from suffice.validation.folds import Folds
@@ -41,11 +41,7 @@ def weighted(n=80):
 def test_every_point_has_the_losses_of_a_model_estimated_again(rows, unbiased):
     table = Table.of(*rows)
     splits = stratified_folds(table.codes, 5, 0)
-    training = Training.of(
-        table.x[(cells := Cells.of(table, fold_numbers(splits, table.n_rows))).order],
-        cells,
-        per_class=True,
-    )
+    training = Training.of(table.x[(cells := Cells.of(table, splits)).order], cells, per_class=True)
     points = [(p, np.array([0.02, 0.3, 1.0])) for p in (0.0, 0.3, 1.0)]
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
     found = judged_grid(training, log_priors, points, unbiased=unbiased)
@@ -68,7 +64,7 @@ def test_points_without_a_covariance_are_left_out():
     X, y = skewed(60, 2)
     X = np.c_[X, X.sum(1)]
     table = Table.of(X, y)
-    cells = Cells.of(table, fold_numbers(stratified_folds(table.codes, 5, 0), 60))
+    cells = Cells.of(table, stratified_folds(table.codes, 5, 0))
     training = Training.of(X[cells.order], cells, per_class=True)
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
     points = [(p, np.array([0.0, 0.1])) for p in (0.0, 1.0)]
@@ -96,7 +92,7 @@ def test_random_labels_show_no_gain_over_the_prior(view, seed):
     seen = views(x)[view]
     recipe = Recipe.parse(tied=seen.lifted)
     points = tuple((p, np.array([0.01, 0.3, 1.0])) for p in ((1.0,) if seen.lifted else (0.0, 1.0)))
-    cells = Cells.of(table, fold_numbers(stratified_folds(table.codes, 10, seed), 300))
+    cells = Cells.of(table, stratified_folds(table.codes, 10, seed))
     found = judged(cells, [Grid(seen, recipe, points)], 6)
     losses = -found.true_log
     se = losses.std(1) / np.sqrt(losses.shape[1])
@@ -106,7 +102,7 @@ def test_random_labels_show_no_gain_over_the_prior(view, seed):
 def test_survivors_are_the_best_points_and_those_close_to_them():
     X, y = skewed(600, 3, 2)
     table = Table.of(X, y)
-    cells = Cells.of(table, fold_numbers(stratified_folds(table.codes, 5, 0), 600))
+    cells = Cells.of(table, stratified_folds(table.codes, 5, 0))
     training = Training.of(X[cells.order], cells, per_class=True)
     log_priors = np.log(training.weights / training.weights.sum(1, keepdims=True))
     grid = [(p, np.array([0.0, 0.2, 0.7, 1.0])) for p in (0.0, 0.5, 1.0)]

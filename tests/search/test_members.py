@@ -15,7 +15,7 @@ import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.model.outside import LinearModel, Trees, outsider_of
 from suffice.search.members import OutsideCandidate, held_out_posteriors, judged_member
-from suffice.search.training import Cells, fold_numbers
+from suffice.search.training import Cells
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
 
@@ -28,7 +28,7 @@ def boxes(n, seed):
 
 def cells_of(x, y, n_folds=5, weight=None):
     table = Table.of(x, y, weight)
-    return Cells.of(table, fold_numbers(stratified_folds(table.codes, n_folds, 0), len(y)))
+    return Cells.of(table, stratified_folds(table.codes, n_folds, 0))
 
 
 MEMBERS = {

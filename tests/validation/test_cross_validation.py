@@ -101,16 +101,16 @@ def by_refitting(estimator, params, X, y, w, splits):
 
 @settings(max_examples=40)
 @given(estimators(), DIALS, DIALS, st.integers(0, 10**6), st.booleans())
-def test_exact_folds_equal_brute_force_refits(estimator, pooling, shrinkage, seed, compiled):
+def test_exact_folds_equal_brute_force_refits(estimator, pooling, shrinkage, seed, in_blocks):
     X, y, w = rows(seed)
     splits = list(StratifiedKFold(4).split(X, y))
     grid = {"pooling": [0.0, pooling], "shrinkage": [shrinkage, 0.3]}
-    before = held_out._SMALL
-    held_out._SMALL = 0 if compiled else before
+    before = held_out._NUMBERS
+    held_out._NUMBERS = 50 if in_blocks else before
     try:
         result = sf.cross_validate(estimator, X, y, grid, cv=splits, sample_weight=w)
     finally:
-        held_out._SMALL = before
+        held_out._NUMBERS = before
     for params, found in zip(result.params, result.fold_losses, strict=True):
         expected = by_refitting(estimator, params, X, y, w, splits)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,6 +12,7 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.plug_in import require_two_classes
+from suffice.estimation.recipe import recipe_of
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.estimators.predictor import (
     DensityMixin,
@@ -25,10 +26,9 @@ from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import PowerTransformed
 from suffice.moments import Moments
-from suffice.moments.file import checked_classes
 from suffice.saved import densities as saved
-from suffice.search.candidates import Candidate, FittedCandidate
-from suffice.search.members import FittedOutsider, OutsideCandidate
+from suffice.search.candidates import Candidate
+from suffice.search.members import Member, OutsideCandidate
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
@@ -72,7 +72,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         The best single Gaussian of the features or their transform, fitted on all rows.
     best_model_ : ClassModel
         Its model.
-    members_ : tuple of FittedCandidate
+    members_ : tuple of Member
         What is saved.
     varying_ : array
         Features that are neither constant nor combinations of others, which the members see.
@@ -117,24 +117,20 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         if y is not None:
             X, y, sample_weight = labelled_rows(X, y, sample_weight)
         x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
-        reading: Any = {"categorical": self.categorical, "missing": "indicator"}
-        reading["names"] = feature_names(self)
-        whole = Table.of(x, y, sample_weight, **reading)
+        reading: Any = {"categorical": self.categorical, "names": feature_names(self)}
+        whole = Table.of(x, y, sample_weight, missing="indicator", **reading)
         table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes
         require_two_classes(table.classes, table.class_weights)
         with numbering_rows(whole):
             self.varying_ = varying_features(table, self.encoding_)
         table = table.with_rows(table.x[:, self.varying_])
-        options: Any = {"n_kept": self.n_kept, "seed": self.random_state}
-        options["members"] = self._invited(table.n_rows)
+        options: Any = {"n_kept": self.n_kept, "fourier_features": self.fourier_features}
+        options |= {"seed": self.random_state, "members": self._invited(table.n_rows)}
         with one_blas_thread():
-            found = chosen(table, fourier_features=self.fourier_features, **options)
-            self.choices_, self.members_, self.effort_ = (
-                found.candidates,
-                found.members,
-                found.effort,
-            )
+            found = chosen(table, **options)
+            self.choices_, self.members_ = found.candidates, found.members
+            self.effort_ = found.effort
             self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         # the next row is as likely as one in n + 1 to be like none before
         self.doubt_ = 1 / (table.n_rows + 1)
@@ -150,8 +146,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
         shares = tuple(Share(m.candidate.view, m.model, m.candidate.weight) for m in self.members_)
-        known = (self.varying_, self.doubt_, self.frequencies_, self.best_model_)
         names = self.encoding_.feature_names if self.encoding_ else feature_names(self)
+        known = self.varying_, self.doubt_, self.frequencies_, self.best_model_
         model = AveragedModel(shares, *known)
         found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
         return found.allowing_missing()
@@ -165,25 +161,18 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         return saved.averaged_state(self)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        known = saved.averaged_from(header, arrays)
         set_features(self, int(header["n_features"]), header["feature_names"])
-        self.classes_, self.frequencies_ = checked_classes(arrays["classes"]), arrays["frequencies"]
-        self.encoding_ = Encoding.from_json(header.get("encoding"))
-        self.doubt_, self.varying_ = float(header["doubt"]), arrays["varying"]
-        self.effort_ = str(header.get("effort", ""))
-        views = saved.views_in(header, arrays)
-        sums = saved.moments_in(header, arrays)
-        numbers = {id(view): i for i, view in enumerate(views)}
-        self.choices_ = [_kept(c, views) for c in header["choices"]]
-        outsiders = saved.outsiders_in(header, arrays)
-        self.members_ = tuple(
-            FittedCandidate.of(c, sums[numbers[id(c.view)]])
-            if isinstance(c, Candidate)
-            else FittedOutsider(c, outsiders[c.name])
-            for c in self.choices_
-            if c.weight > 0
-        )
+        self.classes_, self.encoding_, model = known.classes, known.encoding, cast(Any, known.model)
+        self.doubt_, self.frequencies_ = model.doubt, model.frequencies
+        self.varying_, self.effort_ = model.features, str(header.get("effort", ""))
+        views, sums = saved.views_in(header, arrays), saved.moments_in(header, arrays)
+        self.choices_ = [_kept(choice, views) for choice in header["choices"]]
+        numbers = (c.get("view") for c in header["choices"] if c["weight"] > 0)
+        counted = (c for c in self.choices_ if c.weight > 0)
+        kept = zip(counted, model.shares, numbers, strict=True)
+        self.members_ = tuple(Member(c, share.model, sums.get(i)) for c, share, i in kept)
         self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
-        saved.refuse_misfits(self.classifier_)
         return self
 
     @property
@@ -223,11 +212,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
                 f"It beat the runner-up ({others[0].describe()}) by {gap:.4f} "
                 f"(± {first.log_loss_se:.4f} from fold to fold)."
             )
-        shares = [c for c in self.choices_ if c.weight > 0]
-        lines.append(
-            "Averaged: " + "; ".join(f"{c.weight:.0%} {c.describe()}" for c in shares) + "."
-        )
-        return "\n".join([*lines, self.effort_])
+        shares = (f"{c.weight:.0%} {c.describe()}" for c in self.choices_ if c.weight > 0)
+        return "\n".join([*lines, f"Averaged: {'; '.join(shares)}.", self.effort_])
 
 
 _ROWS_OF_A_TREE = 5_000
@@ -270,11 +256,12 @@ class AutoClassifier(AutoGaussian):
 
 
 def _kept(choice: Mapping[str, Any], views: list[Any]) -> Candidate | OutsideCandidate:
-    """Return a candidate that a file kept."""
-    if "outsider" not in choice:
-        return Candidate.kept(choice, views)
-    rest = {name: choice[name] for name in saved.OF_OUTSIDER}
-    return OutsideCandidate(choice["outsider"], None, **rest)
+    """Return a candidate that a file kept, its view by number."""
+    rest = dict(choice)
+    if "outsider" in rest:
+        return OutsideCandidate(rest.pop("outsider"), None, **rest)
+    view = views[rest.pop("view")]
+    return Candidate(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
 
 
 def named_members(members: Any) -> dict[str, Any]:
@@ -285,12 +272,11 @@ def named_members(members: Any) -> dict[str, Any]:
         if not hasattr(estimator, "predict_proba"):
             msg = f"member {estimator!r} states no posteriors (predict_proba): calibrate it first"
             raise InvalidParameterError(msg)
-        kind = type(estimator).__name__
-        chosen_name = kind if name is None else str(name)
-        if chosen_name in found:
-            msg = f"two members are called {chosen_name!r}: name them by pairs (name, classifier)"
+        called = type(estimator).__name__ if name is None else str(name)
+        if called in found:
+            msg = f"two members are called {called!r}: name them by pairs (name, classifier)"
             raise InvalidParameterError(msg)
-        found[chosen_name] = estimator
+        found[called] = estimator
     return found
 
 

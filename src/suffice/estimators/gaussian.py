@@ -42,14 +42,7 @@ from suffice.moments import Moments
 from suffice.moments.algebra import aligned
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
-from suffice.saved.densities import (
-    CHOSEN,
-    COSTS,
-    OF_RECIPE,
-    chosen_in,
-    conformity_in,
-    gaussian_state,
-)
+from suffice.saved import densities as saved
 from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.labels import as_labels, code_of, codes_of, has_label
@@ -343,7 +336,7 @@ class GaussianClassifier(
 
     def recipe(self) -> Recipe:
         """Return how moments become a model: every setting, checked."""
-        return Recipe.parse(**{name: self._chosen(name) for name in OF_RECIPE})
+        return Recipe.parse(**{name: self._chosen(name) for name in saved.OF_RECIPE})
 
     def _chosen(self, name: str) -> Any:
         """Return a setting, or the number that was chosen for it where it says "auto"."""
@@ -359,7 +352,7 @@ class GaussianClassifier(
 
     def _settle(self, x: Any, y: Any, sample_weight: Any) -> tuple[Recipe, Any]:
         """Choose what was left open by cross-validation; return recipe and transform to use."""
-        for name in CHOSEN:
+        for name in saved.CHOSEN:
             self.__dict__.pop(f"{name}_", None)
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
@@ -370,9 +363,9 @@ class GaussianClassifier(
         rows = table if table.weight is None else table.take(table.weight > 0)
         with at_most(self.n_jobs), numbering_rows(table):
             found = settled(recipe, rows, power=power, temperature=temperature)
-        self.pooling_, self.shrinkage_ = found.pooling, found.shrinkage
-        self.temperature_ = found.temperature
-        return self.recipe(), found.power
+        how, self.temperature_ = found.recipe.regularisation, found.temperature
+        self.pooling_, self.shrinkage_ = how.pooling, how.shrinkage.fixed
+        return self.recipe(), getattr(found.view, "transform", None)
 
     def _summarise(
         self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
@@ -412,7 +405,7 @@ class GaussianClassifier(
         self.family_ = known.family
         model = known.model(self.moments_)
         model = model if temperature == 1 else model.with_temperature(temperature)
-        costs = {name: getattr(self, name) for name in COSTS}
+        costs = {name: getattr(self, name) for name in saved.COSTS}
         encoding = self.moments_.encoding
         names = encoding.feature_names if encoding else self.moments_.feature_names
         found = Classifier.of(self.classes_, names, model, encoding=encoding, **costs)
@@ -422,12 +415,12 @@ class GaussianClassifier(
         return {name: getattr(self, name) for name in _SETTINGS}  # those a preset fixes too
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return gaussian_state(vars(self))
+        return saved.gaussian_state(vars(self))
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
-        self.__dict__.update(chosen_in(header))
+        self.__dict__.update(saved.chosen_in(header))
         self.fit_moments(Moments.of_archive(header, arrays))
-        self.__dict__.update(conformity_in(arrays))
+        self.__dict__.update(saved.conformity_in(arrays))
         return self
 
     # --- answers ---

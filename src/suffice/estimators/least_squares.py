@@ -8,12 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.discriminative.least_squares import (
-    LinearGaussian,
-    joint_moments,
-    regress_column,
-    regress_indicators,
-)
+from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
 from suffice.estimators.linear import LinearDecisions, chosen, require_two
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
@@ -146,25 +141,23 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         """Draw one y for each row, (n,)."""
         mean = self._mean(X)
         noise = check_random_state(random_state).standard_normal(len(mean))
-        drawn: Floats = mean + np.sqrt(self.variance_) * noise
-        return drawn
+        return np.asarray(mean + np.sqrt(self.variance_) * noise)
 
     def log_density(self, X: Any, y: Any) -> Floats:
         """Return log p(y | x) of each row, (n,)."""
         residual = np.asarray(y, np.float64) - self._mean(X)
         # −½ (log 2πσ² + (y − ŷ)² / σ²)
-        density: Floats = -0.5 * (np.log(2 * np.pi * self.variance_) + residual**2 / self.variance_)
-        return density
+        variance = self.variance_
+        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance))
 
     def _mean(self, X: Any) -> Floats:
         check_is_fitted(self)
         x = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
-        mean: Floats = np.asarray(x @ self.coef_ + self.intercept_, np.float64)
-        return mean
+        return np.asarray(x @ self.coef_ + self.intercept_, np.float64)
 
     def _set_moments(self, moments: Moments, column: int) -> Self:
         unbiased = chosen("divisor", self.divisor, {"mle": False, "unbiased": True})
-        model: LinearGaussian = regress_column(moments, column)
+        model = regress_column(moments, column)
         self.moments_ = moments
         self.coef_, self.intercept_ = model.slopes, model.intercept
         self.variance_ = model.variance(unbiased=unbiased)

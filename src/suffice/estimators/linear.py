@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +17,8 @@ from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.labels import code_of
 from suffice.table.table import Table
 from suffice.typing import Floats, Labels
+
+Choice = TypeVar("Choice")
 
 
 class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
@@ -52,8 +54,7 @@ def _class_factors(class_weight: Any, table: Table) -> Floats:
     if class_weight == "balanced":
         # every class counts the same, the total weight stays: W / (K w_k)
         totals = table.class_weights
-        balanced: Floats = totals.sum() / (len(totals) * totals)
-        return balanced
+        return np.asarray(totals.sum() / (len(totals) * totals))
     msg = f"class_weight must be None, 'balanced' or {{label: weight}}, got {class_weight!r}"
     raise InvalidParameterError(msg)
 
@@ -75,12 +76,10 @@ class LinearDecisions(ScoreMixin):
     def classifier_(self) -> Classifier:
         """The fitted classifier, free of scikit-learn."""
         check_is_fitted(self)
-        has_posterior = hasattr(type(self), "predict_proba")
-        model = LinearModel.of(
-            self.coef_, self._at_centre, has_posterior=has_posterior, centre=self._centre
-        )
+        about: Any = {"has_posterior": hasattr(type(self), "predict_proba")}
+        model = LinearModel.of(self.coef_, self._at_centre, centre=self._centre, **about)
         if not np.array_equal(model.at_origin, self.intercept_):  # changed by hand
-            model = LinearModel.of(self.coef_, self.intercept_, has_posterior=has_posterior)
+            model = LinearModel.of(self.coef_, self.intercept_, **about)
         return Classifier.of(self.classes_, feature_names(self), model)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -125,11 +124,10 @@ def require_two(classes: Labels) -> None:
         raise TooFewClassesError(msg)
 
 
-def chosen(name: str, value: Any, choices: Mapping[str, Any]) -> Any:
+def chosen(name: str, value: Any, choices: Mapping[str, Choice]) -> Choice:
     """Return what a setting's word stands for."""
     if not isinstance(value, str) or value not in choices:
-        known = ", ".join(map(repr, choices))
-        msg = f"{name} must be one of {known}, got {value!r}"
+        msg = f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}"
         raise InvalidParameterError(msg)
     return choices[value]
 

@@ -11,18 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.discriminative import problem
 from suffice.discriminative.contrasts import against_first, symmetric
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
 from suffice.discriminative.logistic_fit import LogisticFit, Solver, choose_penalty, fit_logistic
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import (
-    Start,
-    coded_moments,
-    given_start,
-    lda_start,
-    random_start,
-    zero_start,
-)
+from suffice.discriminative.problem import Start, coded_moments
 from suffice.discriminative.quasi_newton import QuasiNewton
 from suffice.discriminative.summary import Inference, LogisticSummary
 from suffice.errors import (
@@ -63,10 +57,9 @@ def warn_of(estimator: Any, fit: LogisticFit) -> None:
 
 
 def _aliased(estimator: Any, fit: LogisticFit) -> str:
-    columns = fit.problem.aliased
-    if not len(columns):
+    if not len(fit.problem.aliased):
         return ""
-    named = _named(estimator, columns)
+    named = _named(estimator, fit.problem.aliased)
     if fit.l2 > 0:
         return f"columns {named}: constant, so their coefficients are set to zero; drop them"
     return (
@@ -77,8 +70,7 @@ def _aliased(estimator: Any, fit: LogisticFit) -> str:
 
 
 def _separated(estimator: Any, fit: LogisticFit) -> str:
-    separation = fit.separation
-    if separation is None:
+    if (separation := fit.separation) is None:
         return ""
     how = "completely separated" if separation.complete else "separated but for ties"
     by = f" by columns {_named(estimator, separation.features)}" if len(separation.features) else ""
@@ -239,25 +231,13 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         """Learn from rows ``X`` with labels ``y``."""
         automatic = isinstance(self.l2, str) and self.l2 == "auto"
         solver, limits = self._solver(), self._limits()
-        l2 = 0.0 if automatic else self._penalty()
         table = self._table(X, y, sample_weight)
         storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
         moments = coded_moments(table, storage)
-        if automatic:
-            posed: Any = {"standardize": self.standardize, **self._posed()}
-            l2 = choose_penalty(table, moments, **posed)
-        fit = fit_logistic(
-            table,
-            moments,
-            l2=l2,
-            solver=solver,
-            limits=limits,
-            start=self._start_for(table),
-            record=self.record,
-            standardize=self.standardize,
-            fit_intercept=self.fit_intercept,
-        )
-        return self._accept(table, fit)
+        posed: Any = {"standardize": self.standardize, **self._posed()}
+        l2 = choose_penalty(table, moments, **posed) if automatic else self._penalty()
+        how: Any = {"solver": solver, "limits": limits, "start": self._start_for(table), **posed}
+        return self._accept(table, fit_logistic(table, moments, l2=l2, record=self.record, **how))
 
     @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -354,15 +334,14 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         return positive("l2", self.l2, zero=True)
 
     def _solver(self) -> Solver | None:
-        solvers = {
+        solvers: dict[str, Solver | None] = {
             "auto": None,
             "newton": Newton(),
             "quasi-newton": QuasiNewton(),
             "gd": GradientDescent(self._rate()),
             "sgd": self._stochastic(),
         }
-        solver: Solver | None = chosen("solver", self.solver, solvers)
-        return solver
+        return chosen("solver", self.solver, solvers)
 
     def _stochastic(self) -> StochasticDescent:
         size = int(positive("batch_size", self.batch_size))
@@ -384,14 +363,14 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
-        random = partial(random_start, seed=self._seed())
-        starts = {"lda": lda_start, "zero": zero_start, "random": random}
-        first: Start = chosen("start", self.start, starts)
+        random = partial(problem.random_start, seed=self._seed())
+        starts: dict[str, Start] = {"lda": problem.lda_start, "zero": problem.zero_start}
+        first = chosen("start", self.start, starts | {"random": random})
         again = self.warm_start and "_stream" in vars(self)
         if not again or self.coef_.shape[1] != table.n_features:
             return first
         same = np.array_equal(self.classes_, table.classes)
-        return partial(given_start, beta=self._beta()) if same else first
+        return partial(problem.given_start, beta=self._beta()) if same else first
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header, arrays = super()._state()

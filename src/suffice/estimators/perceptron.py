@@ -8,25 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from suffice.discriminative import perceptron as passes
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, design_of
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.perceptron import (
-    BatchSteps,
-    PerceptronFit,
-    Rule,
-    Steps,
-    StochasticSteps,
-    Variant,
-    averaged,
-    criterion,
-    direct,
-    last,
-    learn,
-    margin,
-    one_against_rest,
-    pocket,
-    trace_of,
-)
 from suffice.discriminative.problem import coded_moments
 from suffice.estimators.linear import (
     LinearDecisions,
@@ -36,12 +20,11 @@ from suffice.estimators.linear import (
     positive,
     require_two,
 )
-from suffice.table.table import Table
 from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
-_RULES: dict[str, Rule] = {"one-against-rest": one_against_rest, "direct": direct}
-_VARIANTS: dict[str, Variant] = {"plain": last, "averaged": averaged, "pocket": pocket}
+_RULES = {"one-against-rest": passes.one_against_rest, "direct": passes.direct}
+_VARIANTS = {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket}
 
 
 class Perceptron(LinearDecisions, BaseEstimator):
@@ -135,17 +118,19 @@ class Perceptron(LinearDecisions, BaseEstimator):
         require_two(table.classes)
         self.classes_ = table.classes
         rule = chosen("multiclass", self.multiclass, _RULES)
-        rule = one_against_rest if table.n_classes == 2 else rule
+        rule = passes.one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
-        design = self._design(table, scaling)
-        first = chosen("start", self.start, {"zero": np.zeros, "random": rng.standard_normal})
+        # Python is slow row by row
+        one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS
+        design = (CompiledDesign if one_by_one else design_of)(table, scaling)
+        starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
         n_scores = 1 if table.n_classes == 2 else table.n_classes
-        start = first((n_scores, table.n_features + 1))
-        fit = learn(design, rule, steps, variant, start, max_iter)
+        start = chosen("start", self.start, starts)((n_scores, table.n_features + 1))
+        fit = passes.learn(design, rule, steps, variant, start, max_iter)
         self.converged_, self.n_updates_ = fit.converged, fit.n_updates
         self.n_passes_ = self.n_iter_ = fit.n_passes
-        self.margin_ = margin(design, fit.weights)
+        self.margin_ = passes.margin(design, fit.weights)
         self._set_scores(fit.weights[:, 1:] * scaling.inverse, fit.weights[:, 0], scaling.centre)
         self.path_ = self._path(fit, design, rule, scaling) if self.record else None
         if not fit.converged and self.variant == "plain":
@@ -157,26 +142,23 @@ class Perceptron(LinearDecisions, BaseEstimator):
             warnings.warn(msg, UnfinishedDescentWarning, stacklevel=2)
         return self
 
-    def _design(self, table: Table, scaling: Scaling) -> Design:
-        """Return the rows in a form that suits their number: Python is slow one by one."""
-        one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS
-        return CompiledDesign(table, scaling) if one_by_one else design_of(table, scaling)
-
     def _path(
-        self, fit: PerceptronFit, design: Design, rule: Rule, scaling: Scaling
+        self, fit: passes.PerceptronFit, design: Design, rule: passes.Rule, scaling: Scaling
     ) -> DescentPath:
-        trace = trace_of(fit, design, rule, self.learning_rate)
+        trace = passes.trace_of(fit, design, rule, self.learning_rate)
         loss = partial(_loss_at, design, rule, scaling)
         return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 
-    def _steps(self, rng: np.random.Generator) -> Steps:
+    def _steps(self, rng: np.random.Generator) -> passes.Steps:
         rate = positive("learning_rate", self.learning_rate)
-        kinds = {"stochastic": StochasticSteps(rate, rng), "batch": BatchSteps(rate)}
-        steps: Steps = chosen("learning", self.learning, kinds)
-        return steps
+        kinds: dict[str, passes.Steps] = {
+            "stochastic": passes.StochasticSteps(rate, rng),
+            "batch": passes.BatchSteps(rate),
+        }
+        return chosen("learning", self.learning, kinds)
 
 
-def _loss_at(design: Design, rule: Rule, scaling: Scaling, parameters: Floats) -> float:
+def _loss_at(design: Design, rule: passes.Rule, scaling: Scaling, parameters: Floats) -> float:
     """Return the criterion at weights in original units."""
     weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
-    return criterion(design, rule, weights)[0]
+    return passes.criterion(design, rule, weights)[0]

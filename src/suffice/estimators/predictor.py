@@ -74,10 +74,10 @@ def checked_rows(estimator: Any, X: Any) -> Any:
 
 def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; a table with other columns as it is."""
-    known = getattr(estimator, "categorical", None) is not None or getattr(
-        getattr(estimator, "moments_", None), "schema", None
-    )
-    if _takes_categories(estimator) and (known or is_mixed(X)):
+    schema = getattr(getattr(estimator, "moments_", None), "schema", None)
+    known = schema or getattr(estimator, "categorical", None) is not None
+    takes_categories = estimator.__sklearn_tags__().input_tags.categorical
+    if takes_categories and (known or is_mixed(X)):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     if getattr(X, "columns", None) is not None and is_mixed(X):
@@ -99,10 +99,6 @@ def _require_numbers(column: Any, name: str, estimator: Any) -> None:
     if what:
         msg = f"column {name} holds {what}, and {type(estimator).__name__} takes numbers only: "
         raise InvalidInputError(msg + "drop it, or turn it into numbers")
-
-
-def _takes_categories(estimator: Any) -> bool:
-    return bool(estimator.__sklearn_tags__().input_tags.categorical)
 
 
 def feature_names(estimator: Any) -> tuple[str, ...] | None:
@@ -240,8 +236,7 @@ class DensityMixin(PosteriorMixin):
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:
         """Return the rows, each empty number drawn given the rest of the row."""
         rng = _generator(random_state)
-        found = self._answer(X, lambda known, x: known.sample_missing(x, rng))
-        return _with_columns(X, found)
+        return _with_columns(X, self._answer(X, lambda known, x: known.sample_missing(x, rng)))
 
     def log_density(self, X: Any) -> Floats:
         """Return log p(x), shape (n,): low values are outliers."""
@@ -250,7 +245,11 @@ class DensityMixin(PosteriorMixin):
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Labels]:
         """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame."""
         x, y = self.classifier_.sample(n, _generator(random_state))
-        return _as_given(x), y
+        if not isinstance(x, dict):
+            return x, y
+        import pandas as pd
+
+        return pd.DataFrame(x), y
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -268,12 +267,3 @@ def _with_columns(X: Any, found: Any) -> Any:
     import polars as pl
 
     return pl.DataFrame(X).with_columns(**{name: pl.Series(v) for name, v in found.items()})
-
-
-def _as_given(rows: Any) -> Any:
-    """Return the columns of a mixed table as a pandas frame, numbers as the array they are."""
-    if not isinstance(rows, dict):
-        return rows
-    import pandas as pd
-
-    return pd.DataFrame(rows)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.model.class_model import ClassModel
 from suffice.model.missing import has_holes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.model.class_model import ClassModel
-    from suffice.model.outside import TemperedModel
-    from suffice.model.views import View
-    from suffice.typing import Codes, Floats
+from suffice.model.outside import TemperedModel
+from suffice.model.views import View
+from suffice.typing import Codes, Floats
 
 _BLOCK = 16_384  # rows seen at a time
 
@@ -121,14 +118,11 @@ class AveragedModel:
         with np.errstate(divide="ignore"):
             return np.log(self.posterior(x))
 
-    def scores(self, x: Any) -> Floats:
-        """Return log p(k | x), shape (n, K)."""
-        return self.log_posterior(x)
+    scores = log_posterior
 
     def most_probable(self, x: Any) -> Codes:
         """Return argmax_k p(k | x), shape (n,)."""
-        best: Codes = self.posterior(x).argmax(1)
-        return best
+        return np.asarray(self.posterior(x).argmax(1))
 
     def class_log_density(self, x: Any) -> Floats:
         """Return log p(x | k) of the best single model, shape (n, K)."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.model.linear import LinearModel
 from suffice.model.posterior import Posterior
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 _NODES = 1 << 21  # of rows and trees followed at a time
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.linalg import unit_scale
-
-if TYPE_CHECKING:
-    from suffice.power import PowerTransform
-    from suffice.typing import Codes, Floats
+from suffice.power import PowerTransform
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

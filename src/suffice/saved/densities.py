@@ -77,20 +77,19 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
 
 _FOURIER = ("centre", "scale", "frequencies")
 _PIECES = ("features", "left", "length")
-OF_OUTSIDER = ("temperature", "error", "log_loss", "log_loss_se", "weight")
-_OF_CHOICE = ("pooling", "shrinkage", *OF_OUTSIDER)
+_OF_OUTSIDER = ("temperature", "error", "log_loss", "log_loss_se", "weight")
+_OF_BEST = ("pooling", "shrinkage", "tied", "temperature")
+_OF_CHOICE = ("pooling", "shrinkage", *_OF_OUTSIDER)
 
 
 def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
-    others = [m for m in auto.members_ if isinstance(m.model, TemperedModel)]
-    gaussians = [m for m in auto.members_ if m not in others]
+    gaussians = [m for m in auto.members_ if m.moments is not None]
     sums = {numbers[id(m.candidate.view)]: m.moments for m in gaussians}
-    outsiders = {m.candidate.name: m.model for m in others}
+    outsiders = {m.candidate.name: m.model for m in auto.members_ if m.moments is None}
     best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
-    settings = ("pooling", "shrinkage", "tied", "temperature")
     header = {
         "n_features": auto.n_features_in_,
         "feature_names": None if names is None else list(names),
@@ -101,7 +100,7 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "choices": [_choice(c, numbers) for c in auto.choices_],
         "outsiders": {name: _outsider_kind(name, model) for name, model in outsiders.items()},
         "sums": {str(i): header_of(m) for i, m in sums.items()},
-        "best": {name: getattr(best, name) for name in settings}
+        "best": {name: getattr(best, name) for name in _OF_BEST}
         | {"sums": header_of(best.moments_)},
     }
     arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_, "varying": auto.varying_}
@@ -123,7 +122,7 @@ _OUTSIDERS: dict[type, tuple[str, ...]] = {
 
 def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
     if not hasattr(c, "recipe"):
-        return {"outsider": c.name} | {name: float(getattr(c, name)) for name in OF_OUTSIDER}
+        return {"outsider": c.name} | {name: float(getattr(c, name)) for name in _OF_OUTSIDER}
     return {"view": numbers[id(c.view)]} | {name: float(getattr(c, name)) for name in _OF_CHOICE}
 
 

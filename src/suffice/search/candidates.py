@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.recipe import collecting, recipe_of
+from suffice.estimation.recipe import Recipe, collecting
+from suffice.model.views import View
 from suffice.moments import Moments
-from suffice.search.judging import TEMPERATURES, best_temperature
-from suffice.search.members import FittedOutsider, OutsideCandidate
+from suffice.search.judging import TEMPERATURES, Verdicts, best_temperature
+from suffice.search.members import Member, OutsideCandidate, fitted_outsider
+from suffice.table import Table
 from suffice.threads import side_by_side
+from suffice.typing import Floats
+from suffice.validation.folds import Fold, Folds
 from suffice.validation.held_out import held_out_losses
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from suffice.estimation.recipe import Recipe
-    from suffice.model import ClassModel
-    from suffice.model.views import View
-    from suffice.search.judging import Verdicts
-    from suffice.table import Table
-    from suffice.typing import Floats
-    from suffice.validation.folds import Fold, Folds
 
 _STEPS = 100
 _BLOCK = 16_384  # rows seen at a time
@@ -81,11 +74,9 @@ class Candidate:
         return cls(view, recipe.with_settings(**words), *(float(f[i]) for f in figures))
 
     @classmethod
-    def kept(cls, fields: Mapping[str, Any], views: Sequence[View]) -> Candidate:
-        """Return the candidate that a file kept, its view by number."""
-        rest = dict(fields)
-        view = views[rest.pop("view")]
-        return cls(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
+    def unjudged(cls, view: View, recipe: Recipe) -> Candidate:
+        """Return what is taken where no fold has rows of two classes to learn from."""
+        return cls(view, recipe, 1.0, np.nan, np.nan, np.nan, weight=1.0)
 
     def describe(self) -> str:
         """Return the settings in words."""
@@ -150,7 +141,7 @@ def search(
     for view, recipes in views:
         seen = _seen(folds, view)
         if not seen:
-            return Candidate(view, recipes[-1], 1.0, np.nan, np.nan, np.nan, weight=1.0)
+            return Candidate.unjudged(view, recipes[-1])
         judge = partial(held_out_losses, recipes, temperatures=temperatures)
         losses = np.stack(side_by_side(judge, seen, n_numbers=folds.X.size))
         found += at_best_temperature(view, recipes, losses, temperatures, len(folds.codes))
@@ -178,42 +169,29 @@ def at_best_temperature(
     return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedCandidate:
-    """A candidate that was kept, and its model of all rows."""
-
-    candidate: Candidate
-    moments: Moments  # of the rows as its view shows them
-    model: ClassModel
-
-    @classmethod
-    def of(cls, candidate: Candidate, moments: Moments) -> FittedCandidate:
-        """Return the model that a candidate makes of moments."""
-        model = candidate.recipe.estimate(moments, quiet=True)
-        return cls(candidate, moments, model.with_temperature(candidate.temperature))
-
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K), block by block."""
-        blocks = (x[lo : lo + _BLOCK] for lo in range(0, len(x), _BLOCK))
-        view = self.candidate.view
-        return np.concatenate([self.model.posterior(view.apply(block)) for block in blocks])
-
-
 def fitted_candidates(
     candidates: Sequence[Candidate | OutsideCandidate], table: Table, known: Mapping[int, Moments]
-) -> tuple[FittedCandidate | FittedOutsider, ...]:
+) -> tuple[Member, ...]:
     """Return the candidates that count, fitted: from known moments, or one pass for each view."""
-    counted = [c for c in candidates if c.weight > 0 and isinstance(c, Candidate)]
-    others = [c for c in candidates if c.weight > 0 and isinstance(c, OutsideCandidate)]
+    counted = [c for c in candidates if c.weight > 0]
+    gaussians = [c for c in counted if isinstance(c, Candidate)]
     moments = dict(known)
-    for c in counted:
+    for c in gaussians:
         if id(c.view) not in moments:
-            recipes = [other.recipe for other in counted if other.view is c.view]
+            recipes = [other.recipe for other in gaussians if other.view is c.view]
             moments[id(c.view)] = _moments(c.view, recipes, table)
-    return (
-        *(FittedCandidate.of(c, moments[id(c.view)]) for c in counted),
-        *(FittedOutsider.of(c, table) for c in others),
+    return tuple(
+        fitted_gaussian(c, moments[id(c.view)])
+        if isinstance(c, Candidate)
+        else fitted_outsider(c, table)
+        for c in counted
     )
+
+
+def fitted_gaussian(candidate: Candidate, moments: Moments) -> Member:
+    """Return the model that a candidate makes of moments."""
+    model = candidate.recipe.estimate(moments, quiet=True)
+    return Member(candidate, model.with_temperature(candidate.temperature), moments)
 
 
 def _moments(view: View, recipes: Sequence[Recipe], table: Table) -> Moments:

@@ -6,21 +6,17 @@ of long vectors.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from suffice.linalg import inverse_lower, positive_factor, rank_tolerance, solve_factored
-from suffice.search.training import set_diagonal
+from suffice.search.training import HeldOut, Training, set_diagonal
+from suffice.typing import Codes, Floats
 from suffice.validation.predictions import ABSENT_LOSS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from suffice.search.training import HeldOut, Training
-    from suffice.typing import Codes, Floats
 
 #: Each is half of another, up to two of them: exponentials are squared rather than computed.
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())

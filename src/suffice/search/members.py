@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from suffice.model.outside import ForeignModel, Outsider, TemperedModel, doubted, outsider_of
+from suffice.model import ClassModel
+from suffice.model.outside import ForeignModel, TemperedModel, doubted, outsider_of
 from suffice.model.views import Plain
+from suffice.moments import Moments
 from suffice.search.judging import judged_scores
-from suffice.search.training import HeldOut
+from suffice.search.training import Cells, HeldOut
+from suffice.table import Table
+from suffice.typing import Floats
 from suffice.validation.folds import fitted
-
-if TYPE_CHECKING:
-    from suffice.search.training import Cells
-    from suffice.table import Table
-    from suffice.typing import Floats
-
 
 #: Averages of trees are not confident enough, so these reach further below one.
 MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-1, 4)).ravel())
@@ -45,28 +43,24 @@ class OutsideCandidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FittedOutsider:
-    """A member that was kept, and what it learnt from all rows."""
+class Member:
+    """A candidate that was kept, and its model of all rows."""
 
-    candidate: OutsideCandidate
-    model: TemperedModel
-
-    @classmethod
-    def of(cls, candidate: OutsideCandidate, table: Table) -> FittedOutsider:
-        """Return a member fitted to all rows; a forest stays as it was judged."""
-        learnt = candidate.learnt
-        if learnt is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                learnt = fitted(candidate.estimator, table.x, table.codes, table.weight)
-        inner = outsider_of(learnt, table.n_classes)
-        return cls(candidate, tempered(inner, candidate.temperature, table))
+    candidate: Any
+    model: ClassModel | TemperedModel
+    moments: Moments | None = None  # of the rows as a Gaussian sees them
 
 
-def tempered(inner: Outsider, temperature: float, table: Table) -> TemperedModel:
-    """Return a classifier of the rows of a table, cooled."""
+def fitted_outsider(candidate: OutsideCandidate, table: Table) -> Member:
+    """Return a member fitted to all rows; a forest stays as it was judged."""
+    learnt = candidate.learnt
+    if learnt is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            learnt = fitted(candidate.estimator, table.x, table.codes, table.weight)
     priors = table.class_weights / table.class_weights.sum()
-    return TemperedModel(inner, temperature, doubt_of(table.n_rows), priors)
+    known = candidate.temperature, doubt_of(table.n_rows), priors
+    return Member(candidate, TemperedModel(outsider_of(learnt, table.n_classes), *known))
 
 
 def doubt_of(n_rows: int) -> float:

@@ -7,31 +7,28 @@ they first have to show, on a smaller sample, that they help.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from suffice.estimation.recipe import Recipe
+from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import is_open
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, View
 from suffice.power import PowerTransform
 from suffice.progress import Progress
-from suffice.search.candidates import Candidate, FittedCandidate, Judged, fitted_candidates, search
+from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
-from suffice.search.members import FittedOutsider, OutsideCandidate, judged_member
-from suffice.search.training import Cells, Training, fold_numbers
+from suffice.search.members import Member, OutsideCandidate, judged_member
+from suffice.search.training import Cells, Training
+from suffice.table import Table
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.threads import side_by_side
+from suffice.typing import Floats
 from suffice.validation.folds import Folds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from suffice.table import Table
-    from suffice.typing import Codes, Floats
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
@@ -75,15 +72,11 @@ class Effort:
 
     def describe(self, n_rows: int) -> str:
         """Return the effort in words."""
-        fewer = (
-            ""
-            if self.poolings == POOLINGS
-            else (
-                f", at pooling {', '.join(f'{p:g}' for p in self.poolings)} only: more would "
-                "take too much arithmetic"
-            )
-        )
-        return f"Judged on {self.n_folds} folds of {n_rows:,} rows{fewer}."
+        said = f"Judged on {self.n_folds} folds of {n_rows:,} rows"
+        if self.poolings == POOLINGS:
+            return f"{said}."
+        tried = ", ".join(f"{p:g}" for p in self.poolings)
+        return f"{said}, at pooling {tried} only: more would take too much arithmetic."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +98,7 @@ class Chosen:
     """What a search found."""
 
     candidates: list[Candidate | OutsideCandidate]  # the best, with their shares, best first
-    members: tuple[FittedCandidate | FittedOutsider, ...]  # those that count, fitted to all rows
+    members: tuple[Member, ...]  # those that count, fitted to all rows
     effort: str  # in words
 
 
@@ -124,13 +117,13 @@ def chosen(
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
     grids = _grids(table, rows, effort, seed, lifted=fourier_features)
-    cells = Cells.of(rows, _fold_of(rows, effort.n_folds, seed))
+    cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
     found = judged(cells, grids, n_kept, members or {})
     said = effort.describe(rows.n_rows)
     if found is None:
-        recipes = [(grid.view, _recipes_of(grid)) for grid in grids if not grid.view.lifted]
-        best: list[Any] = [search(Folds.stratified(rows, effort.n_folds, seed), recipes)]
-        return Chosen(best, fitted_candidates(best, table, {}), said)
+        view = grids[0].view
+        best = Candidate.unjudged(view, recipe_of(view, 1.0, SHRINKAGES[-1]))
+        return Chosen([best], fitted_candidates([best], table, {}), said)
     shared = found.shared() if n_kept > 1 else [replace(found.candidates[0], weight=1.0)]
     sums = found.moments if rows.n_rows == table.n_rows else {}
     return Chosen(shared, fitted_candidates(shared, table, sums), said)
@@ -148,10 +141,12 @@ def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool
     if not lifted or n < FEWEST_FREQUENCIES:
         return plain
     trial = table.take(stratified_sample(table.codes, MOST_TRIAL_ROWS, seed))
-    added = [_tied(view) for view in lifted_views(power, trial.x, n, seed)]
+    tied = Recipe.parse(tied=True), ((1.0, np.array(FOURIER_SHRINKAGES)),)
+    added = [Grid(view, *tied) for view in lifted_views(power, trial.x, n, seed)]
     if trial.n_rows < rows.n_rows:
         few = [replace(grid, points=grid.points[::2]) for grid in plain]
-        added = helpful(Cells.of(trial, _fold_of(trial, 2, seed)), [*few, *added])
+        halves = Cells.of(trial, stratified_folds(trial.codes, 2, seed))
+        added = helpful(halves, [*few, *added])
     return [*plain, *added]
 
 
@@ -238,40 +233,14 @@ def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
     return [g for g in grids if g.view.lifted and id(g.view) in counted]
 
 
-def _fold_of(rows: Table, n_folds: int, seed: int) -> Codes:
-    """Return the stratified fold of each row, (n,)."""
-    return fold_numbers(stratified_folds(rows.codes, n_folds, seed), rows.n_rows)
-
-
-def _tied(view: View) -> Grid:
-    return Grid(view, Recipe.parse(tied=True), ((1.0, np.array(FOURIER_SHRINKAGES)),))
-
-
-def _recipes_of(grid: Grid) -> list[Recipe]:
-    return [grid.recipe.with_settings(pooling=p, shrinkage=g) for p, gs in grid.points for g in gs]
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What was chosen for the settings that said "auto"."""
-
-    pooling: float
-    shrinkage: Any
-    temperature: float
-    power: PowerTransform | None
-
-
 def settled(
     recipe: Recipe, table: Table, *, power: Any, temperature: Any, seed: int = 0
-) -> Settled:
-    """Return a value for every setting left open, judged on at most 10,000 rows."""
+) -> Candidate:
+    """Return the best value of every setting left open, judged on at most 10,000 rows."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     views = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
     fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
-    best = search(Folds.stratified(rows, Effort.of(rows).n_folds, seed), views, fixed)
-    found = best.view.transform if isinstance(best.view, PowerTransformed) else None
-    how = best.recipe.regularisation
-    return Settled(how.pooling, how.shrinkage.fixed, best.temperature, found)
+    return search(Folds.stratified(rows, Effort.of(rows).n_folds, seed), views, fixed)
 
 
 def _recipes(recipe: Recipe) -> list[Recipe]:

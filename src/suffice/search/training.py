@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,20 +12,10 @@ from suffice.estimation.degenerate import SEPARATING_SHARE
 from suffice.linalg import EPS, unit_scale
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import PerClassScatter, PooledScatter
-
-if TYPE_CHECKING:
-    from suffice.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.table import Table
+from suffice.typing import Codes, Floats
 
 _ROUNDING = 1e-11  # of the squares about a mean of more rows: what their difference cannot tell
-
-
-def fold_numbers(splits: Any, n_rows: int) -> Codes:
-    """Return the fold in which each row is held out, (n,)."""
-    fold = np.empty(n_rows, np.intp)
-    for f, (_, test) in enumerate(splits):
-        fold[test] = f
-    return fold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +30,11 @@ class Cells:
     fold_edges: Codes  # (F + 1,)
 
     @classmethod
-    def of(cls, table: Table, fold: Codes) -> Cells:
-        """Return the rows of a table, ordered."""
+    def of(cls, table: Table, splits: Iterable[tuple[Codes, Codes]]) -> Cells:
+        """Return the rows of a table, ordered; each is held out in one fold."""
+        fold = np.empty(table.n_rows, np.intp)
+        for f, (_, test) in enumerate(splits):
+            fold[test] = f
         cell = fold * table.n_classes + table.codes
         order = np.argsort(cell, kind="stable")
         cells, starts = np.unique(cell[order], return_index=True)

@@ -1,7 +1,7 @@
 """Have the rows changed since a model was fitted? From moments of both, column by column."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,14 +61,13 @@ class Drift(Tabled):
     def moved(self) -> tuple[str, ...]:
         """Columns that differ significantly at the 5 % level, largest effect first."""
         pairs = zip(self.columns, self.adjusted_p_values, strict=True)
-        found = [c for c, p in pairs if p <= LEVEL]
-        order = sorted(found, key=lambda c: -abs(c.effect))
+        order = sorted((c for c, p in pairs if p <= LEVEL), key=lambda c: -abs(c.effect))
         return tuple(dict.fromkeys(c.column for c in order))
 
     def rows(self) -> list[Row]:
         """Return a row per column and question, largest effect first."""
         pairs = zip(self.columns, self.adjusted_p_values.tolist(), strict=True)
-        rows = [{**_fields(c), "p_adjusted": p, "moved": bool(p <= LEVEL)} for c, p in pairs]
+        rows = [{**asdict(c), "p_adjusted": p, "moved": bool(p <= LEVEL)} for c, p in pairs]
         return sorted(rows, key=lambda row: -abs(row["effect"]))
 
     def plot(self, ax: Any = None) -> Any:
@@ -81,10 +80,6 @@ class Drift(Tabled):
         rows = f"{self.n_after:g} rows against {self.n_before:g} of the fit"
         together = "" if np.isnan(self.p_value) else f"; all together {p_statement(self.p_value)}"
         return f"Drift({rows}: {what}{together})"
-
-
-def _fields(column: ColumnDrift) -> Row:
-    return {name: getattr(column, name) for name in ColumnDrift.__slots__}
 
 
 def rows_like(moments: Moments, X: Any, sample_weight: Any = None) -> Moments:
@@ -189,9 +184,8 @@ def _levels(old: _Rows, new: _Rows) -> Iterator[ColumnDrift]:
     for (name, what), lo, hi in zip(named, starts[:-1], starts[1:], strict=True):
         counts = np.stack([m.total_weight * m.mean[lo:hi] for m in (old, new)])
         if what == "missing":
-            counts = np.stack(
-                [counts[:, 0], [old.total_weight, new.total_weight] - counts[:, 0]], 1
-            )
+            weights = np.array([old.total_weight, new.total_weight])
+            counts = np.stack([counts[:, 0], weights - counts[:, 0]], 1)
         yield _of_shares(name, what, counts)
 
 
@@ -202,8 +196,7 @@ def _of_shares(name: str, what: str, counts: Floats) -> ColumnDrift:
     most = int(np.argmax(np.abs(shares[1] - shares[0])))
     # Σ (observed − expected)² / expected
     expected = counts.sum(1, keepdims=True) * counts.sum(0) / counts.sum()
-    statistic = float((np.square(counts - expected) / expected).sum())
-    df = counts.shape[1] - 1
+    statistic, df = (np.square(counts - expected) / expected).sum(), counts.shape[1] - 1
     p = float(chdtrc(df, statistic)) if df else np.nan
     effect = 0.5 * float(np.abs(shares[1] - shares[0]).sum())
     before, after = shares[:, most].tolist()

@@ -1,84 +1,59 @@
 """Scores and losses of held-out rows under models estimated from the other folds' sums."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from suffice.estimation.divisors import divided, resolved_variances
 from suffice.estimation.groups import full_groups
+from suffice.estimation.recipe import Recipe
 from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure
-from suffice.linalg import correlation, rank_tolerance, symmetric_eigen
+from suffice.linalg import rank_tolerance
 from suffice.model.posterior import LogPosterior
-from suffice.model.tiles import LANES, SIDE
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
-from suffice.validation.predictions import losses_of_rows
+from suffice.validation.folds import Fold
+from suffice.validation.predictions import ABSENT_LOSS, losses_of_rows
 
-if TYPE_CHECKING:
-    from suffice.estimation.recipe import Recipe
-    from suffice.validation.folds import Fold
-
-_SMALL = 100_000  # posteriors of a path under which compiled loops do not pay for their start
-_STACKED = 1 << 20  # numbers in a table of all candidates that is read at once
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ShrinkagePath:
-    """Candidates with one λ that differ in γ only, so that they share eigen-decompositions."""
-
-    recipe: Recipe
-    members: tuple[int, ...]  # which candidates they are
-    gammas: Floats  # γ of each member
-
-
-def held_out_scores(recipe: Recipe, fold: Fold, fixed_weights: Floats | None = None) -> Floats:
-    """Return scores a_k (m, K) of a fold's rows.
-
-    Priors are those of the training rows, or of ``fixed_weights`` where they are given.
-    """
-    model = recipe.estimate(fold.train, quiet=True)
-    if fixed_weights is not None:
-        model = model.with_priors(np.exp(_log_priors(recipe, fold, fixed_weights)))
-    return model.scores(fold.held_out.x)
+_NUMBERS = 1 << 16  # posteriors found at a time: they stay in the cache
 
 
 def held_out_losses(
     recipes: Sequence[Recipe], fold: Fold, temperatures: Floats, fixed_weights: Floats | None = None
 ) -> Floats:
-    """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3)."""
+    """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3).
+
+    Priors are those of the training rows, or of ``fixed_weights`` where they are given.
+    """
     losses = np.empty((len(recipes), len(temperatures), 3))
-    for path in shared_paths(recipes):
-        found = _path_losses(path, fold, temperatures, fixed_weights)
+    for members in _shared_paths(recipes):
+        alike = [recipes[i] for i in members]
+        log_priors = _log_priors(alike[0], fold, fixed_weights)
+        found = _path_losses(alike, fold, temperatures, log_priors)
         if found is not None:
-            losses[list(path.members)] = found
+            losses[members] = found
             continue
-        for i in path.members:
-            scores = held_out_scores(recipes[i], fold, fixed_weights)
-            losses[i] = _losses_of(scores, fold, temperatures)
+        for i in members:
+            model = recipes[i].estimate(fold.train, quiet=True)
+            if fixed_weights is not None:
+                model = model.with_priors(np.exp(log_priors))
+            losses[i] = _losses_of(model.scores(fold.held_out.x), fold, temperatures)
     return losses
 
 
-def shared_paths(recipes: Sequence[Recipe]) -> Iterator[ShrinkagePath]:
-    """Yield the recipes in groups that share their work: those that differ in γ alone."""
-    together: dict[tuple[str, bool, str, float], list[int]] = {}
+def _shared_paths(recipes: Sequence[Recipe]) -> list[list[int]]:
+    """Return the recipes in groups that share their work: those that differ in γ alone."""
+    together: dict[Any, list[int]] = {}
     for i, recipe in enumerate(recipes):
-        if not has_path(recipe):
-            yield ShrinkagePath(recipe, (i,), np.zeros(0))
-            continue
         how = recipe.regularisation
-        key = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
-        together.setdefault(key, []).append(i)
-    for members in together.values():
-        gammas = [recipes[i].regularisation.shrinkage.fixed for i in members]
-        yield ShrinkagePath(recipes[members[0]], tuple(members), np.array(gammas, np.float64))
+        alike = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
+        together.setdefault(alike if _has_path(recipe) else i, []).append(i)
+    return list(together.values())
 
 
-def has_path(recipe: Recipe) -> bool:
+def _has_path(recipe: Recipe) -> bool:
     """Whether a recipe is a full covariance with numbers for pooling and shrinkage."""
     return (
         recipe.is_plug_in
@@ -88,25 +63,11 @@ def has_path(recipe: Recipe) -> bool:
     )
 
 
-def _path_losses(
-    path: ShrinkagePath, fold: Fold, temperatures: Floats, fixed_weights: Floats | None
-) -> Floats | None:
-    if not len(path.gammas):
-        return None
-    recipe, train = path.recipe, fold.train
-    group_of = recipe.group_of(train.classes)
-    spectra = spectra_of(train, group_of, recipe.regularisation, float(path.gammas.min()))
-    if spectra is None:
-        return None
-    log_priors = _log_priors(recipe, fold, fixed_weights)
-    n_posteriors = fold.held_out.n_rows * train.n_classes * len(path.gammas) * len(temperatures)
-    if n_posteriors > _SMALL and np.isfinite(log_priors).all():
-        return _compiled_losses(spectra, group_of, fold, log_priors, path.gammas, temperatures)
-    x = np.asarray(fold.held_out.x, np.float64)
-    scores = path_scores(spectra, group_of, train, x, path.gammas) + log_priors
-    if scores.size * len(temperatures) <= _STACKED:
-        return _stacked_losses(scores, fold, temperatures)
-    return np.stack([_losses_of(of_gamma, fold, temperatures) for of_gamma in scores])
+def _log_priors(recipe: Recipe, fold: Fold, fixed_weights: Floats | None) -> Floats:
+    weights = fold.train.weights if fixed_weights is None else fixed_weights
+    priors = recipe.priors.of(fold.train.classes, weights)
+    with np.errstate(divide="ignore"):
+        return np.log(np.where(fold.train.weights > 0, priors, 0.0))
 
 
 def _losses_of(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
@@ -115,151 +76,82 @@ def _losses_of(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
     return np.stack([np.average(losses, axis=1, weights=held.weight) for losses in rows])
 
 
-def _stacked_losses(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
-    """Return the losses (G, T, 3) of scores (G, m, K), all candidates as rows of one table."""
-    shape = (len(temperatures), *scores.shape)
-    table = np.broadcast_to(scores, shape).reshape(-1, scores.shape[-1])
-    t = np.repeat(temperatures, len(table) // len(temperatures))[:, None]
-    truth = np.tile(fold.held_out.codes, len(table) // len(fold.held_out.codes))
-    of_rows = losses_of_rows(LogPosterior(t).read(table), truth)  # type: ignore[arg-type]
-    means = np.average(of_rows.reshape(3, *shape[:-1]), axis=-1, weights=fold.held_out.weight)
-    return np.moveaxis(means, (0, 1), (2, 1))
+def _path_losses(
+    alike: Sequence[Recipe], fold: Fold, temperatures: Floats, log_priors: Floats
+) -> Floats | None:
+    """Return the losses (Γ, T, 3) of recipes that differ in γ alone; None where they cannot be."""
+    if not _has_path(alike[0]):
+        return None
+    gammas = np.array([recipe.regularisation.shrinkage.fixed for recipe in alike], np.float64)
+    group_of = alike[0].group_of(fold.train.classes)
+    scores_of = _path_scores(fold.train, group_of, alike[0].regularisation, gammas)
+    if scores_of is None:
+        return None
+    held, total = fold.held_out, np.zeros((len(gammas), len(temperatures), 3))
+    step = max(1, _NUMBERS // (len(group_of) * len(gammas)))
+    for lo in range(0, held.n_rows, step):
+        some = slice(lo, lo + step)
+        scores = scores_of(np.asarray(held.x[some], np.float64)) + log_priors[:, None, None]
+        total += _summed_losses(scores, held.codes[some], held.weights[some], temperatures)
+    return np.asarray(total / held.weights.sum())
 
 
-def _log_priors(recipe: Recipe, fold: Fold, fixed_weights: Floats | None) -> Floats:
-    weights = fold.train.weights if fixed_weights is None else fixed_weights
-    priors = recipe.priors.of(fold.train.classes, weights)
-    with np.errstate(divide="ignore"):
-        return np.log(np.where(fold.train.weights > 0, priors, 0.0))
+def _path_scores(
+    train: Moments, group_of: Codes, how: Regularisation, gammas: Floats
+) -> Callable[[Floats], Floats] | None:
+    """Return what finds log p(x | k) of every γ up to a term common to all classes, (K, Γ, m).
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spectrum:
-    """Σ = diag(s) V diag(e) Vᵀ diag(s): a correlation matrix taken apart."""
-
-    scale: Floats  # s  (d,)
-    values: Floats  # e  (d,)
-    vectors: Floats  # V  (d, d)
-
-    @classmethod
-    def of(cls, sigma: Floats) -> Spectrum:
-        """Take a covariance apart."""
-        corr, scale = correlation(sigma)
-        return cls(scale, *symmetric_eigen(corr))
-
-    def is_regular(self, gamma: float) -> bool:
-        """Whether, shrunk by γ, no direction lacks variance."""
-        least = (1 - gamma) * self.values[0] + gamma
-        return bool(least > rank_tolerance(len(self.values)))
-
-    def rotate(self, x: Floats) -> Floats:
-        """Return Vᵀ diag(1/s) x for each row."""
-        return (x / self.scale) @ self.vectors
-
-    def shrunk(self, gammas: Floats) -> tuple[Floats, Floats]:
-        """Return 1 / e(γ) of every γ (d, Γ), and log|Σ(γ)| (Γ,)."""
-        e = (1 - gammas) * self.values[:, None] + gammas
-        return 1 / e, np.log(e).sum(0) + 2 * np.log(self.scale).sum()
-
-
-def spectra_of(
-    train: Moments, group_of: Codes, how: Regularisation, least_gamma: float
-) -> list[Spectrum] | None:
-    """Return Σ_g(λ) of every group taken apart; None where some direction lacks variance."""
+    None where some direction lacks variance.
+    """
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     if not resolved_variances(variances, train, group_of).all():
         return None
-    spectra = [Spectrum.of(sigma) for sigma in sigmas]
-    return spectra if all(s.is_regular(least_gamma) for s in spectra) else None
+    # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
+    scale = np.sqrt(variances)
+    values, vectors = np.linalg.eigh(sigmas / scale[:, None] / scale[..., None])
+    e = (1 - gammas) * values[..., None] + gammas  # (G, d, Γ)
+    if e.min() <= rank_tolerance(e.shape[1]):
+        return None
+    log_dets = np.log(e).sum(1) + 2 * np.log(scale).sum(1)[:, None]
+    turns = vectors / scale[..., None]
+    origin, offsets = train.grand_mean, train.centred_means
 
+    def linear(x: Floats) -> Floats:
+        m = offsets @ turns[0]
+        # mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m: what differs between tied classes
+        weights = (m[:, None] / e[0].T).reshape(-1, m.shape[1])
+        bias = -0.5 * np.square(m) @ (1 / e[0])
+        found = weights @ ((x - origin) @ turns[0]).T
+        return np.asarray(found.reshape(*bias.shape, -1) + bias[..., None])
 
-def path_scores(
-    spectra: list[Spectrum], group_of: Codes, train: Moments, x: Floats, gammas: Floats
-) -> Floats:
-    """Return log p(x | k) of every γ up to a term common to all classes, (Γ, m, K)."""
-    rows, offsets = x - train.grand_mean, train.centred_means
-    scores = np.empty((len(gammas), len(rows), len(offsets)))
-    for g, spectrum in enumerate(spectra):
-        members = np.flatnonzero(group_of == g)
-        z, m = spectrum.rotate(rows), spectrum.rotate(offsets[members])
-        inverse, log_det = spectrum.shrunk(gammas)
-        if len(spectra) == 1:
-            scores[:] = _linear(z, m, inverse)
-            continue
-        for k, mean in zip(members, m, strict=True):
+    def quadratic(x: Floats) -> Floats:
+        scores, rows = np.empty((len(group_of), len(gammas), len(x))), x - origin
+        for k, g in enumerate(group_of):
+            z = rows @ turns[g]
+            z -= offsets[k] @ turns[g]
             # −½ (log|Σ(γ)| + Σ_i (z_i − m_i)² / e_i(γ))
-            scores[:, :, k] = -0.5 * (log_det + np.square(z - mean) @ inverse).T
-    return scores
+            scores[k] = -0.5 * ((1 / e[g]).T @ np.square(z, out=z).T + log_dets[g][:, None])
+        return scores
+
+    return linear if len(sigmas) == 1 else quadratic
 
 
-def _linear(z: Floats, m: Floats, inverse: Floats) -> Floats:
-    """Return mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m of every γ: what differs between tied classes."""
-    n_gammas, n_classes = inverse.shape[1], len(m)
-    # weights (d, Γ K): one product for all γ and classes
-    weights = (inverse[:, :, None] * m.T[:, None, :]).reshape(len(inverse), -1)
-    bias = -0.5 * np.square(m) @ inverse  # (K, Γ)
-    linear = (z @ weights).reshape(len(z), n_gammas, n_classes)
-    return np.asarray(linear.transpose(1, 0, 2) + bias.T[:, None, :])
-
-
-_CHUNKS = 16  # of LANES rows in a tile
-
-
-def _compiled_losses(
-    spectra: list[Spectrum],
-    group_of: Codes,
-    fold: Fold,
-    log_priors: Floats,
-    gammas: Floats,
-    temperatures: Floats,
-) -> Floats:
-    """Return mean error, log-loss and Brier score of each γ and temperature, (Γ, T, 3)."""
-    from suffice.validation import kernels
-
-    losses = np.zeros((len(gammas), len(temperatures), 3))
-    build = _linear_path if len(spectra) == 1 else _quadratic
-    add, parameters = build(spectra, group_of, fold.train.centred_means, log_priors, gammas)
-    held, origin = fold.held_out, fold.train.grand_mean
-    x, weight = held.x, held.weights
-    tile = np.zeros((_CHUNKS, -(-x.shape[1] // SIDE) * SIDE, LANES))
-    for lo in range(0, len(x), _CHUNKS * LANES):
-        rows = slice(lo, lo + _CHUNKS * LANES)
-        block = np.ascontiguousarray(x[rows], np.float64)
-        used = tile[: -(-len(block) // LANES)]
-        kernels.load_rows(block, 0, origin, used)
-        add(used, held.codes[rows], weight[rows], *parameters, 1 / temperatures, losses)
-    return np.asarray(losses / weight.sum())
-
-
-def _quadratic(
-    spectra: list[Spectrum], group_of: Codes, offsets: Floats, log_priors: Floats, gammas: Floats
-) -> tuple[Any, tuple[Floats, ...]]:
-    from suffice.model.kernels import packed
-    from suffice.validation.kernels import quadratic_losses
-
-    shrunk = [spectrum.shrunk(gammas) for spectrum in spectra]
-    # z = Vᵀ diag(1/s) (x − μ)
-    rotations = [packed(np.ascontiguousarray((s.vectors / s.scale[:, None]).T)) for s in spectra]
-    inverses = [packed(np.ascontiguousarray(inverse.T)) for inverse, _ in shrunk]
-    constants = np.array([log_priors[k] - 0.5 * shrunk[g][1] for k, g in enumerate(group_of)])
-    of_classes = (np.stack([packs[g] for g in group_of]) for packs in (rotations, inverses))
-    means = np.pad(offsets, ((0, 0), (0, -offsets.shape[1] % SIDE)))
-    return quadratic_losses, (means, *of_classes, constants)
-
-
-def _linear_path(
-    spectra: list[Spectrum], _group_of: Codes, offsets: Floats, log_priors: Floats, gammas: Floats
-) -> tuple[Any, tuple[Floats, ...]]:
-    from suffice.model.kernels import packed
-    from suffice.validation.kernels import linear_losses
-
-    spectrum = spectra[0]
-    m = spectrum.rotate(offsets)
-    inverse, _ = spectrum.shrunk(gammas)
-    back = spectrum.vectors.T / spectrum.scale
-    # w_k(γ) = diag(1/s) V E(γ)⁻¹ m_k,   b_k(γ) = log π_k − ½ m_kᵀ E(γ)⁻¹ m_k
-    weights = [packed(np.ascontiguousarray((m * e) @ back)) for e in inverse.T]
-    intercepts = log_priors - 0.5 * (np.square(m) @ inverse).T
-    return linear_losses, (np.stack(weights), np.ascontiguousarray(intercepts))
+def _summed_losses(scores: Floats, truth: Codes, weight: Floats, temperatures: Floats) -> Floats:
+    """Return Σ w of error, log-loss and Brier score (Γ, T, 3) of scores (K, Γ, m)."""
+    scores -= scores.max(0)
+    at = truth, slice(None), np.arange(len(truth))
+    own, losses = scores[at].T, np.empty((scores.shape[1], len(temperatures), 3))
+    # the first of the best is predicted
+    before = (np.arange(len(scores))[:, None] < truth)[:, None]
+    errors = ((own < 0) | ((scores == 0) & before).any(0)) @ weight
+    for i, t in enumerate(temperatures):
+        p = np.exp(scores if t == 1 else scores / t)
+        total = p.sum(0)
+        log_losses = np.log(total) - own / t
+        log_losses = np.where(np.isfinite(log_losses), log_losses, ABSENT_LOSS)
+        # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+        briers = (np.einsum("kgm,kgm->gm", p, p) / total - 2 * p[at].T) / total + 1
+        losses[:, i] = np.stack([errors, log_losses @ weight, briers @ weight], 1)
+    return losses

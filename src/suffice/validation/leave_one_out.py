@@ -6,14 +6,14 @@ the scatters loses a multiple of z zᵀ, so its inverse follows by the rank-one 
 covariances are estimated again from the moments without the row.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import ForgetError, InvalidParameterError
 from suffice.estimation.rank_one_downdate import downdated_scores
+from suffice.estimation.recipe import Recipe, collecting
 from suffice.estimation.settings import is_open
 from suffice.model.posterior import LogPosterior
 from suffice.model.tiles import in_blocks
@@ -24,9 +24,6 @@ from suffice.table.table import numbering_rows
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import transformed
 from suffice.validation.predictions import Predictions
-
-if TYPE_CHECKING:
-    from suffice.estimation.recipe import Recipe
 
 
 def leave_one_out(
@@ -55,19 +52,12 @@ def leave_one_out(
     """
     _require_closed_form(estimator)
     reading = estimator._reading() if hasattr(estimator, "_reading") else {}
-    recipe, table = estimator.recipe(), Table.of(X, y, sample_weight, **reading)
-    rows = np.arange(table.n_rows) if table.weight is None else np.flatnonzero(table.weight)
-    with numbering_rows(table):
-        return _left_out(estimator, recipe, table.take(rows), rows, refit_priors=refit_priors)
-
-
-def _left_out(
-    estimator: Any, recipe: Recipe, table: Table, rows: Codes, *, refit_priors: bool
-) -> Predictions:
-    table = transformed(table, _power(estimator))
-    storage = "per-class" if recipe.needs_fourth else recipe.storage
-    moments = Moments.of_table(table, storage=storage, fourth=recipe.needs_fourth, holes=True)
-    scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
+    recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **reading)
+    rows = np.flatnonzero(whole.weights)
+    with numbering_rows(whole):
+        table = transformed(whole.take(rows), _power(estimator))
+        moments = Moments.of_table(table, holes=True, **collecting([recipe]))
+        scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
     _read(LogPosterior(estimator.resolved_temperature()), scores)
     return Predictions(table.classes, table.codes, scores.argmax(1), scores, rows, table.weight)
 
@@ -108,8 +98,11 @@ def left_out_scores(
 ) -> Floats:
     """Return a_k (n, K) of each row under the model of the others."""
     by_levels = moments.schema is not None and not recipe.reads_numbers
+    again: Any = {"refit_priors": refit_priors}
     if by_levels or moments.patterns is not None:
-        return _refitted_scores(recipe, moments, table, refit_priors=refit_priors)
+        return np.stack(
+            [_refitted(recipe, moments, table, i, **again) for i in range(len(table.x))]
+        )
     if moments.encoding is not None:
         table, _ = table.encoded(moments.encoding)
         moments = moments.select(moments.encoding.kept)
@@ -118,7 +111,7 @@ def left_out_scores(
     unknown = np.flatnonzero(np.isnan(scores.sum(1)))
     _add_log_priors(scores, recipe, moments, truth, w, refit=refit_priors)
     for i in unknown.tolist():
-        scores[i] = _refitted(recipe, moments, table, i, refit_priors=refit_priors)
+        scores[i] = _refitted(recipe, moments, table, i, **again)
     return scores
 
 
@@ -135,25 +128,15 @@ def _refitted(
     return scores
 
 
-def _refitted_scores(
-    recipe: Recipe, moments: Moments, table: Table, *, refit_priors: bool
-) -> Floats:
-    rows = range(table.n_rows)
-    scores = [_refitted(recipe, moments, table, i, refit_priors=refit_priors) for i in rows]
-    return np.stack(scores)
-
-
 def _without(moments: Moments, table: Table, i: int) -> Moments:
     """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
-    options: Any = {"storage": moments.storage, "fourth": moments.fourth is not None}
-    options["holes"] = True
-    try:
+    fourth = moments.fourth is not None
+    options: Any = {"storage": moments.storage, "fourth": fourth, "holes": True}
+    with suppress(ForgetError):
         rest = moments - Moments.of_table(table.take(slice(i, i + 1)), **options)
-    except ForgetError:
-        rest = None
-    if rest is None or (rest.fourth is None and options["fourth"]):
-        return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
-    return rest
+        if rest.fourth is not None or not fourth:
+            return rest
+    return Moments.of_table(table.take(np.arange(table.n_rows) != i), **options)
 
 
 def _fixed(recipe: Recipe, moments: Moments, rest: Moments) -> Floats:
