@@ -1,10 +1,8 @@
 """Posteriors averaged over models that see the rows in their own ways."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -87,7 +85,7 @@ class AveragedModel:
         msg = "an average of models cannot be exported: export its best_estimator_"
         raise InvalidParameterError(msg)
 
-    def allowing_missing(self) -> AveragedModel:
+    def allowing_missing(self) -> Self:
         """Return the average for rows in which NaN means "not observed"."""
         return replace(self, best=self.best.allowing_missing(), allows_missing=True)
 

@@ -1,9 +1,7 @@
 """Members of an average that are no Gaussians: trees, linear scores, classifiers of other kinds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -26,7 +24,7 @@ class Trees:
     shares: Floats  # of the classes  (N, K)
 
     @classmethod
-    def of(cls, trees: Any, classes: Any, n_classes: int) -> Trees:
+    def of(cls, trees: Any, classes: Any, n_classes: int) -> Self:
         """Return the trees of scikit-learn, whose classes are codes."""
         parts = [tree.tree_ for tree in trees]
         counts = np.array([part.node_count for part in parts])
@@ -92,7 +90,7 @@ class TemperedModel:
     priors: Floats  # of rows of which nothing is known  (K,)
     has_density = False
 
-    def allowing_missing(self) -> TemperedModel:
+    def allowing_missing(self) -> Self:
         """Return itself: it says nothing of what is missing."""
         return self
 

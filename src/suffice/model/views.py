@@ -1,9 +1,7 @@
 """Ways to see the rows before a Gaussian is fitted: plain, transformed, with further features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -51,7 +49,7 @@ class FourierFeatures:
     Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal ones).
     """
 
-    below: View
+    below: "View"
     centre: Floats  # (d,)
     scale: Floats  # (d,)
     frequencies: Floats  # Ω  (d, D)
@@ -62,8 +60,8 @@ class FourierFeatures:
 
     @classmethod
     def of(
-        cls, below: View, x: Any, width: float, n: int, seed: int, kernel: str = "Gaussian"
-    ) -> FourierFeatures:
+        cls, below: "View", x: Any, width: float, n: int, seed: int, kernel: str = "Gaussian"
+    ) -> Self:
         """Return features of a kernel ``width`` typical distances wide."""
         rows = below.apply(x)
         centre, scale = rows.mean(0), kernel_scale(rows)
@@ -113,7 +111,7 @@ class PiecewiseLinear:
     by_feature = False  # a feature has several pieces
 
     @classmethod
-    def of(cls, x: Any, most: int) -> PiecewiseLinear:
+    def of(cls, x: Any, most: int) -> Self:
         """Return pieces between quantiles of each feature, about ``most`` of them in all."""
         rows = np.asarray(x, np.float64)
         at = np.linspace(0, 1, max(2, most // rows.shape[1]) + 1)

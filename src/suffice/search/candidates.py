@@ -1,11 +1,10 @@
 """Exact cross-validation over views, pooling, shrinkage and temperature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
+from typing import Self
 
 import numpy as np
 
@@ -65,7 +64,7 @@ class Candidate:
         return np.nan if gamma is None else gamma
 
     @classmethod
-    def judged(cls, view: View, recipe: Recipe, verdicts: Verdicts, i: int) -> Candidate:
+    def judged(cls, view: View, recipe: Recipe, verdicts: Verdicts, i: int) -> Self:
         """Return one of the settings that were judged under a view."""
         words = {"shrinkage": float(verdicts.shrinkage[i])}
         if recipe.tied is not True:
@@ -74,7 +73,7 @@ class Candidate:
         return cls(view, recipe.with_settings(**words), *(float(f[i]) for f in figures))
 
     @classmethod
-    def unjudged(cls, view: View, recipe: Recipe) -> Candidate:
+    def unjudged(cls, view: View, recipe: Recipe) -> Self:
         """Return what is taken where no fold has rows of two classes to learn from."""
         return cls(view, recipe, 1.0, np.nan, np.nan, np.nan, weight=1.0)
 
@@ -102,7 +101,7 @@ class Judged:
         weight: Floats,
         moments: Mapping[int, Moments],
         others: Sequence[tuple[OutsideCandidate, Floats]] = (),
-    ) -> Judged:
+    ) -> Self:
         """Return the settings that were judged under each view, and others, as candidates."""
         ranked: list[tuple[Candidate | OutsideCandidate, Floats]] = [
             (Candidate.judged(view, recipe, verdicts, i), verdicts.true_log[i])

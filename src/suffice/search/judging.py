@@ -4,11 +4,9 @@ Scores have the class as their first axis, (K, Γ, F, m): what is summed over cl
 of long vectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import lapack
@@ -38,16 +36,16 @@ class Verdicts:
     true_log: Floats  # log p(true class) of each row  (S, n)
 
     @classmethod
-    def joined(cls, parts: Sequence[Verdicts]) -> Verdicts:
+    def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the verdicts of all parts."""
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
-    def take(self, chosen: Any) -> Verdicts:
+    def take(self, chosen: Any) -> Self:
         """Return some of them."""
-        return Verdicts(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return type(self)(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
-    def best(self, n: int) -> Verdicts:
+    def best(self, n: int) -> Self:
         """Return the n of least loss, best first."""
         return self.take(np.argsort(self.log_loss, kind="stable")[:n])
 

@@ -1,7 +1,5 @@
 """Classifiers of other kinds as members of an average: judged out of fold, or out of bag."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import Any

@@ -5,13 +5,11 @@ stratified sample; the moments of the chosen ones are of all rows. Fourier featu
 they first have to show, on a smaller sample, that they help.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -52,7 +50,7 @@ class Effort:
     poolings: tuple[float, ...] = POOLINGS
 
     @classmethod
-    def of(cls, table: Table) -> Effort:
+    def of(cls, table: Table) -> Self:
         """Return the greatest effort that a table can be judged with."""
         n, d, k = table.n_rows, table.n_features, table.n_classes
         full = cls(max(min(10 if n < 500 else 5, n // 2), 2))

@@ -1,10 +1,8 @@
 """The sums that every fold learns from, of all folds at once, and the rows that it is judged by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +28,7 @@ class Cells:
     fold_edges: Codes  # (F + 1,)
 
     @classmethod
-    def of(cls, table: Table, splits: Iterable[tuple[Codes, Codes]]) -> Cells:
+    def of(cls, table: Table, splits: Iterable[tuple[Codes, Codes]]) -> Self:
         """Return the rows of a table, ordered; each is held out in one fold."""
         fold = np.empty(table.n_rows, np.intp)
         for f, (_, test) in enumerate(splits):
@@ -66,7 +64,7 @@ class HeldOut:
     weight: Floats  # 0 where filled up  (F, m)
 
     @classmethod
-    def of(cls, cells: Cells, folds: Any) -> HeldOut:
+    def of(cls, cells: Cells, folds: Any) -> Self:
         """Return all rows of some folds, by fold."""
         counts = np.diff(cells.fold_edges)
         filled = np.arange(counts.max()) < counts[:, None]
@@ -75,9 +73,9 @@ class HeldOut:
         weight = np.where(filled, cells.table.weights[rows], 0.0)
         return cls(rows, cells.table.codes[rows], weight).take(folds)
 
-    def take(self, folds: Any) -> HeldOut:
+    def take(self, folds: Any) -> Self:
         """Return some of the folds."""
-        return HeldOut(self.rows[folds], self.truth[folds], self.weight[folds])
+        return type(self)(self.rows[folds], self.truth[folds], self.weight[folds])
 
     @property
     def weights(self) -> Floats:
@@ -103,7 +101,7 @@ class Training:
     moments: Moments  # of all rows, in the units of the view
 
     @classmethod
-    def of(cls, seen: Floats, cells: Cells, *, per_class: bool) -> Training:
+    def of(cls, seen: Floats, cells: Cells, *, per_class: bool) -> Self:
         """Return the sums of rows (n, d) as a view shows them, in the order of the cells."""
         x = np.array(seen)
         centre = x.mean(0)
@@ -162,7 +160,7 @@ class Training:
         rows = self.held_out.rows[fold]
         return self.x[rows[0] : rows[0] + np.count_nonzero(self.held_out.weight[fold])]
 
-    def take(self, folds: Any) -> Training:
+    def take(self, folds: Any) -> Self:
         """Return some of the folds."""
         names = ("weights", "means", "pooled", "varies", "scatters")
         arrays = {name: getattr(self, name) for name in names}

@@ -1,18 +1,14 @@
 """Sets of classes that hold the true one as often as asked, calibrated on rows not seen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
 from suffice.typing import Floats, Labels
-
-if TYPE_CHECKING:
-    from suffice.validation.predictions import Predictions
+from suffice.validation.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +25,7 @@ class Conformity:
     weights: Floats  # (n,)
 
     @classmethod
-    def of(cls, left_out: Predictions) -> Conformity:
+    def of(cls, left_out: Predictions) -> Self:
         """Return the strangeness of every row's own label under a model that has not seen it."""
         rows = np.arange(len(left_out.truth))
         strangeness = -np.expm1(left_out.log_posteriors[rows, left_out.truth])

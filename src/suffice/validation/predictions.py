@@ -1,10 +1,8 @@
 """Held-out predictions: truth, predicted class and posterior of each row, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -55,9 +53,7 @@ class Predictions:
     weight: Floats | None = None  # None: every row counts once  (n,)
 
     @classmethod
-    def of(
-        cls, y: Any, posteriors: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Predictions:
+    def of(cls, y: Any, posteriors: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Return rows of true labels ``y`` (n,) and posteriors (n, K) in the order of classes.
 
         ``classes`` is by default the sorted labels of ``y``.
@@ -69,7 +65,7 @@ class Predictions:
     @classmethod
     def of_logs(
         cls, y: Any, log_posteriors: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Predictions:
+    ) -> Self:
         """Return rows of true labels ``y`` (n,) and log posteriors (n, K)."""
         labels = as_labels(y)
         known = np.unique(labels) if classes is None else np.asarray(classes)
@@ -80,7 +76,7 @@ class Predictions:
         return cls(known, truth, logs.argmax(axis=1), logs, rows, weight)
 
     @classmethod
-    def by(cls, classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+    def by(cls, classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return what a fitted classifier, ours or scikit-learn's, predicts for rows ``X``."""
         logs = log_posteriors_of(classifier, X)
         if logs is None:
@@ -92,7 +88,7 @@ class Predictions:
         return cls.of_logs(y, logs, classifier.classes_, sample_weight)
 
     @classmethod
-    def joined(cls, parts: Sequence[Predictions]) -> Predictions:
+    def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of all parts, one after another; of the same classes."""
 
         def column(name: str) -> Any:
@@ -173,13 +169,13 @@ class Predictions:
         with_none = np.array([*self.classes.tolist(), None], dtype=object)
         return np.asarray(with_none[self.predicted])
 
-    def in_order(self) -> Predictions:
+    def in_order(self) -> Self:
         """Return the predictions in the order of the data."""
         at = np.argsort(self.rows, kind="stable")
         arrays = {name: getattr(self, name) for name in _OF_ROWS}
         return replace(self, **{name: a[at] for name, a in arrays.items() if a is not None})
 
-    def without_posteriors(self) -> Predictions:
+    def without_posteriors(self) -> Self:
         """Return the predicted classes alone: n numbers instead of n × K."""
         return replace(self, logs=None)
 
