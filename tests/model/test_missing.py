@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -330,7 +331,8 @@ def test_an_average_integrates_where_it_can_and_fills_the_rest():
 
 def test_a_classifier_allows_missing_values_when_told_to():
     x, y = data()
-    classifier, rows = sf.QDA().fit(x, y).classifier_, with_holes(x, 0.3)
+    fitted, rows = sf.QDA().fit(x, y).classifier_, with_holes(x, 0.3)
+    classifier = replace(fitted, allow_missing=False)
     with pytest.raises(InvalidInputError, match="contains NaN"):
         classifier.predict(rows)
     allowing = classifier.allowing_missing()

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     Flags = npt.NDArray[np.bool_]
 
-MAX_PATTERNS = 512  # patterns of a class that a stream keeps as sums
 _DIGITS = 6  # of the class, in front of the columns in the key of a cell
 _BITS = 31  # columns coded at a time
 _MOST_NUMBERS = 1 << 25  # in the matrices of all cells, where patterns are bounded
