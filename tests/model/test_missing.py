@@ -356,3 +356,16 @@ def test_few_rows_do_not_import_numba():
         "assert 'suffice.model.missing_kernels' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_rows_of_tiny_and_huge_units_read_alike_alone_and_among_many():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 3
+    x = (rng.normal(size=(240, 8)) @ rng.normal(size=(8, 8)) + y[:, None]) * 10.0 ** np.arange(
+        -8, 8, 2
+    )
+    model = sf.LDA().fit(x, y)
+    holed = np.tile(x, (20, 1))
+    holed[rng.random(holed.shape) < 0.3] = np.nan
+    few = np.vstack([model.predict_proba(part) for part in np.array_split(holed, 240)])
+    np.testing.assert_allclose(model.predict_proba(holed), few, rtol=0, atol=1e-10)

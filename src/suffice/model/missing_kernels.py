@@ -108,7 +108,7 @@ def _factorise(
                 for b in range(LANES):
                     factor[row + j, b] = a[b] * inverse[j, b]
         for b in range(LANES):
-            pivot = a[b] + 1.0 - seen[i, b]
+            pivot = a[b] + (1.0 - seen[i, b])  # 1 is added to no small variance
             lost = seen[i, b] > 0 and not pivot > LOST * sigma[i, i]
             pivot = np.nan if lost else pivot
             inverse[i, b] = 1 / np.sqrt(pivot)
