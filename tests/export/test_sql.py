@@ -9,6 +9,7 @@ from tests.sources.sql.test_summarize import HOSTILE
 
 import suffice as sf
 from suffice.errors import FeatureMismatchError, InvalidParameterError
+from suffice.estimators.logistic import LogisticRegression
 from suffice.export.sql import to_ibis, to_sql
 
 
@@ -64,19 +65,26 @@ def test_hostile_names_and_labels_are_only_names(database, filled):
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
-def test_a_row_that_lacks_a_number_has_no_answer(database, filled):
+def test_a_row_without_scores_has_no_answer(database, filled):
     X, y = rows(1, 3, 2)
-    for model in (sf.QDA(priors=[0.5, 0.5, 0.0]), sf.LDA(), sf.QDA(reject_cost=0.2)):
-        gaps = X[:4].copy()
-        gaps[1, 0], gaps[2, 1] = np.nan, np.inf
-        columns = ["a", "b"]
-        frame = as_frame(gaps, columns).with_columns(
-            pl.when(pl.col("id") == 3).then(None).otherwise("a").alias("a")
-        )
-        filled(frame)
+    gaps = X[:4].copy()
+    gaps[1, 0], gaps[2, 1] = np.nan, np.inf
+    columns = ["a", "b"]
+    frame = as_frame(gaps, columns).with_columns(
+        pl.when(pl.col("id") == 3).then(None).otherwise("a").alias("a")
+    )
+    filled(frame)
+    for model, n_empty in (
+        (sf.QDA(priors=[0.5, 0.5, 0.0]), 1),  # holes are integrated out, infinity is refused
+        (sf.LDA(), 1),
+        (sf.QDA(reject_cost=0.2), 1),
+        (LogisticRegression(), 3),
+        (sf.GaussianClassifier(estimate="debiased"), 3),
+    ):
         query = to_sql(model.fit(X, y), "rows", database.name, columns=columns, keep=["id"])
         answer = run(database, query)
-        assert answer.drop("id").null_count().row(0) == (3, 3, 3, 3)
+        assert answer.select("p_0", "p_1", "p_2").null_count().row(0) == (n_empty,) * 3
+        assert answer["label"][2] is None
         assert None not in answer.row(0)
 
 

@@ -27,11 +27,6 @@ def name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def truth(identifier: str) -> str:
-    """Return a column of truth values as 1 and 0."""
-    return f"CASE WHEN {identifier} THEN 1e0 WHEN NOT {identifier} THEN 0e0 END"
-
-
 def literal(label: Any) -> str:
     """Return a label as text, number, truth value or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
@@ -66,9 +61,6 @@ def square(term: str) -> str:
     return f"{term} * {term}"
 
 
-_MAX = "1.7976931348623157e308"
-
-
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """One engine's words; the stages of a query must not be merged, or formulas multiply."""
@@ -81,6 +73,7 @@ class Dialect:
     fence: str = ""  # what keeps the planner from merging a stage into the next
     longest_name: int = 1 << 20  # bytes
     most_columns: int = 1 << 20  # of one stage
+    has_nan: bool = True
 
     def largest(self, terms: Sequence[str]) -> str:
         """Return the largest of some numbers; NULL if one is."""
@@ -90,10 +83,12 @@ class Dialect:
         """Return the smallest of some numbers."""
         return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
 
-    def finite(self, expression: str) -> str:
-        """Return an expression as a double, NULL where it is not finite."""
-        x = f"CAST({expression} AS {self.double})"
-        return f"CASE WHEN {x} BETWEEN -{_MAX} AND {_MAX} THEN {x} END"
+    def number_of(self, column: str, *, truth: bool) -> str:
+        """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
+        if truth:
+            return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
+        x = f"CAST({column} AS {self.double})"
+        return f"NULLIF({x}, CAST('NaN' AS {self.double}))" if self.has_nan else x
 
     def exponential(self, expression: str) -> str:
         """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
@@ -131,7 +126,13 @@ DIALECTS: Mapping[str, Dialect] = {
         most_columns=1664,
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "MAX", "MIN", materialized="MATERIALIZED ", most_columns=2000
+        "SQLite",
+        "REAL",
+        "MAX",
+        "MIN",
+        materialized="MATERIALIZED ",
+        most_columns=2000,
+        has_nan=False,
     ),
 }
 

@@ -2,97 +2,65 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.decision import classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
-from suffice.export.dialects import dialect_of, literal, name, number, square, total, truth
+from suffice.export.dialects import dialect_of, literal, name, number, square, total, tree
+from suffice.export.marginal import empty_scores, integrates, quadrics, tail_constants
+from suffice.export.reading import Reading, Stage
 from suffice.model.scoring import Linear, Scaled, Whitened
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from suffice.decision import Classifier
     from suffice.export.dialects import Dialect
+    from suffice.export.marginal import Quadric
     from suffice.model.scoring import Formula, ScorePart
-    from suffice.power import PowerTransform
-
-_NEARLY_ZERO = 1e-5  # exponent under which a series is exact
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """P(u) = ((1 + u)^e − 1) / e, from a knee on a straight line where e < 0."""
-
-    exponent: float
-    knee: float
-
-    def sql(self, u: str) -> str:
-        """Return P of an expression that is not negative."""
-        if self.exponent >= 0:
-            return self._curve(u)
-        b = math.log1p(self.knee)
-        top = math.expm1(self.exponent * b) / self.exponent
-        slope = math.exp((self.exponent - 1) * b)
-        line = f"{number(top)} + {number(slope)} * ({u} - {number(self.knee)})"
-        return f"CASE WHEN {u} <= {number(self.knee)} THEN {self._curve(u)} ELSE {line} END"
-
-    def _curve(self, u: str) -> str:
-        e, log = self.exponent, f"LN(1e0 + {u})"
-        if e == 0:
-            return log
-        if abs(e) < _NEARLY_ZERO:
-            # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
-            inner = f"(1e0 + {number(e / 3)} * {log})"
-            return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
-        return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
-
-
-def transformed(power: PowerTransform, j: int, x: str) -> str:
-    """Return feature j of transformed rows, from its value ``x``."""
-    exponent, centre, scale = (
-        float(values[j]) for values in (power.exponents, power.centre, power.scale)
-    )
-    if exponent == 1:
-        return x
-    up = Side(exponent, (float(power.high[j]) - centre) / scale)
-    down = Side(2 - exponent, (centre - float(power.low[j])) / scale)
-    c, s = number(centre), number(scale)
-    above, below = f"(({x} - {c}) / {s})", f"(({c} - {x}) / {s})"
-    # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
-    return (
-        f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up.sql(above)}) "
-        f"ELSE {c} - {s} * ({down.sql(below)}) END"
-    )
-
+    from suffice.typing import Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
+MOST_ELIMINATED = 5_000  # entries that integrating holes out writes, beyond which it is left out
 _WIDEST = 1000  # whitened columns of one stage
-
-Stage = dict[str, str]  # column → expression over the columns of the stage before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """The stages from features c0, c1, … measured from the origin to answers."""
+    """The stages from features c0, c1, … measured from the origin to answers.
+
+    Scores are a0, a1, …; until the last of their stages squared distances for a Student t.
+    """
 
     classifier: Classifier
-    formula: Formula
-    dialect: Dialect
+    formula: Formula  # of features in the units of the reading
+    reading: Reading
+    quadrics: list[Quadric]  # of holes
 
-    def stages(self, columns: Mapping[str, str]) -> Iterator[Stage]:
-        """Yield every stage; the first reads ``columns``, column → identifier in the table."""
-        classes = self.classifier.classes
-        yield {f"x{j}": self.dialect.finite(name) for j, name in enumerate(columns.values())}
-        yield {f"c{j}": self._measured(j) for j in range(len(columns))}
-        yield from self._score_stages()
-        live = self.live
+    @classmethod
+    def of(cls, classifier: Classifier, dialect: Dialect) -> Stages:
+        """Return the stages of a classifier."""
+        formula, d = classifier.model.formula, classifier.n_features
+        found = quadrics(formula) if integrates(classifier) else []
+        holes = bool(found) and sum(_size(quadric) for quadric in found) <= MOST_ELIMINATED
+        reading = Reading.of(classifier.encoding, d, formula, dialect, integrates=holes)
+        own = [quadric.scaled(reading.scale) for quadric in found if holes]
+        return cls(classifier, _rescaled(formula, reading.scale), reading, own)
+
+    def stages(self, columns: Sequence[str], booleans: Collection[str]) -> Iterator[Stage]:
+        """Yield every stage; the first reads columns of the table."""
+        classes, live = self.classifier.classes, self.live
+        yield self.reading.raw(columns, booleans)
+        measured = self.reading.measured()
+        yield measured
+        yield from self._score_stages(_same(measured))
         scores = [f"a{k}" for k in live]
-        yield {**_same(scores), "top": self.dialect.largest(scores)}
+        known = tree([f"{a} IS NOT NULL" for a in scores], lambda a, b: f"({a} AND {b})")
+        top = self.reading.dialect.largest(scores)
+        yield {**_same(scores), "top": f"CASE WHEN {known} THEN {top} END"}
         if not self.classifier.has_posterior:
             yield {**_same(scores), "label": self._first(scores, "top", classes[live])}
             return
@@ -103,64 +71,102 @@ class Stages:
         """Codes of the classes that some row may belong to."""
         return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
 
-    def _measured(self, j: int) -> str:
-        x, power = f"x{j}", self.formula.power
-        value = x if power is None else f"({transformed(power, j, x)})"
-        return f"{value} - {number(self.formula.scorer.origin[j])}"
-
-    def _score_stages(self) -> Iterator[Stage]:
-        """Yield stages that end with a score of each class: a0, a1 and so on."""
+    def _score_stages(self, measured: Stage) -> Iterator[Stage]:
+        """Yield stages that end with the scores of the classes."""
         done = Stage()
-        measured = _same(f"c{j}" for j in range(self.classifier.n_features))
         for parts in self._batches():
             whitened = [part for part in parts if isinstance(part, Whitened)]
             if whitened:
-                yield {**measured, **_same(done), **_whitened(whitened)}
+                yield {**measured, **done, **_whitened(whitened)}
             scored = {k: v for part in parts for k, v in self._scored(part).items()}
+            yield {**measured, **done, **scored}
             done |= _same(scored)
-            last = parts[-1] is self.formula.scorer.parts[-1]
-            yield {**({} if last else measured), **_same(set(done) - set(scored)), **scored}
+        for batch in self._eliminations():
+            yield from _eliminated({**measured, **done}, batch)
+            done |= _same(column for each in batch for column in each.found)
+        yield {f"a{k}": self._finished(k) for k in self.live}
 
     def _batches(self) -> Iterator[list[ScorePart]]:
         """Yield the parts, so many at a time that no stage is too wide."""
-        d, batch = self.classifier.n_features, []
+        d, parts = len(self.formula.scorer.origin), self.formula.scorer.parts
+        if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
+            msg = (
+                f"a quadratic score of {d} features is too long for SQL, which takes up to "
+                f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
+            )
+            raise InvalidParameterError(msg)
         size = max(_WIDEST // max(d, 1), 1)
-        for part in self.formula.scorer.parts:
-            if isinstance(part, Whitened) and d > MOST_QUADRATIC:
-                msg = (
-                    f"a quadratic score of {d} features is too long for SQL, which takes up to "
-                    f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
-                )
-                raise InvalidParameterError(msg)
-            batch.append(part)
-            if len(batch) == size:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
+        for at in range(0, len(parts), size):
+            yield list(parts[at : at + size])
 
     def _scored(self, part: ScorePart) -> Stage:
-        """Return the scores of the classes of a part that are not ruled out."""
+        """Return the scores of the classes of a part that are not ruled out, or their Δ²."""
         live = set(self.live)
         rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
         if isinstance(part, Linear):
             return {f"a{k}": _linear(part, m) for m, k in rows}
-        return {f"a{k}": self._distant(part, m, k) for m, k in rows}
+        found = {
+            k: total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
+            for m, k in rows
+        }
+        if self.formula.tail is not None:
+            return {f"a{k}": distance for k, distance in found.items()}
+        c = self.formula.constants
+        return {f"a{k}": f"{number(c[k])} - 5e-1 * {far}" for k, far in found.items()}
 
-    def _distant(self, part: Any, m: int, k: int) -> str:
-        """Return c − ½ Δ², or the logarithm of a Student t density."""
-        distance = total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
-        tail = self.formula.tail
-        if tail is None:
-            return f"{number(part.constants[m])} - 5e-1 * {distance}"
-        # c − p log(1 + s Δ²)
-        c, p, s = (number(v[k]) for v in (tail.constants, tail.powers, tail.shares))
-        return f"{c} - {p} * LN(1e0 + {s} * {distance})"
+    def _eliminations(self) -> Iterator[list[Elimination]]:
+        """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
+        flags, live, batch = self.reading.flags, set(self.live), list[Elimination]()
+        holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
+        for at, quadric in enumerate(self.quadrics if holes else []):
+            if not quadric.is_diagonal:
+                if sum(each.width for each in batch) > _WIDEST // 2:
+                    yield batch
+                    batch = []
+                batch.append(Elimination.of(at, quadric, holes, flags, live))
+        if batch:
+            yield batch
+
+    def _finished(self, k: int) -> str:
+        """Return the score of a class from what its features give, with holes and levels."""
+        drop, log_det = self._of_holes(k)
+        tail, score = self.formula.tail, f"a{k}"
+        if tail is not None:
+            # c − p log(1 + s Δ²)
+            c, s, distance = number(tail.constants[k]), number(tail.shares[k]), f"a{k}"
+            p, n_holes = number(tail.powers[k]), self.reading.n_holes
+            if drop:
+                gains = tail_constants(tail, len(self.formula.scorer.origin))[:, k]
+                cases = " ".join(f"WHEN {n} THEN {number(x)}" for n, x in enumerate(gains))
+                c, distance = f"{c} + CASE {n_holes} {cases} END", f"(a{k} - {drop})"
+                p = f"({p} - 5e-1 * {n_holes})"
+            score, drop = f"{c} - {p} * LN(1e0 + {s} * {distance})", ""
+        score += f" + 5e-1 * {drop}" if drop else ""
+        score += f" - 5e-1 * {log_det}" if log_det else ""
+        score += f" + t{k}" if self.formula.levels else ""
+        flags = self.reading.flags
+        if not self.quadrics or not all(flags):
+            return score
+        prior = number(empty_scores(self.classifier.model)[k])
+        return f"CASE WHEN {self.reading.n_holes} = {len(flags)} THEN {prior} ELSE {score} END"
+
+    def _of_holes(self, k: int) -> tuple[str, str]:
+        """Return what holes take off Δ² of a class and log|P_mm|, if anything."""
+        flags = self.reading.flags[: len(self.formula.scorer.origin)]
+        for at, quadric in enumerate(self.quadrics):
+            if k in quadric.classes and any(flags):
+                apart = len(self.quadrics) > 1  # else log|P_mm| is common to all classes
+                if not quadric.is_diagonal:
+                    return f"r{k}", f"l{at}" if apart else ""
+                logs = np.log(np.diagonal(quadric.precision))
+                drops = quadric.drops[list(quadric.classes).index(k)]
+                return _where(flags, drops), _where(flags, logs) if apart else ""
+        return "", ""
 
     def _posterior_stages(self, scores: Sequence[str]) -> Iterator[Stage]:
         live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
         t = "" if temperature == 1 else f" / {number(temperature)}"
-        powers = {f"e{k}": self.dialect.exponential(f"((a{k} - top){t})") for k in live}
+        powers = {f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live}
         label = self._first(scores, "top", classes[live])
         yield {"label": label, **powers}
         yield {"label": "label", **_same(powers), "bottom": total(list(powers))}
@@ -179,7 +185,11 @@ class Stages:
             for a, row in enumerate(decision.relative)
         }
         yield {**_same(posterior), **risks}
-        yield {**_same(posterior), **_same(risks), "low": self.dialect.smallest(list(risks))}
+        yield {
+            **_same(posterior),
+            **_same(risks),
+            "low": self.reading.dialect.smallest(list(risks)),
+        }
         yield {"label": self._first(list(risks), "low", decision.actions), **_same(posterior)}
 
     def _first(self, columns: Sequence[str], best: str, labels: Any) -> str:
@@ -189,13 +199,115 @@ class Stages:
         return f"CASE {cases} END"
 
 
+@dataclass(slots=True, eq=False)
+class Elimination:
+    """Holes integrated out of one covariance: a step per feature, which acts where it is a hole.
+
+    They end with r of each class, what holes take off its Δ², and l, log|P_mm|. Entries are
+    numbers first, then columns of the stage before.
+    """
+
+    at: int
+    precision: Floats
+    holes: Sequence[int]
+    flags: Sequence[str | None]
+    p: dict[tuple[int, int], str]  # P, its lower half
+    g: dict[tuple[int, int], str]  # g of each class
+    r: dict[int, str]
+    log_det: str = "0e0"
+
+    @classmethod
+    def of(
+        cls, at: int, quadric: Quadric, holes: Sequence[int], flags: Any, live: Collection[int]
+    ) -> Elimination:
+        """Return the elimination before its first step."""
+        pairs = zip(quadric.classes.tolist(), quadric.pulls, strict=True)
+        pulls = {k: pull for k, pull in pairs if k in live}
+        p = {(i, j): number(quadric.precision[i, j]) for i in holes for j in holes if i >= j}
+        # g = P x − P μ
+        g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
+        return cls(at, quadric.precision, holes, flags, p, g, dict.fromkeys(pulls, "0e0"))
+
+    @property
+    def width(self) -> int:
+        """About how many columns a stage has."""
+        return len(self.p) + len(self.g)
+
+    @property
+    def found(self) -> list[str]:
+        """The columns it ends with."""
+        return [*(f"r{k}" for k in self.r), f"l{self.at}"]
+
+    def products(self) -> Stage:
+        """Return P x."""
+        return {f"q{self.at}_{j}": _product(self.precision[j]) for j in self.holes}
+
+    def step(self, j: int) -> Stage:
+        """Return the entries after feature j."""
+        p, g, later = self.p, self.g, [i for i in self.holes if i > j]
+        here, not_here, pivot = f"CASE WHEN {self.flags[j]} = 1 THEN", "ELSE 0e0 END", p[j, j]
+        # P ← P − p pᵀ / p_j,  g ← g − p g_j / p_j,  r ← r + g_j² / p_j  with p = P_:j
+        stage = {
+            f"p{self.at}_{a}_{b}": f"{p[a, b]} - {here} {p[a, j]} * {p[b, j]} / {pivot} {not_here}"
+            for a in later
+            for b in later
+            if a >= b
+        }
+        for k, r in self.r.items():
+            for i in later:
+                step = f"{p[i, j]} * ({g[k, j]} / {pivot})"
+                stage[f"g{k}_{i}"] = f"{g[k, i]} - {here} {step} {not_here}"
+            small = f"ABS({g[k, j]}) < 1e150 THEN {r} + {square(g[k, j])} / {pivot} END"
+            stage[f"r{k}"] = f"CASE WHEN {self.flags[j]} = 0 THEN {r} WHEN {small}"
+        stage[f"l{self.at}"] = f"{self.log_det} + {here} LN({pivot}) {not_here}"
+        self.p = {key: f"p{self.at}_{key[0]}_{key[1]}" for key in p}
+        self.g = {key: f"g{key[0]}_{key[1]}" for key in g}
+        self.r, self.log_det = {k: f"r{k}" for k in self.r}, f"l{self.at}"
+        return stage
+
+
+def _eliminated(carried: Stage, batch: Sequence[Elimination]) -> Iterator[Stage]:
+    """Yield the stages of eliminations side by side."""
+    yield {**carried, **{c: e for each in batch for c, e in each.products().items()}}
+    for j in batch[0].holes:
+        yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
+
+
 def _same(names: Any) -> Stage:
     return {name: name for name in names}
 
 
+def _size(quadric: Quadric) -> int:
+    """Return about how many entries integrating holes out writes."""
+    d, m = len(quadric.precision), len(quadric.classes)
+    return 0 if quadric.is_diagonal else d**3 // 6 + m * d**2 // 2
+
+
+def _rescaled(formula: Formula, units: Floats) -> Formula:
+    """Return the formula of features in other units."""
+    parts = [
+        replace(part, weights=part.weights * units)
+        if isinstance(part, Linear)
+        else replace(part, means=part.means / units, scale=part.scale / units)
+        if isinstance(part, Scaled)
+        else replace(part, means=part.means / units, whitening=part.whitening * units)
+        for part in formula.scorer.parts
+    ]
+    return replace(formula, scorer=replace(formula.scorer, parts=tuple(parts)))
+
+
+def _where(flags: Sequence[str | None], values: Floats) -> str:
+    """Return the sum of the values whose features are holes."""
+    pairs = zip(flags, values, strict=True)
+    return total([f"{number(v)} * {flag}" for flag, v in pairs if flag])
+
+
+def _product(row: Floats) -> str:
+    return total([f"{number(w)} * c{j}" for j, w in enumerate(row)])
+
+
 def _linear(part: Linear, m: int) -> str:
-    terms = [f"{number(w)} * c{j}" for j, w in enumerate(part.weights[m])]
-    return f"{number(part.constants[m])} + {total(terms)}"
+    return f"{number(part.constants[m])} + {_product(part.weights[m])}"
 
 
 def _scaled(part: Scaled, m: int) -> list[str]:
@@ -265,14 +377,11 @@ def to_sql(
     ['SELECT', '  label AS "label",', '  p0 AS "p_a",', '  p1 AS "p_b"', 'FROM suffice_6']
     """
     classifier, words = classifier_of(estimator), dialect_of(dialect)
-    inputs = {
-        column: truth(name(column)) if column in booleans else name(column)
-        for column in column_names(classifier, columns)
-    }
+    inputs = column_names(classifier, columns)
     answers = _answers(classifier, prefix)
     _refuse_clash(keep, answers.values())
     words.refuse_long(answers.values())
-    stages = list(Stages(classifier, classifier.model.formula, words).stages(inputs))
+    stages = list(Stages.of(classifier, words).stages(inputs, booleans))
     words.refuse_wide(len(keep) + max(map(len, stages)))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
     source = ".".join(map(name, [table] if isinstance(table, str) else table))
@@ -317,15 +426,15 @@ def _refuse_clash(keep: Sequence[str], answers: Collection[str]) -> None:
 def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the feature columns: those given, or those seen in fit."""
     d = classifier.n_features
-    if named is None and classifier.feature_names is None:
+    if named is None and not classifier.columns:
         msg = (
             f"the model knows no column names: name its {d} columns, in order, "
             "by columns=[...], or fit it on a frame"
         )
         raise FeatureMismatchError(msg)
-    columns = tuple(classifier.feature_names or () if named is None else named)
+    columns = tuple(classifier.columns if named is None else named)
     if len(columns) != d:
-        msg = f"{len(columns)} columns are named, but the model has {d} features"
+        msg = f"{len(columns)} columns are named, but the model reads {d}"
         raise FeatureMismatchError(msg)
     return columns
 

@@ -82,7 +82,7 @@ class AveragedModel:
     @property
     def formula(self) -> NoReturn:
         """Refuse: an average has no scores of one kind."""
-        msg = "an average of models cannot be exported: export its best_estimator_"
+        msg = "an average of models has no query: use to_onnx(), or export its best_estimator_"
         raise InvalidParameterError(msg)
 
     def allowing_missing(self) -> Self:

@@ -156,7 +156,7 @@ class GaussianModel(EllipticalModel):
     @property
     def formula(self) -> Formula:
         """Linear scores where all classes share one covariance, else quadratic ones."""
-        return Formula(self._scorer)
+        return Formula(self._scorer, shared=self.shared_covariance)
 
     @cached_property
     def _scorer(self) -> Scorer:

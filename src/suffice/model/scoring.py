@@ -261,13 +261,15 @@ class Formula:
 
     Where there is a tail, the scorer gives −½ Δ_k² alone. Classes of zero prior have score −∞.
     Where there are levels, the scorer reads the numbers alone, and each category after them adds
-    the term of its level, the reference first; an unknown level adds nothing.
+    the term of its level, the reference first; an unknown level adds nothing. Where scores are
+    linear for a covariance that all classes share, holes in x need that covariance, too.
     """
 
     scorer: Scorer
     tail: Tailed | None = None
     power: PowerTransform | None = None  # t
     levels: tuple[Floats, ...] = ()  # log p(level | k) of each category  (K, L)
+    shared: Covariance | None = None  # Σ of all classes
 
     @property
     def constants(self) -> Floats:

@@ -1,0 +1,91 @@
+"""What holes in a row leave of its scores: the numbers that SQL and ONNX compute with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.model.class_model import MarginalModel
+from suffice.model.linear import LinearModel
+from suffice.model.scoring import Linear, Scaled
+
+if TYPE_CHECKING:
+    from suffice.decision import Classifier
+    from suffice.model.scoring import Formula
+    from suffice.model.student import Tailed
+    from suffice.typing import Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quadric:
+    r"""Classes whose scores hold −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), with one P = Σ⁻¹.
+
+    Where x has holes m and stands there at the origin, the marginal has
+
+    .. math:: \Delta_o^2 = \Delta^2 - g_m^\top P_{mm}^{-1} g_m, \quad g = P x - P \mu_k, \quad
+              \log|\Sigma_{oo}| = \log|\Sigma| + \log|P_{mm}|.
+    """
+
+    classes: Codes  # (m,)
+    precision: Floats  # P  (d, d)
+    pulls: Floats  # P μ_k  (m, d)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether features do not depend on each other, so that P_mm is inverted at once."""
+        return not (self.precision - np.diag(np.diagonal(self.precision))).any()
+
+    @property
+    def drops(self) -> Floats:
+        """What each hole takes off Δ² where P is diagonal, (m, d)."""
+        drops: Floats = self.pulls**2 / np.diagonal(self.precision)
+        return drops
+
+    def scaled(self, units: Floats) -> Quadric:
+        """Return the same for features in other units."""
+        p = self.precision * units * units[:, None]
+        return Quadric(self.classes, p, self.pulls * units)
+
+
+def quadrics(formula: Formula) -> list[Quadric]:
+    """Return the classes of each covariance; none where scores are of no density."""
+    found = []
+    for part in formula.scorer.parts:
+        if isinstance(part, Linear):
+            if formula.shared is None:
+                return []
+            found.append(Quadric(part.classes, formula.shared.dense_precision(), part.weights))
+            continue
+        if isinstance(part, Scaled):
+            p = np.diag(part.scale**-2.0)
+        else:
+            p = part.whitening.T @ part.whitening
+        found.append(Quadric(part.classes, p, part.means @ p))
+    return found
+
+
+def integrates(classifier: Classifier) -> bool:
+    """Return whether the classifier integrates out what was not observed."""
+    if isinstance(classifier.model, LinearModel):
+        return False
+    return classifier.allow_missing or classifier.encoding is not None
+
+
+def empty_scores(model: Any) -> Floats:
+    """Return the scores of a row of which nothing was observed, (K,)."""
+    # softmax(T log π / T) = π
+    t = model.temperature if isinstance(model.allowing_missing(), MarginalModel) else 1.0
+    scores: Floats = t * model.log_priors
+    return scores
+
+
+def tail_constants(tail: Tailed, d: int) -> Floats:
+    """Return what 0, 1, … d holes add to the constants of Student t scores, (d + 1, K)."""
+    from scipy.special import gammaln
+
+    holes = np.arange(d + 1)[:, None]
+    # log Γ((f + d_o)/2) + ½ (d − d_o) log(π/s),  f + d = 2p
+    gains: Floats = gammaln(tail.powers - holes / 2) - gammaln(tail.powers)
+    return gains + holes / 2 * np.log(np.pi / tail.shares)

@@ -1,0 +1,277 @@
+"""The columns of a table as a query reads them: features in units near 1, and which are holes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.export.dialects import literal, name, number, total
+from suffice.model.scoring import Linear, Scaled
+from suffice.table.schema import Encoding, Number, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from suffice.export.dialects import Dialect
+    from suffice.model.scoring import Formula
+    from suffice.power import PowerTransform
+    from suffice.table.schema import Category
+    from suffice.typing import Floats
+
+Stage = dict[str, str]  # column → expression over the columns of the stage before
+
+_NEARLY_ZERO = 1e-5  # exponent under which a series is exact
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """P(u) = ((1 + u)^e − 1) / e, from a knee on a straight line where e < 0."""
+
+    exponent: float
+    knee: float
+
+    def sql(self, u: str) -> str:
+        """Return P of an expression that is not negative."""
+        if self.exponent >= 0:
+            return self._curve(u)
+        b = math.log1p(self.knee)
+        top = math.expm1(self.exponent * b) / self.exponent
+        slope = math.exp((self.exponent - 1) * b)
+        line = f"{number(top)} + {number(slope)} * ({u} - {number(self.knee)})"
+        return f"CASE WHEN {u} <= {number(self.knee)} THEN {self._curve(u)} ELSE {line} END"
+
+    def _curve(self, u: str) -> str:
+        e, log = self.exponent, f"LN(1e0 + {u})"
+        if e == 0:
+            return log
+        if abs(e) < _NEARLY_ZERO:
+            # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
+            inner = f"(1e0 + {number(e / 3)} * {log})"
+            return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
+        return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
+
+
+def transformed(power: PowerTransform, j: int, x: str) -> str:
+    """Return feature j of transformed rows, from its value ``x``."""
+    exponent, centre, scale = (
+        float(values[j]) for values in (power.exponents, power.centre, power.scale)
+    )
+    if exponent == 1:
+        return x
+    up = Side(exponent, (float(power.high[j]) - centre) / scale)
+    down = Side(2 - exponent, (centre - float(power.low[j])) / scale)
+    c, s = number(centre), number(scale)
+    above, below = f"(({x} - {c}) / {s})", f"(({c} - {x}) / {s})"
+    # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
+    return (
+        f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up.sql(above)}) "
+        f"ELSE {c} - {s} * ({down.sql(below)}) END"
+    )
+
+
+_FAR = {True: 290.0, False: 140.0}  # log10 of the units beyond which linear, other scores fail
+_NEAR = 1e-140  # units that are as good as zero
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature of the model: a number, or an indicator that is 1 where ``on`` holds."""
+
+    empty: str  # when its cell is empty, or its level unknown
+    on: str = ""
+    fill: float | None = None
+    is_hole: bool = True  # whether it is not observed then
+
+
+@dataclass(frozen=True)
+class Reading:
+    """From numbers x0, x1 … and codes of levels v0, v1 … to features c0, c1 … and holes h0, h1 ….
+
+    Features are measured from the origin of the scores, in a power of two of their own scale, so
+    that no square over- or underflows, which PostgreSQL takes for an error. A hole stands at the
+    origin; a number that is too far away, or infinite, is NULL and makes all answers so.
+    """
+
+    encoding: Encoding
+    formula: Formula
+    integrates: bool  # whether what is not observed is integrated out
+    dialect: Dialect
+
+    @classmethod
+    def of(
+        cls,
+        encoding: Encoding | None,
+        n_columns: int,
+        formula: Formula,
+        dialect: Dialect,
+        *,
+        integrates: bool,
+    ) -> Reading:
+        """Return the reading of columns, all of them numbers where there is no encoding."""
+        numbers = Schema(tuple(Number(f"x{j}") for j in range(n_columns)))
+        return cls(encoding or Encoding(numbers, ()), formula, integrates, dialect)
+
+    def raw(self, columns: Sequence[str], booleans: Collection[str]) -> Stage:
+        """Return numbers, NULL where empty, and codes of levels, NULL where unknown."""
+        used = (c.name for c in self.encoding.schema.columns if c.kind != "left out")
+        place, words = dict(zip(used, columns, strict=True)), self.dialect
+        numbers, categories = self.encoding.schema.numbers, self.encoding.schema.categories
+        read = {}
+        for j, c in enumerate(numbers):
+            read[f"x{j}"] = words.number_of(name(place[c.name]), truth=place[c.name] in booleans)
+        return read | {f"v{i}": _code(c, name(place[c.name])) for i, c in enumerate(categories)}
+
+    @cached_property
+    def features(self) -> list[Feature]:
+        """All features of the model, in order."""
+        schema = self.encoding.schema
+        found = [
+            Feature(f"x{j} IS NULL", "", c.fill, c.fill is None)
+            for j, c in enumerate(schema.numbers)
+        ]
+        found += [Feature(f"x{j} IS NULL", f"x{j} IS NULL", is_hole=False) for j in schema.filled]
+        pairs = zip(schema.categories, self.encoding.reference, strict=True)
+        for i, (c, reference) in enumerate(pairs):
+            found += [
+                Feature(f"v{i} IS NULL", f"v{i} = {level}", None, not (c.missing and c.other))
+                for level in range(c.n_levels)
+                if level != reference
+            ]
+        return found
+
+    @cached_property
+    def flags(self) -> list[str | None]:
+        """The column that is 1 where each feature is a hole; None where it never is."""
+        names = dict[str, str]()
+        return [
+            names.setdefault(f.empty, f"h{len(names)}") if self.integrates and f.is_hole else None
+            for f in self.features
+        ]
+
+    @cached_property
+    def n_holes(self) -> str:
+        """How many features are holes."""
+        return total([f"{self.flags.count(flag)} * {flag}" for flag in _distinct(self.flags)])
+
+    @cached_property
+    def scale(self) -> Floats:
+        """The unit of each feature that is scored, a power of two, (d,)."""
+        norms = np.zeros_like(self.formula.scorer.origin)
+        for part in self.formula.scorer.parts:
+            if isinstance(part, Linear):
+                own = np.abs(part.weights).max(0)
+            elif isinstance(part, Scaled):
+                own = 1 / part.scale
+            else:
+                own = np.sqrt(np.square(part.whitening).sum(0))
+            norms = np.maximum(norms, own)
+        if self.formula.shared is not None:
+            norms = np.sqrt(np.diagonal(self.formula.shared.dense_precision()))
+        units: Floats = np.exp2(-np.round(np.log2(np.where(norms > 0, norms, 1.0))))
+        return units
+
+    def measured(self) -> Stage:
+        """Return the features that are scored, the holes, and t0, t1 …: what levels add."""
+        scored = enumerate(self.features[: len(self.scale)])
+        features = {f"c{j}": self._value(j, feature) for j, feature in scored}
+        pairs = zip(self.flags, self.features, strict=True)
+        holes = {flag: f"CASE WHEN {f.empty} THEN 1 ELSE 0 END" for flag, f in pairs if flag}
+        n_classes = self.formula.scorer.n_classes if self.formula.levels else 0
+        return {**features, **holes, **{f"t{k}": self._levels(k) for k in range(n_classes)}}
+
+    def _value(self, j: int, feature: Feature) -> str:
+        """Return feature j in its unit."""
+        empty = "0e0" if self.flags[j] else "NULL"
+        if feature.on:
+            on, off = self._at(j, 1.0), self._at(j, 0.0)
+            return (
+                f"CASE WHEN {feature.on} THEN {on} WHEN {feature.empty} THEN {empty} ELSE {off} END"
+            )
+        empty = empty if feature.fill is None else self._at(j, feature.fill)
+        low, high = (number(bound) for bound in self._bounds(j))
+        value = f"({self._moved(j)} - {number(self.formula.scorer.origin[j])})"
+        unit = "" if self.scale[j] == 1 else f" / {number(self.scale[j])}"
+        cases = [f"WHEN {feature.empty} THEN {empty}"]
+        if abs(self.formula.scorer.origin[j]) < _NEAR * self.scale[j]:
+            near = number(_NEAR * self.scale[j])
+            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {self._at(j, 0.0)}")
+        cases.append(f"WHEN x{j} BETWEEN {low} AND {high} THEN {value}{unit}")
+        return f"CASE {' '.join(cases)} END"
+
+    def _moved(self, j: int) -> str:
+        power = self.formula.power
+        return f"x{j}" if power is None else f"({transformed(power, j, f'x{j}')})"
+
+    def _at(self, j: int, value: float) -> str:
+        """Return feature j where its column is a constant."""
+        power, row = self.formula.power, np.full((1, j + 1), value)
+        moved = row if power is None else power.select(np.arange(j + 1)).apply(row)
+        return number((moved[0, j] - self.formula.scorer.origin[j]) / self.scale[j])
+
+    def _bounds(self, j: int) -> tuple[float, float]:
+        """Return between which values no power, product or square overflows."""
+        power, origin, unit = self.formula.power, self.formula.scorer.origin[j], self.scale[j]
+        log_far = _FAR[isinstance(self.formula.scorer.parts[0], Linear)]
+        if power is not None and power.exponents[j] != 1:
+            # t grows as z^e
+            origin, unit = power.centre[j], min(unit, power.scale[j])
+            log_far /= max(power.exponents[j], 2 - power.exponents[j])
+        far = 10 ** min(log_far + math.log10(unit), 307.5)
+        return max(origin - far, -_LARGEST), min(origin + far, _LARGEST)
+
+    def _levels(self, k: int) -> str:
+        """Return Σ log p(level | k) over categories; an unknown level adds nothing."""
+        encoding, terms = self.encoding, list[str]()
+        schema = encoding.schema
+        for j, term in zip(schema.filled, self.formula.levels, strict=False):
+            terms.append(
+                f"CASE WHEN x{j} IS NULL THEN {_log(term[k, 1])} ELSE {_log(term[k, 0])} END"
+            )
+        pairs = zip(encoding.reference, self.formula.levels[len(schema.filled) :], strict=True)
+        for i, (reference, term) in enumerate(pairs):
+            # the reference comes first
+            order = [reference, *(at for at in range(term.shape[1]) if at != reference)]
+            cases = " ".join(
+                f"WHEN {at} THEN {_log(p)}" for at, p in zip(order, term[k], strict=True)
+            )
+            terms.append(f"CASE v{i} {cases} ELSE 0e0 END")
+        return total(terms)
+
+
+def _distinct(flags: Sequence[str | None]) -> list[str]:
+    return [flag for flag in dict.fromkeys(flags) if flag]
+
+
+def _log(value: float) -> str:
+    """Return a logarithm; −∞ is so low that no class with it wins."""
+    return number(value if value > -LOWEST else -LOWEST)
+
+
+LOWEST = 1e300
+
+
+def _code(category: Category, column: str) -> str:
+    """Return the number of a column's level; NULL where it is unknown."""
+    n, text = len(category.levels), f"CAST({column} AS VARCHAR)"
+    cases = [f"WHEN {column} IS NULL THEN {n if category.missing else 'NULL'}"]
+    cases += [
+        f"WHEN {text} IN ({_spellings(category, x)}) THEN {i}"
+        for i, x in enumerate(category.levels)
+    ]
+    return f"CASE {' '.join(cases)} ELSE {category.n_levels - 1 if category.other else 'NULL'} END"
+
+
+_TRUTH = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}
+
+
+def _spellings(category: Category, level: str) -> str:
+    """Return how databases spell a level: truth values and whole numbers in several ways."""
+    if set(category.levels) <= set(_TRUTH):
+        return ", ".join(map(literal, _TRUTH[level]))
+    whole = level.lstrip("-").isdecimal() and f"{level}.0" not in category.levels
+    return ", ".join(map(literal, [level, f"{level}.0"] if whole else [level]))
