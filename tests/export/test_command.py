@@ -1,5 +1,7 @@
 """``suffice export`` writes queries and graphs that answer like the model."""
 
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import onnxruntime
@@ -56,3 +58,30 @@ def test_a_clash_of_names_is_one_line_with_the_cure(run):
     result = run("export", "m.suffice", "--to", "sql", "--keep", "label")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1].endswith("use a prefix for the answers")
+
+
+@pytest.mark.parametrize("name", ["penguins", "titanic_passengers", "credit_data"])
+def test_a_mixed_table_goes_from_fit_to_exports_with_every_row_and_column(
+    tmp_path, monkeypatch, name
+):
+    monkeypatch.chdir(tmp_path)
+    data = Path(__file__).parents[1] / "reference" / "data" / f"{name}.csv"
+    columns = pl.read_csv(data).columns[:-1]
+
+    def run(*args):
+        result = CliRunner().invoke(suffice, list(map(str, args)))
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    run("fit", data, "--target", "target", "--model", "nb", "-o", "m.suffice")
+    run("predict", "m.suffice", data, "-o", "labels.csv")
+    query = run("export", "m.suffice", "--to", "sql", "--table", "t")
+    run("export", "m.suffice", "--to", "onnx", "-o", "m.onnx")
+    session = onnxruntime.InferenceSession("m.onnx", providers=["CPUExecutionProvider"])
+    assert {each.name for each in session.get_inputs()} == set(columns)
+    assert all(f'"{column}"' in query for column in columns)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE t AS SELECT * FROM read_csv('{data}', header = true)")
+    labels = [row[0] for row in connection.execute(query).fetchall()]
+    predicted = pl.read_csv("labels.csv")
+    assert predicted["label"].to_list() == labels

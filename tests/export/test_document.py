@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.export.mixed import INTEGRATING, MIXED, scored, table, with_holes
 from tests.export.models import MODELS, fitted
 
 import suffice as sf
@@ -26,36 +27,100 @@ def curve(e, u, knee):
 
 
 def transformed(power, x):
-    rows = zip(x, *(power[name] for name in ("exponents", "centre", "scale", "low", "high")))
+    far = {"low": -math.inf, "high": math.inf}  # where a bound is null
+    names = ("exponents", "centre", "scale", "low", "high")
+    known = ([far.get(n) if v is None else v for v in power[n]] for n in names)
+    rows = zip(x, *known)
     return [
-        v if e == 1
+        v if e == 1 or v is None
         else c + s * curve(e, (v - c) / s, (high - c) / s) if v >= c
         else c - s * curve(2 - e, (c - v) / s, (c - low) / s)
         for v, e, c, s, low, high in rows
     ]  # fmt: skip
 
 
-def scores(formula, x):
+def encoded(encoding, row):
+    """Return the features of a row of columns; None is not observed."""
+    numbers, marks, levels = [], [], []
+    categories = [c for c in encoding["columns"] if c["kind"] == "category"]
+    for column in encoding["columns"]:
+        value = row.get(column["name"])
+        empty = value is None or value != value
+        if column["kind"] == "number":
+            filled = column["fill"] is not None
+            numbers.append(column["fill"] if empty else value)
+            marks += [float(empty)] if filled else []
+        elif column["kind"] == "category":
+            names, reference = column["levels"], encoding["reference"][categories.index(column)]
+            n = len(names) + column["missing"] + column["other"]
+            unknown = n - 1 if column["other"] else None
+            code = names.index(str(value)) if str(value) in names else unknown
+            code = (len(names) if column["missing"] else None) if empty else code
+            levels += [
+                None if code is None else float(code == at) for at in range(n) if at != reference
+            ]
+    return [*numbers, *marks, *levels]
+
+
+def level_terms(formula, k, x):
+    total, at = 0.0, len(formula["origin"])
+    for term in formula["levels"]:
+        own = x[at : at + len(term[k]) - 1]
+        at += len(own)
+        if None not in own:
+            total += term[k][own.index(1.0) + 1 if 1.0 in own else 0]
+    return total
+
+
+def marginal(formula, part, m, c, score):
+    """Return −½ Δ² over observed features, ½ log|P_mm| and the number of holes."""
+    d = len(c)
+    if part["kind"] == "linear":
+        P, pull = np.array(formula["precision"]), np.array(part["weights"][m])
+    else:
+        W = (
+            np.array(part["whitening"])
+            if part["kind"] == "whitened"
+            else np.diag(1 / np.array(part["scale"]))
+        )
+        P = W.T @ W
+        pull = P @ part["means"][m]
+    holes = [j for j in range(d) if c[j] is None]
+    g = (P @ [v or 0.0 for v in c] - pull)[holes]
+    P = P[np.ix_(holes, holes)]
+    return score + 0.5 * g @ np.linalg.solve(P, g), 0.5 * np.linalg.slogdet(P)[1], len(holes)
+
+
+def scores(formula, row):
     """Return the score of each class; None: ruled out."""
-    x = x if formula["power"] is None else transformed(formula["power"], x)
-    c = [v - o for v, o in zip(x, formula["origin"])]
+    if formula["prior_if_empty"] and all(v is None for v in row):
+        return [None if v is None else formula["temperature"] * v for v in formula["log_priors"]]
+    x = row if formula["power"] is None else transformed(formula["power"], row)
+    c = [None if v is None else v - o for v, o in zip(x, formula["origin"])]
+    at = [v or 0.0 for v in c]
     found = {}
     for part in formula["parts"]:
         for m, k in enumerate(part["classes"]):
             constant = part["constants"][m]
             if part["kind"] == "linear":
-                score = sum(w * v for w, v in zip(part["weights"][m], c))
+                score = sum(w * v for w, v in zip(part["weights"][m], at))
             else:
-                z = [v - mu for v, mu in zip(c, part["means"][m])]
+                z = [v - mu for v, mu in zip(at, part["means"][m])]
                 if part["kind"] == "whitened":
                     z = [sum(w * v for w, v in zip(row, z)) for row in part["whitening"]]
                 else:
                     z = [v / s for v, s in zip(z, part["scale"])]
                 score = -0.5 * sum(v * v for v in z)
+            log_det, holes = 0.0, 0
+            if None in c:
+                score, log_det, holes = marginal(formula, part, m, c, score)
             if formula["tail"] is not None:
                 constant, p, s = (formula["tail"][n][k] for n in ("constants", "powers", "shares"))
-                score = -p * math.log1p(s * -2 * score)
-            found[k] = None if constant is None else constant + score
+                constant += math.lgamma(p - holes / 2) - math.lgamma(p)
+                constant += holes / 2 * math.log(math.pi / s)
+                score = -(p - holes / 2) * math.log1p(s * -2 * score)
+            levels = level_terms(formula, k, row)
+            found[k] = None if constant is None else constant + score - log_det + levels
     return [found[k] for k in range(len(found))]
 
 
@@ -70,6 +135,9 @@ def seen(view, x):
         return x
     if view["kind"] == "power":
         return transformed(view["power"], x)
+    if view["kind"] == "piecewise":
+        pieces = zip(view["features"], view["left"], view["length"])
+        return [min(max((x[j] - left) / length, 0.0), 1.0) for j, left, length in pieces]
     z = [(v - c) / s for v, c, s in zip(seen(view["below"], x), view["centre"], view["scale"])]
     phase = [sum(v * w for v, w in zip(z, column)) for column in zip(*view["frequencies"])]
     return [*z, *map(math.cos, phase), *map(math.sin, phase)]
@@ -136,13 +204,33 @@ def check(value, schema, at="document"):  # noqa: C901
 def agrees(model, rows):
     document = json.loads(document_text(document_of(model)), parse_constant=pytest.fail)
     check(document, SCHEMA)
-    known = model.classifier_
-    answers = [label(document, row) for row in rows.tolist()]
+    known, encoding = model.classifier_, document["encoding"]
+    if encoding is None:
+        given = [[None if v != v else v for v in row] for row in rows.tolist()]
+    else:
+        given = [encoded(encoding, row) for row in rows.to_dict("records")]
+    answers = [label(document, row) for row in given]
     wanted = [None if w != w else w for w in known.predict(rows).tolist()]
     assert sum(a != w for a, w in zip(answers, wanted, strict=True)) <= 1  # an exact tie
     if document["has_posterior"]:
-        found = [posterior(document, row) for row in rows.tolist()]
+        found = [posterior(document, row) for row in given]
         np.testing.assert_allclose(found, known.posterior(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("gaps", [True, False])
+def test_a_model_of_a_mixed_table_is_scored_from_its_document(name, gaps):
+    agrees(MIXED[name].fit(*table(gaps=gaps)), scored().iloc[:40])
+
+
+@pytest.mark.parametrize("name", INTEGRATING)
+def test_holes_are_integrated_out_from_the_document(name):
+    model, rows = fitted(name)
+    agrees(model, with_holes(rows)[:20])
+
+
+def test_an_average_of_a_mixed_table_is_scored_from_its_document():
+    agrees(sf.AutoGaussian().fit(*table(n=150)), table(3, gaps=False)[0].iloc[:30])
 
 
 @pytest.mark.parametrize("name", [n for n in MODELS if "many features" not in n])

@@ -3,11 +3,11 @@
 import numpy as np
 import onnxruntime
 import pytest
-from tests.export.mixed import MIXED, NUMBERS, scored, table, with_holes
+from tests.export.mixed import INTEGRATING, MIXED, NUMBERS, scored, table, with_holes
 from tests.export.models import fitted, rows
-from tests.export.test_sql_holes import INTEGRATING
 
 import suffice as sf
+from suffice.errors import InvalidParameterError
 
 
 def answers(model, frame):
@@ -64,3 +64,31 @@ def test_an_average_sees_rows_in_every_view():
     assert any(share.view.lifted for share in model.classifier_.model.shares)
     agrees(model, np.exp(X))
     agrees(model, with_holes(np.exp(X)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "empty"), [(["a", "b", "c"], ""), ([1, 2, 3], -(2**63)), ([1.0, 2.0, 3.0], np.nan)]
+)
+def test_a_row_without_posteriors_has_an_empty_label(labels, empty):
+    X, codes = rows(1, 3, 2)
+    model = sf.QDA().fit(X, np.array(labels)[codes])
+    far = X[:5].copy()
+    far[1, 0], far[2, 1], far[3] = 1e308, np.inf, np.nan
+    label, posterior = answers(model, far)
+    assert np.isnan(posterior).all(1).tolist() == [False, True, True, False, False]
+    np.testing.assert_array_equal(label[1:3], [empty] * 2)
+    assert label[[0, 3, 4]].tolist() == model.predict(far[[0, 3, 4]]).tolist()
+
+
+def test_a_column_that_has_the_name_of_an_output_is_named():
+    frame, y = table()
+    model = sf.LDA().fit(frame.rename(columns={NUMBERS[0]: "label"}), y)
+    with pytest.raises(InvalidParameterError, match="'label' has the name of an output"):
+        model.to_onnx()
+
+
+def test_a_tree_of_categories_is_refused_by_name():
+    model = sf.GaussianClassifier(categories="tree").fit(*table(gaps=False))
+    for export in (model.to_onnx, lambda: model.to_sql("rows")):
+        with pytest.raises(InvalidParameterError, match="a tree of categories"):
+            export()

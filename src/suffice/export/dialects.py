@@ -83,6 +83,10 @@ class Dialect:
         """Return the smallest of some numbers."""
         return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
 
+    def double_number(self, value: float) -> str:
+        """Return a literal for arithmetic among literals, where PostgreSQL would use decimals."""
+        return f"CAST({number(value)} AS {self.double})"
+
     def number_of(self, column: str, *, truth: bool) -> str:
         """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
         if truth:

@@ -9,31 +9,26 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from suffice.decision import classifier_of
-from suffice.errors import InvalidParameterError
+from suffice.export.marginal import integrates, own_members
 from suffice.model.averaged import AveragedModel
+from suffice.model.class_model import MarginalModel
+from suffice.model.linear import LinearModel
 from suffice.model.scoring import Linear, Scaled
-from suffice.model.views import FourierFeatures, PowerTransformed
+from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed
 from suffice.text.jsonable import jsonable
 
 if TYPE_CHECKING:
     from suffice.model.scoring import Formula, ScorePart
     from suffice.model.views import View
 
-FORMAT = 1
+FORMAT = 2
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 
 
 def document_of(estimator: Any) -> dict[str, Any]:
     """Return the classes, the scores, the decision and the settings of a fitted classifier."""
     classifier = classifier_of(estimator)
-    if classifier.encoding is not None:
-        msg = (
-            "a model of columns that are not all numbers cannot be written as JSON: encode them "
-            "as numbers before the fit"
-        )
-        raise InvalidParameterError(msg)
     model, decision = classifier.model, classifier.decision
-    averaged = isinstance(model, AveragedModel)
     document = {
         "suffice": "classifier",
         "format": FORMAT,
@@ -43,7 +38,9 @@ def document_of(estimator: Any) -> dict[str, Any]:
         "n_features": classifier.n_features,
         "feature_names": classifier.feature_names,
         "has_posterior": classifier.has_posterior,
-        "formula": None if averaged else _formula(model.formula, classifier.temperature),
+        "encoding": classifier.encoding and classifier.encoding.to_json(),
+        "integrates": integrates(classifier),
+        "formula": None if isinstance(model, AveragedModel) else _formula(model),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
         "decision": {
             "actions": decision.actions,
@@ -61,15 +58,20 @@ def document_text(document: dict[str, Any]) -> str:
     return json.dumps(jsonable(document), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def _formula(formula: Formula, temperature: float) -> dict[str, Any]:
-    tail = formula.tail
+def _formula(model: Any) -> dict[str, Any]:
+    formula: Formula = model.formula
+    tail, shared = formula.tail, formula.shared
     names = ("constants", "powers", "shares")
     return {
         "power": None if formula.power is None else formula.power.arrays(),
         "origin": formula.scorer.origin,
         "parts": [_part(part) for part in formula.scorer.parts],
         "tail": None if tail is None else {name: getattr(tail, name) for name in names},
-        "temperature": temperature,
+        "precision": None if shared is None else shared.dense_precision(),
+        "levels": formula.levels,
+        "log_priors": None if isinstance(model, LinearModel) else model.log_priors,
+        "prior_if_empty": isinstance(model.allowing_missing(), MarginalModel),
+        "temperature": model.temperature,
     }
 
 
@@ -91,10 +93,12 @@ def _average(model: AveragedModel) -> dict[str, Any]:
             {
                 "weight": share.weight,
                 "view": _view(share.view),
-                "formula": _formula(share.model.formula, share.model.temperature),
+                "integrates": share.integrates,
+                "formula": _formula(own),
             }
-            for share in model.shares
+            for share, own in own_members(model)
         ],
+        "best": _formula(model.best),
     }
 
 
@@ -105,4 +109,7 @@ def _view(view: View) -> dict[str, Any]:
         return {"kind": "fourier", "below": _view(view.below), **arrays}
     if isinstance(view, PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}
+    if isinstance(view, PiecewiseLinear):
+        names = ("features", "left", "length")
+        return {"kind": "piecewise", **{name: getattr(view, name) for name in names}}
     return {"kind": "plain"}

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.errors import InvalidParameterError
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
+from suffice.model.outside import TemperedModel
 from suffice.model.scoring import Linear, Scaled
 
 if TYPE_CHECKING:
     from suffice.decision import Classifier
+    from suffice.model.averaged import AveragedModel, Share
+    from suffice.model.class_model import ClassModel
     from suffice.model.scoring import Formula
     from suffice.model.student import Tailed
     from suffice.typing import Codes, Floats
@@ -71,6 +75,20 @@ def integrates(classifier: Classifier) -> bool:
     if isinstance(classifier.model, LinearModel):
         return False
     return classifier.allow_missing or classifier.encoding is not None
+
+
+def own_members(model: AveragedModel) -> list[tuple[Share, ClassModel]]:
+    """Return the members of an average with their models; refuse those that are not ours."""
+    found = []
+    for share in model.shares:
+        if isinstance(share.model, TemperedModel):
+            msg = (
+                f"the average has a member that is not exported ({type(share.model.inner).__name__}"
+                "): fit AutoGaussian without other classifiers, or export its best_estimator_"
+            )
+            raise InvalidParameterError(msg)
+        found.append((share, share.model))
+    return found
 
 
 def empty_scores(model: Any) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.archive import replacing
 from suffice.decision import classifier_of
 from suffice.errors import InvalidParameterError
-from suffice.export.marginal import empty_scores, integrates, quadrics, tail_constants
+from suffice.export.marginal import empty_scores, integrates, own_members, quadrics, tail_constants
 from suffice.model.averaged import AveragedModel
 from suffice.model.scoring import Linear, Scaled
 from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed
@@ -439,20 +439,21 @@ def _levels(graph: Graph, formula: Formula, rows: str) -> str:
 
 def averaged(graph: Graph, model: AveragedModel, rows: str, *, integrate: bool) -> str:
     """Return the average of the posteriors of its members, (n, K)."""
-    seen, filled = graph.columns(rows, model.features), graph.columns(rows, model.features)
+    members, seen = own_members(model), graph.columns(rows, model.features)
+    filled = seen
     if integrate and not all(share.integrates for share in model.shares):
         filled = graph.columns(_imputed(graph, model.best, rows), model.features)
     total = graph.constant(model.doubt * model.frequencies[None])
-    for share in model.shares:
+    for share, inner in members:
         own = integrate and share.integrates
         x = _viewed(graph, share.view, seen if own else filled)
         if own:  # what is missing stays so
             x = graph.node("Where", graph.node("IsNaN", seen), np.array(np.nan), x)
-        scores = scored(graph, share.model, x, integrate=own)
-        posterior = _posterior(graph, scores, share.model.temperature)
+        scores = scored(graph, inner, x, integrate=own)
+        posterior = _posterior(graph, scores, inner.temperature)
         if integrate and not own:
             nothing = _all_missing(graph, seen, len(model.features))
-            posterior = graph.node("Where", nothing, share.model.priors[None], posterior)
+            posterior = graph.node("Where", nothing, inner.priors[None], posterior)
         weight = (1 - model.doubt) * share.weight
         total = graph.node("Add", total, graph.node("Mul", posterior, np.array(weight)))
     return total

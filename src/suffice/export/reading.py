@@ -188,18 +188,18 @@ class Reading:
         """Return feature j in its unit."""
         empty = "0e0" if self.flags[j] else "NULL"
         if feature.on:
-            on, off = self._at(j, 1.0), self._at(j, 0.0)
+            on, off = self.dialect.double_number(self._at(j, 1.0)), number(self._at(j, 0.0))
             return (
                 f"CASE WHEN {feature.on} THEN {on} WHEN {feature.empty} THEN {empty} ELSE {off} END"
             )
-        empty = empty if feature.fill is None else self._at(j, feature.fill)
+        empty = empty if feature.fill is None else number(self._at(j, feature.fill))
         low, high = (number(bound) for bound in self._bounds(j))
         value = f"({self._moved(j)} - {number(self.formula.scorer.origin[j])})"
         unit = "" if self.scale[j] == 1 else f" / {number(self.scale[j])}"
         cases = [f"WHEN {feature.empty} THEN {empty}"]
         if abs(self.formula.scorer.origin[j]) < _NEAR * self.scale[j]:
             near = number(_NEAR * self.scale[j])
-            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {self._at(j, 0.0)}")
+            cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {number(self._at(j, 0.0))}")
         cases.append(f"WHEN x{j} BETWEEN {low} AND {high} THEN {value}{unit}")
         return f"CASE {' '.join(cases)} END"
 
@@ -207,11 +207,11 @@ class Reading:
         power = self.formula.power
         return f"x{j}" if power is None else f"({transformed(power, j, f'x{j}')})"
 
-    def _at(self, j: int, value: float) -> str:
+    def _at(self, j: int, value: float) -> float:
         """Return feature j where its column is a constant."""
         power, row = self.formula.power, np.full((1, j + 1), value)
         moved = row if power is None else power.select(np.arange(j + 1)).apply(row)
-        return number((moved[0, j] - self.formula.scorer.origin[j]) / self.scale[j])
+        return float((moved[0, j] - self.formula.scorer.origin[j]) / self.scale[j])
 
     def _bounds(self, j: int) -> tuple[float, float]:
         """Return between which values no power, product or square overflows."""
@@ -266,12 +266,13 @@ def _code(category: Category, column: str) -> str:
     return f"CASE {' '.join(cases)} ELSE {category.n_levels - 1 if category.other else 'NULL'} END"
 
 
-_TRUTH = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}
+# DuckDB reads yes and no of a file as truth values
+_TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
 def _spellings(category: Category, level: str) -> str:
     """Return how databases spell a level: truth values and whole numbers in several ways."""
-    if set(category.levels) <= set(_TRUTH):
-        return ", ".join(map(literal, _TRUTH[level]))
+    if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
+        return ", ".join(map(literal, [level, *_TRUTH[level]]))
     whole = level.lstrip("-").isdecimal() and f"{level}.0" not in category.levels
     return ", ".join(map(literal, [level, f"{level}.0"] if whole else [level]))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from suffice.typing import Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
-MOST_ELIMINATED = 5_000  # entries that integrating holes out writes, beyond which it is left out
+MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have
 _WIDEST = 1000  # whitened columns of one stage
 
 
@@ -39,16 +39,25 @@ class Stages:
     formula: Formula  # of features in the units of the reading
     reading: Reading
     quadrics: list[Quadric]  # of holes
+    most_holes: int | None  # columns of a row that may be empty; None: any number
 
     @classmethod
-    def of(cls, classifier: Classifier, dialect: Dialect) -> Stages:
+    def of(cls, classifier: Classifier, dialect: Dialect, most_holes: int | None) -> Stages:
         """Return the stages of a classifier."""
         formula, d = classifier.model.formula, classifier.n_features
-        found = quadrics(formula) if integrates(classifier) else []
-        holes = bool(found) and sum(_size(quadric) for quadric in found) <= MOST_ELIMINATED
-        reading = Reading.of(classifier.encoding, d, formula, dialect, integrates=holes)
-        own = [quadric.scaled(reading.scale) for quadric in found if holes]
-        return cls(classifier, _rescaled(formula, reading.scale), reading, own)
+        found = quadrics(formula) if integrates(classifier) and most_holes != 0 else []
+        reading = Reading.of(classifier.encoding, d, formula, dialect, integrates=bool(found))
+        own = [quadric.scaled(reading.scale) for quadric in found]
+        return cls(classifier, _rescaled(formula, reading.scale), reading, own, most_holes)
+
+    @property
+    def n_terms(self) -> int:
+        """About how many terms integrating holes out of full covariances takes."""
+        full = [q for q in self.quadrics if not q.is_diagonal]
+        shapes = [(len(q.precision), len(q.classes)) for q in full]
+        if self.most_holes == 1:
+            return sum(d**2 + m * d for d, m in shapes)
+        return sum(d**3 // 6 + m * d**2 // 2 for d, m in shapes)
 
     def stages(self, columns: Sequence[str], booleans: Collection[str]) -> Iterator[Stage]:
         """Yield every stage; the first reads columns of the table."""
@@ -81,9 +90,14 @@ class Stages:
             scored = {k: v for part in parts for k, v in self._scored(part).items()}
             yield {**measured, **done, **scored}
             done |= _same(scored)
-        for batch in self._eliminations():
+        for batch in self._eliminations() if self.most_holes is None else ():
             yield from _eliminated({**measured, **done}, batch)
             done |= _same(column for each in batch for column in each.found)
+        if self.most_holes == 1:
+            singles = [_single(at, q, self.reading.flags) for at, q in self._full]
+            yield {**measured, **done, **{c: e for forms, _ in singles for c, e in forms.items()}}
+            found = {c: e for _, sums in singles for c, e in sums.items()}
+            yield {**measured, **done, **found}
         yield {f"a{k}": self._finished(k) for k in self.live}
 
     def _batches(self) -> Iterator[list[ScorePart]]:
@@ -114,16 +128,19 @@ class Stages:
         c = self.formula.constants
         return {f"a{k}": f"{number(c[k])} - 5e-1 * {far}" for k, far in found.items()}
 
+    @property
+    def _full(self) -> list[tuple[int, Quadric]]:
+        return [(at, q) for at, q in enumerate(self.quadrics) if not q.is_diagonal]
+
     def _eliminations(self) -> Iterator[list[Elimination]]:
         """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
         flags, live, batch = self.reading.flags, set(self.live), list[Elimination]()
         holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
-        for at, quadric in enumerate(self.quadrics if holes else []):
-            if not quadric.is_diagonal:
-                if sum(each.width for each in batch) > _WIDEST // 2:
-                    yield batch
-                    batch = []
-                batch.append(Elimination.of(at, quadric, holes, flags, live))
+        for at, quadric in self._full if holes else ():
+            if sum(each.width for each in batch) > _WIDEST // 2:
+                yield batch
+                batch = []
+            batch.append(Elimination.of(at, quadric, holes, self.reading, live))
         if batch:
             yield batch
 
@@ -218,15 +235,21 @@ class Elimination:
 
     @classmethod
     def of(
-        cls, at: int, quadric: Quadric, holes: Sequence[int], flags: Any, live: Collection[int]
+        cls,
+        at: int,
+        quadric: Quadric,
+        holes: Sequence[int],
+        reading: Reading,
+        live: Collection[int],
     ) -> Elimination:
         """Return the elimination before its first step."""
         pairs = zip(quadric.classes.tolist(), quadric.pulls, strict=True)
         pulls = {k: pull for k, pull in pairs if k in live}
-        p = {(i, j): number(quadric.precision[i, j]) for i in holes for j in holes if i >= j}
+        entries = {(i, j): quadric.precision[i, j] for i in holes for j in holes if i >= j}
+        p = {key: reading.dialect.double_number(value) for key, value in entries.items()}
         # g = P x − P μ
         g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
-        return cls(at, quadric.precision, holes, flags, p, g, dict.fromkeys(pulls, "0e0"))
+        return cls(at, quadric.precision, holes, reading.flags, p, g, dict.fromkeys(pulls, "0e0"))
 
     @property
     def width(self) -> int:
@@ -273,14 +296,34 @@ def _eliminated(carried: Stage, batch: Sequence[Elimination]) -> Iterator[Stage]
         yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
 
 
+def _single(at: int, quadric: Quadric, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
+    """Return linear forms y, and r and l as of ``Elimination`` where one column is a hole."""
+    forms, known = Stage(), quadric.precision
+    r, log_dets = [list[str]() for _ in quadric.classes], list[str]()
+    columns = [flag for flag in dict.fromkeys(flags[: len(known)]) if flag]
+    for flag in columns:
+        block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
+        factor = np.linalg.cholesky(known[np.ix_(block, block)])
+        # g_mᵀ P_mm⁻¹ g_m = |L⁻¹ (P x)_m − L⁻¹ (P μ)_m|²,  P_mm = L Lᵀ
+        names = [f"y{at}_{j}" for j in block]
+        rows = np.linalg.solve(factor, known[block])
+        forms |= {y: _product(row) for y, row in zip(names, rows, strict=True)}
+        near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
+        for own, pull in zip(r, np.linalg.solve(factor, quadric.pulls.T[block]).T, strict=True):
+            far = [square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
+            own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
+        log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
+        log_dets.append(f"WHEN {flag} = 1 THEN {log_det}")
+    several = f"WHEN {total(columns)} > 1 THEN NULL" if columns else "WHEN 1 = 0 THEN NULL"
+    found = {
+        f"r{k}": f"CASE {several} {' '.join(own)} ELSE 0e0 END"
+        for k, own in zip(quadric.classes, r, strict=True)
+    }
+    return forms, {**found, f"l{at}": f"CASE {several} {' '.join(log_dets)} ELSE 0e0 END"}
+
+
 def _same(names: Any) -> Stage:
     return {name: name for name in names}
-
-
-def _size(quadric: Quadric) -> int:
-    """Return about how many entries integrating holes out writes."""
-    d, m = len(quadric.precision), len(quadric.classes)
-    return 0 if quadric.is_diagonal else d**3 // 6 + m * d**2 // 2
 
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:
@@ -381,12 +424,26 @@ def to_sql(
     answers = _answers(classifier, prefix)
     _refuse_clash(keep, answers.values())
     words.refuse_long(answers.values())
-    stages = list(Stages.of(classifier, words).stages(inputs, booleans))
-    words.refuse_wide(len(keep) + max(map(len, stages)))
+    stages = _fitting(classifier, words, inputs, booleans, len(keep))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
     source = ".".join(map(name, [table] if isinstance(table, str) else table))
     final = {**dict(zip(kept, keep, strict=True)), **answers}
     return _query(stages, kept, source, final, words)
+
+
+def _fitting(
+    classifier: Classifier, dialect: Dialect, columns: Any, booleans: Any, n_kept: int
+) -> list[Stage]:
+    """Return stages that take as many holes in a row as is not too long for a query."""
+    for most_holes, most_terms in MOST_TERMS.items():
+        written = Stages.of(classifier, dialect, most_holes)
+        if written.n_terms <= most_terms:
+            stages = list(written.stages(columns, booleans))
+            width = n_kept + max(map(len, stages))
+            if width <= dialect.most_columns:
+                break
+    dialect.refuse_wide(width)
+    return stages
 
 
 def _query(stages: list[Stage], kept: Stage, source: str, final: Stage, dialect: Dialect) -> str:
