@@ -178,9 +178,10 @@ def _side_back(graph: Graph, v: str, e: Floats, knee: Floats) -> str:
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
     """Return an ONNX graph in 64-bit numbers, and write it to ``path`` if there is one.
 
-    Input ``X`` (n, d); outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K)
-    for a classifier without posteriors. A refused row is NaN among numbers, "" among text. Needs
-    the extra ``onnx``.
+    Input ``X`` (n, d), or of a mixed table one (n, 1) for each column, text for categories;
+    outputs ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K) for a classifier
+    without posteriors. A row that is refused or has no scores is NaN among numbers, "" among
+    text. Needs the extra ``onnx``.
     """
     model = _written(classifier_of(estimator), _graph())
     if path is not None:
