@@ -1,5 +1,7 @@
 """Graphs of mixed tables, of rows with holes and of averages answer like the models."""
 
+from dataclasses import replace
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -8,6 +10,9 @@ from tests.export.models import fitted, rows
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
+from suffice.export.onnx import to_onnx
+from suffice.model.linear import LinearModel
+from suffice.model.outside import TemperedModel
 
 
 def answers(model, frame):
@@ -92,3 +97,13 @@ def test_a_tree_of_categories_is_refused_by_name():
     for export in (model.to_onnx, lambda: model.to_sql("rows")):
         with pytest.raises(InvalidParameterError, match="a tree of categories"):
             export()
+
+
+def test_a_member_that_is_not_ours_is_refused_by_name():
+    X, y = table(n=150, gaps=False)
+    known = sf.AutoGaussian().fit(X, y).classifier_
+    outsider = TemperedModel(LinearModel.of(np.ones((3, 9)), np.zeros(3)), 1.0, 0.1, np.ones(3) / 3)
+    share = replace(known.model.shares[0], model=outsider)
+    changed = replace(known, model=replace(known.model, shares=(share,)))
+    with pytest.raises(InvalidParameterError, match=r"not exported \(LinearModel\)"):
+        to_onnx(changed)
