@@ -67,11 +67,8 @@ def private_folder() -> Path | None:
 
 def _forgiving(compiled: Any) -> Any:
     """Return the function with a cache that takes damage and a full disk for an empty one."""
-    cache, load, save = (
-        compiled._cache,
-        compiled._cache.load_overload,
-        compiled._cache.save_overload,
-    )
+    cache = compiled._cache
+    load, save = cache.load_overload, cache.save_overload
 
     def load_overload(*args: Any) -> Any:
         try:

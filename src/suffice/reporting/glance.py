@@ -15,7 +15,7 @@ from suffice.text.lists import listed, plural
 from suffice.text.numbers import percent
 from suffice.typing import Floats
 
-MOST_COLUMNS = 12  # of which the summary is shown
+MOST_CLASSES, MOST_COLUMNS = 30, 12  # of which the summary is shown
 MOST_PAIRS = 8
 COLLINEAR = 0.9  # correlation within classes that is worth a word
 
@@ -49,18 +49,14 @@ def _facts(data: DocumentedTable, outliers: Outliers | None) -> Facts:
 
 def _classes(data: DocumentedTable) -> DataTable:
     counts = np.bincount(data.table.codes, minlength=data.table.n_classes)
-    order = (
-        np.arange(data.table.n_classes) if data.table.n_classes <= 30 else np.argsort(-counts)[:30]
-    )
-    more = (
-        f"The 30 largest of {data.table.n_classes:,} classes." if data.table.n_classes > 30 else ""
-    )
+    many = len(counts) > MOST_CLASSES
+    order = np.argsort(-counts)[:MOST_CLASSES] if many else np.arange(len(counts))
     return DataTable(
         f"Classes of {data.target}",
         ("class", "rows", "share"),
         ("text", "count", "percent"),
         tuple((data.class_names[k], int(counts[k]), counts[k] / data.table.n_rows) for k in order),
-        note=more,
+        note=f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else "",
     )
 
 
@@ -70,17 +66,9 @@ def _columns(data: DocumentedTable, moments: Moments) -> DataTable:
     order = np.argsort(-np.nan_to_num(ratio, posinf=np.inf), kind="stable")[:MOST_COLUMNS]
     low, high = data.table.x.min(0), data.table.x.max(0)
     deviation = np.sqrt(total_variances(moments))
-    body = [
-        (
-            data.names[j],
-            float(moments.grand_mean[j]),
-            float(deviation[j]),
-            float(low[j]),
-            float(high[j]),
-            float(ratio[j] / (1 + ratio[j])) if np.isfinite(ratio[j]) else 1.0,
-        )
-        for j in order
-    ]
+    between = 1 - 1 / (1 + ratio)  # share of the variance
+    numbers = np.stack([moments.grand_mean, deviation, low, high, between], axis=1)
+    body = [(data.names[j], *numbers[j].tolist()) for j in order]
     more = len(data.names) - len(order)
     return DataTable(
         "Features, those that separate the classes most first",
