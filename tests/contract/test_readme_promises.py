@@ -170,6 +170,33 @@ def test_constant_duplicated_and_collinear_columns_classes_of_one_row_more(rows)
         assert (estimator.predict(wide) == y).mean() > 0.5
 
 
+def test_text_truth_values_dates_and_empty_cells_count_as_they_are_in_every_row():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    told = {
+        "text": np.where(rng.random(200) < 0.1 + 0.8 * y, "up", "down"),
+        "truth": rng.random(200) < 0.1 + 0.8 * y,
+        "date": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.normal(30 * y, 9), "D"),
+        "number": np.where(rng.random(200) < 0.3, np.nan, rng.normal(size=200) + 2 * y),
+    }
+    for name, column in told.items():  # each alone tells the classes apart
+        X = pd.DataFrame({name: column, "noise": rng.normal(size=200)})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "column 'date' holds dates")
+            lda = sf.LDA().fit(X, y)
+            assert lda.moments_.total_weight == 200
+            assert lda.score(X, y) > 0.72, name
+    halves = sf.Moments.of(X[:90], y[:90]) + sf.Moments.of(X[90:], y[90:])
+    gap = X.assign(number=np.nan)  # what is left is judged by its own model
+    np.testing.assert_allclose(
+        sf.LDA().fit_moments(halves).predict_proba(gap), lda.predict_proba(gap), rtol=1e-9
+    )
+    mu, var = lda.means_[:, 1], lda.covariance_[1, 1]
+    log_joint = np.log(lda.priors_) - 0.5 * (gap[["noise"]].to_numpy() - mu) ** 2 / var
+    expected = np.exp(log_joint) / np.exp(log_joint).sum(1, keepdims=True)
+    np.testing.assert_allclose(lda.predict_proba(gap), expected, rtol=1e-9)
+
+
 def test_sf_summarize_reads_files_larger_than_memory_resumes_after_a_crash_sums(rows, tmp_path):
     """Bounded memory, killed processes and Spark have tests of their own in tests/sources."""
     dd, duckdb = pytest.importorskip("dask.dataframe"), pytest.importorskip("duckdb")

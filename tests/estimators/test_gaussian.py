@@ -484,7 +484,7 @@ def test_the_number_of_threads_reaches_fit_and_prediction(iris, monkeypatch, n_j
     monkeypatch.setattr(
         GaussianModel,
         "_read",
-        lambda model, x, out: seen.append(threads.n_threads_of(None)) or read(model, x, out),
+        lambda *asked: seen.append(threads.n_threads_of(None)) or read(*asked),
     )
     LDA(n_jobs=n_jobs).fit(*iris).predict(iris[0])
     assert seen == [threads.usable_cores() if n_jobs == -1 else n_jobs]
