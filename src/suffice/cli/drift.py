@@ -75,6 +75,6 @@ def _found(terminal: Terminal, model: Path, data: str, reading: dict[str, Any]) 
         for frame in frames_of(source, roles):
             total += rows_like(moments, frame.select(roles.features))
             n_rows += frame.height
-            if progress:
+            if progress is not None:
                 progress(n_rows, source.expected_rows)
     return drift(moments, total)
