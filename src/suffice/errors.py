@@ -7,14 +7,10 @@
     └── NotConvergedWarning    an iteration ended before it arrived
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 
 class SufficeError(ValueError):

@@ -1,14 +1,9 @@
 """The few dense kernels the library needs; every tolerance is relative to feature scale."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LOG_2PI = float(np.log(2 * np.pi))

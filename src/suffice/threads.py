@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from numbers import Integral
 from threading import Lock, RLock
@@ -16,9 +17,7 @@ from weakref import WeakKeyDictionary
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
-    from contextlib import AbstractContextManager
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

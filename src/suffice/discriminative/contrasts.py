@@ -1,13 +1,8 @@
 """K classes by K − 1 scores: the first class scores zero, the others relative to it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 def gram(n_classes: int) -> Floats:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from suffice.discriminative.logistic_loss import Evaluation
+from suffice.discriminative.logistic_loss import Evaluation, Objective
 from suffice.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from suffice.discriminative.logistic_loss import Objective
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.discriminative.logistic_loss import gradient_sum, hessian_sum, misfit_and_probabilities
 from suffice.estimation.divisors import total_variances
+from suffice.moments import Moments
 from suffice.table.sampling import strided_sample
+from suffice.table.table import Table
 from suffice.threads import chunk_edges, over_chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.moments import Moments
-    from suffice.table.table import Table
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
 

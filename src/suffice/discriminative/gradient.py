@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from suffice.discriminative.contrasts import steepest
 from suffice.discriminative.descent import Solution, Step, Stopping, follow
 from suffice.discriminative.design import SmallDesign
+from suffice.discriminative.logistic_loss import Evaluation, Objective
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.discriminative.logistic_loss import Evaluation, Objective
-    from suffice.table.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.table.table import Table
+from suffice.typing import Codes, Floats
 
 _DECAY, _PATIENCE = 0.75, 100  # η_t = η (1 + t / 100)^−¾
 _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³

@@ -6,8 +6,6 @@ a tile costs more than it saves, so rows are read where they are, once for the s
 and once, from the cache, for the gradient.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,11 +1,9 @@
 """Least squares from moments: of class indicators, or of one column on the others."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +14,7 @@ from suffice.linalg import solve_semidefinite
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.threads import chunk_edges
-
-if TYPE_CHECKING:
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 def regress_indicators(moments: Moments) -> LinearModel:

@@ -1,19 +1,13 @@
 """The penalty that predicts best: leave-one-out log-loss of a logistic fit, without a refit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
 from suffice.discriminative.logistic_loss import CurvedEvaluation, misfit_and_probabilities
+from suffice.discriminative.problem import Problem
 from suffice.linalg import positive_factor, solve_factored
-
-if TYPE_CHECKING:
-    from suffice.discriminative.problem import Problem
-    from suffice.table import Table
-    from suffice.typing import Floats
+from suffice.table import Table
+from suffice.typing import Floats
 
 _LEAST, _PER_DECADE = 1e-3, 2
 

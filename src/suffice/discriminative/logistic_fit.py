@@ -1,37 +1,29 @@
 """Fitting logistic and softmax regression: choice of solver, separation, the answer."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.discriminative.contrasts import against_first, symmetric
-from suffice.discriminative.design import SMALL, SmallDesign
+from suffice.discriminative.descent import Solution
+from suffice.discriminative.design import SMALL, Scaling, SmallDesign
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent
 from suffice.discriminative.leave_one_out import held_out_loss, penalties
 from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
 from suffice.discriminative.newton import Newton
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.problem import Problem, given_start, lda_start
+from suffice.discriminative.problem import Problem, Start, given_start, lda_start
 from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
-from suffice.discriminative.separation import find_separation
+from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import Inference
 from suffice.errors import InvalidParameterError
+from suffice.moments import Moments
+from suffice.table.table import Table
 from suffice.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.discriminative.descent import Solution
-    from suffice.discriminative.design import Scaling
-    from suffice.discriminative.problem import Start
-    from suffice.discriminative.separation import Separation
-    from suffice.moments import Moments
-    from suffice.table.table import Table
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not exist
 _CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient

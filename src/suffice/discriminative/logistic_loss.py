@@ -9,11 +9,11 @@ import numpy as np
 
 from suffice.discriminative.contrasts import all_scores, gram
 from suffice.linalg import positive_factor, solve_factored
+from suffice.table import Table
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
-    from suffice.table import Table
-    from suffice.typing import Floats
 
 
 def misfit_and_probabilities(phi: Floats, table: Table) -> tuple[float, Floats]:

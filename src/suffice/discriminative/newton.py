@@ -1,21 +1,16 @@
 """Newton's method (iteratively reweighted least squares) with step control."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from suffice.discriminative.descent import Solution, Step, Stopping, backtracked, follow
 from suffice.discriminative.design import SmallDesign
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
-    from suffice.discriminative.problem import Problem
-    from suffice.typing import Floats
+from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
+from suffice.discriminative.problem import Problem
+from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
 from suffice.table.matrix import column_position
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
     import pandas as pd
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
     from suffice.discriminative.descent import Trace
-    from suffice.typing import Floats
 
     ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
 from suffice.discriminative.descent import Trace
-from suffice.discriminative.design import CompiledDesign
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.discriminative.design import Design
-    from suffice.table.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.discriminative.design import CompiledDesign, Design
+from suffice.table.table import Table
+from suffice.typing import Codes, Floats
 
 _BLOCK = 64  # rows whose scores are kept up to date together
 

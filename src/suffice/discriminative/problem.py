@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from suffice.discriminative.logistic_loss import Objective
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns, solve_semidefinite
 from suffice.moments import Moments
-
-if TYPE_CHECKING:
-    from suffice.table.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.table.table import Table
+from suffice.typing import Codes, Floats
 
 _FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any curvature left
 

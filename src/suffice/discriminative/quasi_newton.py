@@ -1,26 +1,20 @@
 """Limited-memory BFGS whose first Hessian already knows the curvature of the loss."""
 
-from __future__ import annotations
-
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from suffice.discriminative.contrasts import steepest
 from suffice.discriminative.descent import Solution, Step, Stopping, backtracked, follow
+from suffice.discriminative.logistic_loss import CurvedEvaluation, Evaluation, Objective
 from suffice.discriminative.newton import Newton, newton_steps
+from suffice.discriminative.problem import Problem
 from suffice.linalg import generalised_inverse, positive_factor, solve_factored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.discriminative.logistic_loss import CurvedEvaluation, Evaluation, Objective
-    from suffice.discriminative.problem import Problem
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 _SAMPLE_SHARE = 16  # one row in so many
 _ROWS_PER_PARAMETER = 20

@@ -7,24 +7,22 @@ linear program; it is solved on a growing set of the hardest rows only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.discriminative.contrasts import all_scores
-from suffice.discriminative.logistic_loss import CurvedEvaluation
+from suffice.discriminative.design import Design
+from suffice.discriminative.logistic_loss import CurvedEvaluation, Evaluation
+from suffice.discriminative.problem import Problem
 from suffice.linalg import scaled_cholesky
+from suffice.table.table import Table
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from suffice.discriminative.descent import Solution
-    from suffice.discriminative.design import Design
-    from suffice.discriminative.logistic_loss import Evaluation
-    from suffice.discriminative.problem import Problem
-    from suffice.table.table import Table
-    from suffice.typing import Codes, Floats
 
 
 _FLAT = 1e-6  # of the curvature at zero: less than this asks for a closer look

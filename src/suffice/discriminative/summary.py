@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -9,20 +10,17 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from suffice.discriminative.contrasts import gram
+from suffice.discriminative.logistic_loss import CurvedEvaluation
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.linalg import positive_factor, solve_factored
 from suffice.model.gaussian import bic
+from suffice.table.table import Table
 from suffice.text.numbers import p_value
 from suffice.text.tables import text_lines
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
-
-    from suffice.discriminative.logistic_loss import CurvedEvaluation
-    from suffice.table.table import Table
-    from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.divisors import resolved_variances, total_variances
 from suffice.estimation.groups import full_groups
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
-from suffice.estimation.plug_in import gaussian_model
+from suffice.estimation.plug_in import Evidence, gaussian_model
 from suffice.estimation.structures import factored
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
+from suffice.model.gaussian import GaussianModel
 from suffice.model.student import StudentModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy.typing as npt
-
-    from suffice.estimation.plug_in import Evidence
-    from suffice.model.gaussian import GaussianModel
-
     Flags = npt.NDArray[np.bool_]
 
 

@@ -12,18 +12,18 @@ from suffice.estimation.groups import full_groups
 from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.linalg import solve_semidefinite
+from suffice.model.class_model import ClassModel
 from suffice.model.covariance import DiagonalCovariance
 from suffice.model.gaussian import GaussianModel
 from suffice.model.level_forest import LevelBlocks, LevelForest
 from suffice.model.mixed import MixedModel, observed_numbers, without_levels
+from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
+from suffice.table.schema import Encoding
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.estimation.recipe import Recipe
-    from suffice.model.class_model import ClassModel
-    from suffice.moments import Moments
-    from suffice.table.schema import Encoding
-    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from suffice.errors import DegenerateDataWarning, warn
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
 from suffice.text.lists import noun, quoted
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.moments import Moments
     from suffice.table.schema import Encoding
-    from suffice.typing import Codes, Floats
 
 SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do not vary
 

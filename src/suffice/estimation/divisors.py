@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.linalg import EPS, resolved
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.estimation.groups import GroupScatter
     from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
 
 
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:

@@ -10,11 +10,11 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
 from suffice.moments.collect import ratio
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
     from suffice.model.gaussian import GaussianModel
-    from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

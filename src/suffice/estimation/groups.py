@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.moments import Moments
 from suffice.moments.collect import SMALLEST
 from suffice.table.matrix import column_name
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels
 
 Tied: TypeAlias = bool | tuple[tuple[Any, ...], ...]  # all classes, none, or groups of labels
 

@@ -9,6 +9,7 @@ Statistics* 35(2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +18,16 @@ import numpy as np
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import EPS, resolved, unit_scale
+from suffice.moments import Moments
 from suffice.moments.collect import two_sum
-from suffice.moments.expectation import e_step
+from suffice.moments.expectation import EStep, e_step
 from suffice.moments.patterns import with_patterns
-from suffice.moments.scatter_storage import DiagonalScatter, PooledScatter
+from suffice.moments.scatter_storage import DiagonalScatter, PooledScatter, Scatter
 from suffice.text.lists import noun, plural, quoted
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from suffice.model.gaussian import GaussianModel
-    from suffice.moments import Moments
-    from suffice.moments.expectation import EStep
-    from suffice.moments.scatter_storage import Scatter
-    from suffice.typing import Codes, Floats
 
 PRIOR_ROWS = 1e-4  # imagined rows of uncorrelated columns, with the variances within classes
 TOLERANCE = 1e-7  # largest change of a mean or covariance, in standard deviations

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidParameterError, warn
-
-if TYPE_CHECKING:
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is rounding
 

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
-from suffice.estimation.degenerate import warn_of_deficient
+from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.estimation.groups import full_groups
 from suffice.linalg import scaled_cholesky
-from suffice.model.covariance import FullCovariance
+from suffice.model.covariance import Covariance, FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel
+from suffice.moments import Moments
+from suffice.table.schema import Encoding
 from suffice.text.lists import noun, plural, quoted
+from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.estimation.bayes import MostProbable, Predictive
-    from suffice.estimation.degenerate import RankDeficiency
     from suffice.estimation.shrinkage import Regularisation
     from suffice.estimation.structures import Structure
-    from suffice.model.covariance import Covariance
-    from suffice.moments import Moments
-    from suffice.table.schema import Encoding
-    from suffice.typing import Codes, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

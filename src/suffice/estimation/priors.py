@@ -1,20 +1,15 @@
 """Class priors: shares of the rows, smoothed by a Dirichlet prior, equal, or given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.labels import in_order
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels
 
 TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
 

@@ -7,6 +7,7 @@ scatters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,21 +16,18 @@ import numpy as np
 
 from suffice.estimation.divisors import divided, resolved_variances
 from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups
-from suffice.estimation.shrinkage import pooled_groups
+from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
 from suffice.model.tiles import in_blocks
+from suffice.moments import Moments
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from suffice.estimation.recipe import Recipe
-    from suffice.estimation.shrinkage import Regularisation
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
 
 
 LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost half of its digits

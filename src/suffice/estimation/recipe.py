@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,31 +10,26 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
-from suffice.estimation.categories import Indicators, numbers_of
+from suffice.estimation.categories import Indicators, Reading, numbers_of
 from suffice.estimation.divisors import total_variances
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
-from suffice.estimation.groups import group_codes
+from suffice.estimation.groups import Tied, group_codes
 from suffice.estimation.missing import completed
 from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in, require_two_classes
+from suffice.estimation.priors import PriorRule
 from suffice.estimation.shrinkage import Regularisation
+from suffice.estimation.structures import Structure
 from suffice.linalg import dependent_columns
-from suffice.model.gaussian import bic
+from suffice.model.class_model import ClassModel
+from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
+from suffice.moments import Moments
+from suffice.table.schema import Encoding
+from suffice.typing import Codes, Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from suffice.estimation.categories import Reading
-    from suffice.estimation.groups import Tied
-    from suffice.estimation.priors import PriorRule
-    from suffice.estimation.structures import Structure
-    from suffice.model.class_model import ClassModel
-    from suffice.model.gaussian import GaussianModel
     from suffice.model.views import View
-    from suffice.moments import Moments
-    from suffice.table.schema import Encoding
-    from suffice.typing import Codes, Labels
 
 
 def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:

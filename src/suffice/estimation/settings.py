@@ -1,16 +1,16 @@
 """Every word a user may write for a Gaussian model, what it stands for, and what excludes what."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.estimation.bayes import (
+    Belief,
     MostProbable,
     Predictive,
     check_prior,
@@ -18,31 +18,28 @@ from suffice.estimation.bayes import (
     flat_belief,
     given_belief,
 )
-from suffice.estimation.categories import Indicators, Tree
+from suffice.estimation.categories import Indicators, Reading, Tree
 from suffice.estimation.edda import FAMILIES, EddaStructure
+from suffice.estimation.groups import Tied
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
-from suffice.estimation.plug_in import Debiased, PlugIn
-from suffice.estimation.priors import GivenPriors, LearntPriors, UniformPriors
+from suffice.estimation.plug_in import Debiased, Learning, PlugIn
+from suffice.estimation.priors import GivenPriors, LearntPriors, PriorRule, UniformPriors
 from suffice.estimation.shrinkage import (
     FixedIntensity,
+    Intensity,
     LedoitWolf,
     OracleApproximating,
     OwnDiagonal,
     PooledSphere,
     RawSphere,
+    ShrinkageTarget,
 )
-from suffice.estimation.structures import DiagonalStructure, FullStructure, SphericalStructure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from suffice.estimation.bayes import Belief
-    from suffice.estimation.categories import Reading
-    from suffice.estimation.groups import Tied
-    from suffice.estimation.plug_in import Learning
-    from suffice.estimation.priors import PriorRule
-    from suffice.estimation.shrinkage import Intensity, ShrinkageTarget
-    from suffice.estimation.structures import Structure
+from suffice.estimation.structures import (
+    DiagonalStructure,
+    FullStructure,
+    SphericalStructure,
+    Structure,
+)
 
 OPEN = "auto"  # left open, to be chosen from the data
 V = TypeVar("V")

@@ -1,20 +1,14 @@
 """Regularised covariances: RDA's pooling and shrinkage, OAS and Ledoit–Wolf intensities."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.estimation.groups import GroupScatter
 from suffice.linalg import unit_scale
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.typing import Floats
-
+from suffice.typing import Floats
 
 # Targets, diagonal matrices T made of Σ: ``variances`` gives the diagonal of T, and ``scales`` the
 # units in which T is a multiple of the identity, both (G, d), from the diagonals of Σ (G, d) and

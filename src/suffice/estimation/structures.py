@@ -10,17 +10,15 @@ import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
 from suffice.estimation.divisors import divided, resolved_variances, total_variances
-from suffice.estimation.groups import diagonal_groups, fourth_groups, full_groups
-from suffice.estimation.shrinkage import pooled_groups, shrunk
+from suffice.estimation.groups import GroupScatter, diagonal_groups, fourth_groups, full_groups
+from suffice.estimation.shrinkage import Regularisation, pooled_groups, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
+from suffice.moments import Moments
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.estimation.edda import EddaStructure
-    from suffice.estimation.groups import GroupScatter
-    from suffice.estimation.shrinkage import Regularisation
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
 
 # one covariance per group, and those groups whose own was singular
 Estimates: TypeAlias = tuple[list[Covariance], list[RankDeficiency]]

@@ -1,15 +1,11 @@
 """How numbers, names, labels and sums are written in SQL, and where engines differ."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suffice.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 
 def number(value: float) -> str:

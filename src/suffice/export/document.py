@@ -3,23 +3,17 @@
 ``docs/model.schema.json`` says what stands where; ``docs/export.md`` how scores are computed.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suffice.decision import classifier_of
 from suffice.export.marginal import integrates, own_members
 from suffice.model.averaged import AveragedModel
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
-from suffice.model.scoring import Linear, Scaled
-from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed
+from suffice.model.scoring import Formula, Linear, Scaled, ScorePart
+from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed, View
 from suffice.text.jsonable import jsonable
-
-if TYPE_CHECKING:
-    from suffice.model.scoring import Formula, ScorePart
-    from suffice.model.views import View
 
 FORMAT = 2
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")

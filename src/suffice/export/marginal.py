@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.model.class_model import MarginalModel
+from suffice.model.class_model import ClassModel, MarginalModel
 from suffice.model.linear import LinearModel
 from suffice.model.outside import TemperedModel
-from suffice.model.scoring import Linear, Scaled
+from suffice.model.scoring import Formula, Linear, Scaled
+from suffice.model.student import Tailed
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.decision import Classifier
     from suffice.model.averaged import AveragedModel, Share
-    from suffice.model.class_model import ClassModel
-    from suffice.model.scoring import Formula
-    from suffice.model.student import Tailed
-    from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

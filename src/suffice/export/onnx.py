@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from suffice.archive import replacing
-from suffice.decision import classifier_of
+from suffice.decision import Classifier, classifier_of
 from suffice.errors import InvalidParameterError
-from suffice.export.marginal import empty_scores, integrates, own_members, quadrics, tail_constants
+from suffice.export.marginal import (
+    Quadric,
+    empty_scores,
+    integrates,
+    own_members,
+    quadrics,
+    tail_constants,
+)
 from suffice.model.averaged import AveragedModel
-from suffice.model.scoring import Linear, Scaled
-from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from suffice.decision import Classifier
-    from suffice.export.marginal import Quadric
-    from suffice.model.scoring import Formula
-    from suffice.model.views import View
-    from suffice.power import PowerTransform
-    from suffice.table.schema import Category, Encoding
-    from suffice.typing import Floats, Labels
+from suffice.model.scoring import Formula, Linear, Scaled
+from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed, View
+from suffice.power import PowerTransform
+from suffice.table.schema import Category, Encoding
+from suffice.typing import Floats, Labels
 
 OPSET = 17  # onnxruntime has kernels for 64-bit numbers of everything below
 IR_VERSION = 8

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.export.dialects import literal, name, number, total
-from suffice.model.scoring import Linear, Scaled
-from suffice.table.schema import Encoding, Number, Schema
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from suffice.export.dialects import Dialect
-    from suffice.model.scoring import Formula
-    from suffice.power import PowerTransform
-    from suffice.table.schema import Category
-    from suffice.typing import Floats
+from suffice.export.dialects import Dialect, literal, name, number, total
+from suffice.model.scoring import Formula, Linear, Scaled
+from suffice.power import PowerTransform
+from suffice.table.schema import Category, Encoding, Number, Schema
+from suffice.typing import Floats
 
 Stage = dict[str, str]  # column → expression over the columns of the stage before
 

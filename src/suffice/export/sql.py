@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from suffice.decision import classifier_of
+from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
-from suffice.export.dialects import dialect_of, literal, name, number, square, total, tree
-from suffice.export.marginal import empty_scores, integrates, quadrics, tail_constants
+from suffice.export.dialects import Dialect, dialect_of, literal, name, number, square, total, tree
+from suffice.export.marginal import Quadric, empty_scores, integrates, quadrics, tail_constants
 from suffice.export.reading import Reading, Stage
-from suffice.model.scoring import Linear, Scaled, Whitened
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from suffice.decision import Classifier
-    from suffice.export.dialects import Dialect
-    from suffice.export.marginal import Quadric
-    from suffice.model.scoring import Formula, ScorePart
-    from suffice.typing import Floats
+from suffice.model.scoring import Formula, Linear, Scaled, ScorePart, Whitened
+from suffice.typing import Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
 MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.model.class_model import ClassModel
 from suffice.model.covariance import FullCovariance
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from suffice.model.class_model import ClassModel
     from suffice.model.gaussian import GaussianModel
-    from suffice.typing import Floats
 
 BLOCK = 1 << 22  # posteriors held at a time
 

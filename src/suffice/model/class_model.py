@@ -7,21 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
+from suffice.model.covariance import Covariance
 from suffice.model.missing import HoleReader
-from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
+from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior, Readout
+from suffice.model.scoring import Formula
+from suffice.moments import Moments
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from suffice.model.bayes_error import BayesError
-    from suffice.model.covariance import Covariance
     from suffice.model.gaussian import GaussianModel
-    from suffice.model.posterior import Readout
-    from suffice.model.scoring import Formula
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
 
 
 NO_MARGINAL = (

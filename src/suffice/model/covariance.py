@@ -7,17 +7,15 @@ and ``colorize`` undoes it, so that standard normal rows become rows of N(0, Σ)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
+from suffice.model.missing import ObservedRows
 from suffice.model.scoring import Scaled, Whitened
-
-if TYPE_CHECKING:
-    from suffice.model.missing import ObservedRows
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from suffice.model.class_model import ClassModel
+from suffice.model.covariance import Covariance
 from suffice.model.missing import IncompleteRows, ObservedRows
-from suffice.model.posterior import read_scores
+from suffice.model.posterior import Readout, read_scores
 from suffice.model.scoring import SMALL, unscored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from suffice.model.covariance import Covariance
-    from suffice.model.posterior import Readout
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 class EllipticalModel(ClassModel):

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
 from suffice.linalg import LOG_2PI
-from suffice.model.bayes_error import gaussian_error
+from suffice.model.bayes_error import BayesError, gaussian_error
 from suffice.model.class_model import WrappedModel
+from suffice.model.covariance import Covariance
 from suffice.model.elliptical import EllipticalModel
+from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, Scorer
+from suffice.moments import Moments
 from suffice.moments.expectation import observed_log_likelihood
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from suffice.model.bayes_error import BayesError
-    from suffice.model.covariance import Covariance
-    from suffice.model.posterior import Readout
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)

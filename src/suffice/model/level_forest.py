@@ -6,18 +6,16 @@ Without edges the categories are independent given the class: categorical naive 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.moments import Moments
-    from suffice.table.schema import Encoding
-    from suffice.typing import Codes, Floats
+from suffice.moments import Moments
+from suffice.table.schema import Encoding
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)

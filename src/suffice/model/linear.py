@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
 from suffice.model.scoring import Formula, Scorer
-
-if TYPE_CHECKING:
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
+from suffice.model.posterior import Readout
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from suffice.model.posterior import Readout
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 BLOCK = 1 << 19  # numbers looked at together, by one thread
 MOST = 16  # rows of a run

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import (
     FeatureMismatchError,
@@ -16,24 +18,19 @@ from suffice.errors import (
     MissingStatisticsError,
 )
 from suffice.linalg import LOG_2PI
-from suffice.model.bayes_error import simulated_error
+from suffice.model.bayes_error import BayesError, simulated_error
 from suffice.model.class_model import WrappedModel
+from suffice.model.gaussian import GaussianModel
 from suffice.model.missing import refuse_unread
+from suffice.model.posterior import Readout
+from suffice.model.scoring import Formula
+from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
 from suffice.threads import side_by_side
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from suffice.model.bayes_error import BayesError
-    from suffice.model.gaussian import GaussianModel
     from suffice.model.level_forest import LevelBlocks, LevelForest
-    from suffice.model.posterior import Readout
-    from suffice.model.scoring import Formula
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
 
 MOST_COMBINATIONS = 4096  # of unknown levels that are summed over one by one
 _BLOCK = 1 << 13  # rows read at a time

@@ -5,19 +5,14 @@ compiled loops, from a tile to the rows of an output. A row none of whose scores
 NaN, or code −1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.model.tiles import LANES, empty_tile
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 class Readout(Protocol):

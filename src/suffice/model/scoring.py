@@ -8,26 +8,24 @@ measured from one origin, so that neither loses digits far from zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
+from suffice.model.posterior import Readout
 from suffice.model.tiles import LANES, empty_tile, padded
+from suffice.power import PowerTransform
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import n_threads_of, one_blas_thread, together
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import numpy.typing as npt
-
     from suffice.model.covariance import Covariance
-    from suffice.model.posterior import Readout
     from suffice.model.student import Tailed
-    from suffice.power import PowerTransform
-    from suffice.typing import Codes, Floats
 
     Stage = Callable[[Floats, Floats], None]  # tile, score tile → nothing
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError, MissingStatisticsError
-from suffice.model.bayes_error import simulated_error
+from suffice.model.bayes_error import BayesError, simulated_error
+from suffice.model.covariance import Covariance
 from suffice.model.elliptical import EllipticalModel
 from suffice.model.posterior import Joint, Readout
 from suffice.model.scoring import Formula, Scorer
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.model.bayes_error import BayesError
-    from suffice.model.covariance import Covariance
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+from suffice.moments import Moments
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)

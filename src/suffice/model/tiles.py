@@ -1,17 +1,11 @@
 """How rows are laid out for compiled loops, and how large the blocks are that stay in cache."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from suffice.threads import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 SIDE = 4  # rows and columns of one block of a packed matrix
 # Rows of a chunk. 72 doubles are 9 lines of cache: were their number even, lanes of different

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
-from suffice.model.class_model import WrappedModel
+from suffice.model.class_model import ClassModel, WrappedModel
 from suffice.model.elliptical import EllipticalModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from suffice.model.class_model import ClassModel
-    from suffice.model.posterior import Readout
-    from suffice.model.scoring import Formula
-    from suffice.moments import Moments
-    from suffice.power import PowerTransform
-    from suffice.typing import Codes, Floats
+from suffice.model.posterior import Readout
+from suffice.model.scoring import Formula
+from suffice.moments import Moments
+from suffice.power import PowerTransform
+from suffice.typing import Codes, Floats
 
 BLOCK = 1 << 20  # numbers transformed at a time
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +11,14 @@ import numpy as np
 from suffice.errors import FeatureMismatchError, warn
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.power_sums import check_same_power
+from suffice.moments.scatter_storage import FourthMoments
 from suffice.table.labels import union
 from suffice.table.schema import Number, Schema
 from suffice.text.lists import quoted
+from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from suffice.moments.moments import Moments
-    from suffice.moments.scatter_storage import FourthMoments
-    from suffice.typing import Codes, Floats, Labels
 
 
 def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:

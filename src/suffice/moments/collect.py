@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,15 +19,11 @@ from suffice.moments.scatter_storage import (
     PooledScatter,
     Scatter,
 )
+from suffice.power import PowerTransform
+from suffice.table import Table
 from suffice.table.matrix import column_name
 from suffice.threads import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from suffice.power import PowerTransform
-    from suffice.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal")
 AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps

@@ -13,22 +13,17 @@ References: Dempster, Laird & Rubin (1977); Little & Rubin (2019), section 11.2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.linalg import LOG_2PI
-from suffice.moments.patterns import ColumnSums, Incomplete
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.moments.moments import Moments
-    from suffice.moments.patterns import Units
-    from suffice.moments.scatter_storage import Scatter
-    from suffice.typing import Codes, Floats
+from suffice.moments.moments import Moments
+from suffice.moments.patterns import ColumnSums, Incomplete, Units
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.typing import Codes, Floats
 
 _BLOCK = 1 << 20  # numbers of a batch
 

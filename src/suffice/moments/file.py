@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import FileFormatError
-from suffice.moments.patterns import ColumnSums, PatternSums
+from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import (
     DiagonalScatter,
@@ -21,10 +22,7 @@ from suffice.table import Table
 from suffice.table.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from suffice.moments.moments import Moments
-    from suffice.moments.patterns import Incomplete
 
 KIND = "moments"
 _SUMS = ("counts", "weights", "means", "means_low")

@@ -11,17 +11,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import ForgetError
 from suffice.moments.algebra import merged, without_gone
 from suffice.moments.patterns import combined
 from suffice.table.matrix import column_name
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from suffice.moments.moments import Moments
-    from suffice.typing import Floats
 
     Flags = npt.NDArray[np.bool_]
 

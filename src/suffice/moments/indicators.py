@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
+from suffice.table import Table
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.moments.collect import ChunkSums
-    from suffice.moments.scatter_storage import Scatter
-    from suffice.table import Table
-    from suffice.typing import Codes, Floats
 
 
 def all_numbers(table: Table) -> Table:

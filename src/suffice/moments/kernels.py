@@ -7,8 +7,6 @@ the class's scatter. One thread sums a chunk from its first row to its last, so 
 not depend on how many threads there are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

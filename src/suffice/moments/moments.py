@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,25 +16,17 @@ from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, cells_of, fields_from, header_of, with_cells
 from suffice.moments.forgetting import without
-from suffice.moments.patterns import ColumnSums, PatternSums, combined, with_patterns
+from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
 from suffice.moments.power_sums import PowerSums, parse_power
+from suffice.moments.scatter_storage import FourthMoments, Scatter
+from suffice.power import PowerTransform
 from suffice.table import Table
 from suffice.table.labels import as_labels
 from suffice.table.matrix import refuse_nonfinite, refuse_unusable
-from suffice.table.schema import Encoding
+from suffice.table.schema import Encoding, Schema
 from suffice.text import tables as notebook
 from suffice.threads import at_most
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from suffice.moments.patterns import Incomplete
-    from suffice.moments.scatter_storage import FourthMoments, Scatter
-    from suffice.power import PowerTransform
-    from suffice.table.schema import Schema
-    from suffice.typing import Codes, Floats, Labels
-
+from suffice.typing import Codes, Floats, Labels
 
 _FIRST_ROWS = 4096  # looked at for empty cells before the pass
 

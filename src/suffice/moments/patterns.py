@@ -9,29 +9,26 @@ than as rows, and stays rows. Where products of columns are not kept, a cell is 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import ForgetError
 from suffice.moments.algebra import aligned, by_class, merged, placed, taken, without_gone
-from suffice.moments.collect import SMALL, collect, in_threads, ratio, recentred, two_sum
+from suffice.moments.collect import SMALL, ChunkSums, collect, in_threads, ratio, recentred, two_sum
 from suffice.moments.indicators import all_numbers
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
 from suffice.table import Table
 from suffice.table.labels import encode
 from suffice.threads import in_order
+from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from suffice.moments.collect import ChunkSums
     from suffice.moments.moments import Moments
-    from suffice.typing import Codes, Floats, Labels
 
     Flags = npt.NDArray[np.bool_]
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.power import PowerTransform
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.table import Table
-    from suffice.typing import Codes, Floats
+from suffice.table import Table
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

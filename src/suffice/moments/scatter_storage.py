@@ -8,17 +8,14 @@ matrix, per-class diagonals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
 from suffice.errors import MissingStatisticsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

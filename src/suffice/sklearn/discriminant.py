@@ -1,9 +1,7 @@
 """Linear and quadratic discriminant analysis by scikit-learn's definitions, from moments."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
@@ -13,12 +11,10 @@ from suffice.estimation.shrinkage import ledoit_wolf_intensity
 from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.model.covariance import FullCovariance
 from suffice.model.scoring import Scorer
+from suffice.moments import Moments
 from suffice.sklearn.rows import FLOATS, Decided, Linear, labelled_rows, moments_of, pooled_rows
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.table import Table
-    from suffice.typing import Floats
+from suffice.table import Table
+from suffice.typing import Floats
 
 _MOST_NUMBERS = 1 << 27  # of scatters: beyond this, class by class is kinder to the memory
 

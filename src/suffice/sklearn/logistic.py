@@ -1,11 +1,9 @@
 """Logistic regression by scikit-learn's definitions, solved by this library's Newton steps."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,15 +13,12 @@ from sklearn.utils.validation import _check_sample_weight
 
 from suffice.discriminative.contrasts import against_first, all_scores, symmetric
 from suffice.discriminative.logistic_fit import fit_logistic
-from suffice.discriminative.problem import given_start, zero_start
+from suffice.discriminative.problem import Start, given_start, zero_start
 from suffice.errors import InvalidParameterError
 from suffice.estimators.linear import UnfinishedDescentWarning
 from suffice.sklearn.rows import FLOATS, Linear, labelled_rows, moments_of
-
-if TYPE_CHECKING:
-    from suffice.discriminative.problem import Start
-    from suffice.table import Table
-    from suffice.typing import Floats
+from suffice.table import Table
+from suffice.typing import Floats
 
 _MANY_FEATURES = 3000  # above this, moments keep variances only
 _CERTAIN = 1e3  # log odds of the only class with any weight

@@ -1,9 +1,7 @@
 """Gaussian naive Bayes by scikit-learn's definitions, from moments that batches add to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn import naive_bayes as theirs
@@ -15,14 +13,12 @@ from suffice.linalg import LOG_2PI
 from suffice.model.covariance import DiagonalCovariance
 from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
+from suffice.moments import Moments
 from suffice.moments.collect import ratio
 from suffice.sklearn.rows import Scored, labelled_rows, moments_of, pooled_rows
+from suffice.table import Table
 from suffice.table.labels import codes_of
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.table import Table
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 class GaussianNB(Scored, theirs.GaussianNB):

@@ -1,17 +1,13 @@
 """Our classes in the place of scikit-learn's, inside scikit-learn, and back."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suffice.sklearn.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from suffice.sklearn.logistic import LogisticRegression
 from suffice.sklearn.naive_bayes import GaussianNB
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _OURS = (
     *(LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis),

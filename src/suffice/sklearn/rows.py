@@ -1,26 +1,21 @@
 """Rows in and answers out: scikit-learn's checks at the edge, compiled sums and scores inside."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
+from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior, Readout
 from suffice.model.scoring import Scorer
 from suffice.moments import Moments
 from suffice.table import Table
 from suffice.table.labels import encode
 from suffice.table.matrix import as_matrix
-
-if TYPE_CHECKING:
-    from suffice.model.posterior import Readout
-    from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels
 
 FLOATS = (np.float64, np.float32)
 

@@ -10,10 +10,10 @@ import polars as pl
 
 from suffice.errors import InvalidInputError
 from suffice.sources.chunks import usable_rows
+from suffice.typing import Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.decision import Classifier
-    from suffice.typing import Floats, Labels
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000

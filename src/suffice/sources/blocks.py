@@ -6,6 +6,8 @@ import codecs
 import csv
 import gzip
 import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,9 +15,6 @@ import numpy as np
 from suffice.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from suffice.sources.layout import Layout
 
 BLOCK = 1 << 24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +13,16 @@ from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.chunks import LeftOut
-from suffice.sources.files import FileSource
+from suffice.sources.files import File, FileSource
 from suffice.sources.formats import is_url
 from suffice.sources.reading import fetched_ahead, frames_of_scan
+from suffice.sources.source import Progress, Source
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import polars as pl
 
     from suffice.sources.columns import Roles
-    from suffice.sources.files import File
-    from suffice.sources.source import Progress, Source
 
 SECONDS = 10.0  # between two savings: what a crash may cost
 _FIELD = "checkpoint"

@@ -6,6 +6,7 @@ says how many there were; so is one that lacks a number, where models are to see
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,14 @@ from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.sources.files import FileSource
 from suffice.sources.kinds import LevelEncoder, as_numbers
 from suffice.sources.reading import fetched_ahead, frames_of_scan
-from suffice.sources.source import picked, values_of
+from suffice.sources.source import Progress, Source, picked, values_of
 from suffice.table import Table
 from suffice.table.labels import encode
 from suffice.text.lists import noun, plural, quoted
+from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from suffice.sources.columns import Roles
-    from suffice.sources.source import Progress, Source
-    from suffice.typing import Codes, Floats, Labels
 
 _NUMBERS = 1 << 20  # in one block: 8 MB
 _MOST_NAMED = 5

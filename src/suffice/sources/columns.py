@@ -1,11 +1,11 @@
 """Which column is the target, which are features, which is the weight, which are ids."""
 
-from __future__ import annotations
-
 import difflib
 import re
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -17,17 +17,10 @@ from suffice.errors import (
     warn,
 )
 from suffice.sources import kinds
-from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, copy_of, values_of
+from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Source, copy_of, values_of
 from suffice.sources.spelling import numbers_in
-from suffice.table.schema import Category, Number
+from suffice.table.schema import Category, Column, Number, Schema
 from suffice.text.lists import noun, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from suffice.sources.source import Source
-    from suffice.table.schema import Column, Schema
 
 
 def odd_cell(column: pl.Series) -> tuple[str, int] | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -22,15 +24,8 @@ from suffice.sources.blocks import (
 )
 from suffice.sources.layout import Layout
 from suffice.sources.reading import reading_of
-from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, copy_of, exactly
-from suffice.sources.spelling import Marks, spellings_of, stand_ins
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from suffice.sources.source import Reading
-    from suffice.sources.spelling import Spelling
+from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Reading, Scan, copy_of, exactly
+from suffice.sources.spelling import Marks, Spelling, spellings_of, stand_ins
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import polars as pl
 
@@ -20,9 +21,6 @@ from suffice.sources.formats import FileTable, JsonTable, TypedTable, format_of,
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading, Scan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,13 +18,9 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.blocks import head_of
 from suffice.sources.delimited import TextTable
 from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, cast, exactly
+from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast, exactly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from suffice.sources.source import Reading
-
     Sink = Callable[[pl.LazyFrame, Any], object]
 
 _NO_DOUBTS: dict[str, str] = {}  # types say what columns hold

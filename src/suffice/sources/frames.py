@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,15 +16,10 @@ from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import batches_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, cast, picked
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, cast, picked
 from suffice.table import Table
 from suffice.table.matrix import as_matrix
 from suffice.table.mixed import is_mixed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.sources.source import Source
 
 _ROWS = 1 << 16  # of an array in one chunk
 

@@ -4,26 +4,19 @@ A number, a date (which counts as days since 1970), a category with its levels, 
 can be learnt from: an id, free text, a constant, an empty column.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError, warn
 from suffice.sources.source import values_of
-from suffice.table.mixed import levels_of, note_twins
-from suffice.table.schema import MOST_LEVELS, Category, Number, Schema
+from suffice.table.mixed import Levels, levels_of, note_twins
+from suffice.table.schema import MOST_LEVELS, Category, Column, Number, Schema
 from suffice.text.lists import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from suffice.table.mixed import Levels
-    from suffice.table.schema import Column
-    from suffice.typing import Codes
+from suffice.typing import Codes
 
 NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers

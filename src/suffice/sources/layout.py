@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from suffice.sources.spelling import is_number
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from suffice.sources.source import Reading
 
 _SEPARATORS = ",;\t|"

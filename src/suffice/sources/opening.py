@@ -1,21 +1,16 @@
 """From whatever a person names or holds to a source of rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources import frames
 from suffice.sources.dask import ClusterFiles, is_dask, opened_collection
 from suffice.sources.files import FileSource, open_named, paths_of
-from suffice.sources.source import Reading, Summing
+from suffice.sources.source import Reading, Source, Summing
 from suffice.sources.spark import SparkSource, is_spark
 from suffice.sources.sql import TableSource, is_table
-
-if TYPE_CHECKING:
-    from suffice.sources.source import Source
 
 
 def open_source(source: Any, reading: Reading | None = None) -> Source:

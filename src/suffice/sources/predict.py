@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,21 +15,14 @@ from suffice.decision import classifier_of
 from suffice.errors import InvalidInputError
 from suffice.sources.answers import OUTLIER_RATE, Answers
 from suffice.sources.chunks import LeftOut, gaps_in
-from suffice.sources.columns import ColumnOptions, roles_for_predicting
+from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
 from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.kinds import as_numbers
 from suffice.sources.opening import open_source
 from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import Reading, values_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from suffice.sources.columns import Roles
-    from suffice.sources.source import Progress, Source
-    from suffice.typing import Floats
+from suffice.sources.source import Progress, Reading, Source, values_of
+from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)

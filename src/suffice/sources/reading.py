@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from queue import Empty, Full, Queue
@@ -16,8 +17,6 @@ from suffice.errors import InvalidInputError
 from suffice.sources.spelling import ODD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from suffice.sources.source import Scan
 
 Result = TypeVar("Result")

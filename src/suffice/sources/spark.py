@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError
+from suffice.sources.columns import Roles
 from suffice.sources.frames import scan_of
-from suffice.sources.source import SAMPLE_ROWS, cast
+from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from suffice.sources.columns import Roles
-    from suffice.sources.source import Progress, Scan
 
 _LABEL = "the Spark frame"
 _SCHEMA = "part int, sums binary"

@@ -3,18 +3,14 @@
 Decided once, from all sampled cells of a column; the answer reads the sample and every later row.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
 

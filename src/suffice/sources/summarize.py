@@ -1,26 +1,20 @@
 """Rows of any number, from anywhere, to sums: one pass, bounded memory."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from suffice.errors import InvalidParameterError, warn
+from suffice.moments import Moments
 from suffice.sources.checkpoint import Checkpoint, summed_with_checkpoint
 from suffice.sources.chunks import frames_of, require_rows
 from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
 from suffice.sources.frames import Pairs, array_chunks
 from suffice.sources.opening import on_cluster, open_rows
-from suffice.sources.source import Reading, Summing
+from suffice.sources.source import Progress, Reading, Summing
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from suffice.moments import Moments
-    from suffice.sources.source import Progress
 
 
 def summarize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.sources.chunks import (
+    Chunk,
     LeftOut,
     Loader,
     blocks_of,
@@ -17,21 +19,17 @@ from suffice.sources.chunks import (
     require_rows,
     rows_per_block,
 )
-from suffice.sources.source import Summing
+from suffice.sources.source import Progress, Summing
+from suffice.table import Table
 from suffice.table.matrix import as_weights
 from suffice.table.schema import MOST_LEVELS
 from suffice.threads import at_most, n_threads_of, over_stream
+from suffice.typing import Codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     import polars as pl
 
-    from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
-    from suffice.sources.source import Progress
-    from suffice.table import Table
-    from suffice.typing import Codes
 
 MOST_PATTERNS = 512  # of empty cells, in each class
 _MOST_THREADS = 8  # more would wait for the one that loads

@@ -1,19 +1,14 @@
 """Labels: what may be one, their codes, and the one look-up of a label among the classes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.text.lists import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from suffice.typing import Codes, Labels
+from suffice.typing import Codes, Labels
 
 _WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
 _FEW = 4096  # below this, sorting is quicker than a dictionary

@@ -1,18 +1,13 @@
 """Arrays and frames: as a numeric matrix with names, some of their rows, and their checks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.lists import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 Matrix = Any  # (n, d) float64, float32 or integers, in any memory order
 

@@ -1,20 +1,14 @@
 """Frames with columns of any kind: what each column holds, and its values as numbers or codes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, warn
-from suffice.table.schema import MOST_LEVELS, Category, LeftOut, Number, Schema
+from suffice.table.schema import MOST_LEVELS, Category, Column, LeftOut, Number, Schema
 from suffice.text.lists import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from suffice.table.schema import Column
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 _FEW = 50  # rows; fewer distinct texts may be chance
 _DAY = 86_400e9  # nanoseconds

@@ -1,15 +1,11 @@
 """Some of the rows: stratified samples and folds, seeded."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from suffice.table.table import Table
-    from suffice.typing import Codes
+from suffice.table.table import Table
+from suffice.typing import Codes
 
 FEWEST = 10  # rows of a class that a sample keeps, where there are so many
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, FileFormatError
 from suffice.text.lists import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats
 
 MOST_LEVELS = 40  # of one category; beyond, the most frequent and "other"
 

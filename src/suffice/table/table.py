@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import as_matrix, as_weights, has_missing, refuse_nonfinite
+from suffice.table.matrix import Matrix, as_matrix, as_weights, has_missing, refuse_nonfinite
 from suffice.table.mixed import is_mixed, read
-from suffice.table.schema import Encoding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.table.matrix import Matrix
-    from suffice.table.schema import Schema
-    from suffice.typing import Codes, Floats, Labels
+from suffice.table.schema import Encoding, Schema
+from suffice.typing import Codes, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,6 @@
 """EDDA covariances of maximum likelihood, and what to do where a class leaves none."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +9,12 @@ from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, f
 from suffice.estimation.divisors import resolved_variances
 from suffice.estimation.edda.families import family
 from suffice.estimation.edda.family_problem import EddaProblem, diagonal, symmetric
-from suffice.estimation.structures import diagonal_variances
+from suffice.estimation.shrinkage import Regularisation
+from suffice.estimation.structures import Estimates, diagonal_variances
 from suffice.linalg import LOG_2PI, scaled_cholesky
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
-
-if TYPE_CHECKING:
-    from suffice.estimation.shrinkage import Regularisation
-    from suffice.estimation.structures import Estimates
-    from suffice.moments import Moments
-    from suffice.typing import Codes, Floats
+from suffice.moments import Moments
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,23 +1,25 @@
 """The fourteen EDDA families: volume, shape and orientation, equal, varying or the identity."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.edda.family_problem import Parts, diagonal, roots, turned
+from suffice.estimation.edda.family_problem import (
+    EddaProblem,
+    Frame,
+    Parts,
+    Pattern,
+    Volume,
+    diagonal,
+    roots,
+    turned,
+)
 from suffice.estimation.edda.shared_axes import shared_axes
 from suffice.estimation.edda.volumes import EqualVolume, OwnVolume
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from suffice.estimation.edda.family_problem import EddaProblem, Frame, Pattern, Volume
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 def own_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -9,12 +10,10 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.linalg import rank_tolerance
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from suffice.estimation.edda.volumes import EqualVolume, OwnVolume
-    from suffice.typing import Codes, Floats
 
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
 

@@ -8,18 +8,21 @@ gradients need no transport from one D to the next.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.family_problem import Parts, diagonal, roots, turned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suffice.estimation.edda.family_problem import EddaProblem, Pattern, Volume
-    from suffice.typing import Floats
+from suffice.estimation.edda.family_problem import (
+    EddaProblem,
+    Parts,
+    Pattern,
+    Volume,
+    diagonal,
+    roots,
+    turned,
+)
+from suffice.typing import Floats
 
 SCOUTS = 12  # starting axes
 SCOUT_STEPS = 40  # steps each may take

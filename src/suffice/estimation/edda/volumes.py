@@ -1,18 +1,12 @@
 """The first letter of a code: one volume for all classes, or one each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.estimation.edda.family_problem import Parts, ranks, symmetric
+from suffice.estimation.edda.family_problem import EddaProblem, Parts, Volume, ranks, symmetric
 from suffice.linalg import inverse_lower
-
-if TYPE_CHECKING:
-    from suffice.estimation.edda.family_problem import EddaProblem, Volume
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
 

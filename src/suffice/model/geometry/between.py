@@ -1,18 +1,14 @@
 """Boundaries of Gaussian classes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.model.gaussian import GaussianModel
 from suffice.model.geometry.hyperplane import Hyperplane
 from suffice.model.geometry.quadric import Quadric, balanced
-
-if TYPE_CHECKING:
-    from suffice.model.gaussian import GaussianModel
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 Boundary: TypeAlias = Hyperplane | Quadric
 

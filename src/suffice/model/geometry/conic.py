@@ -8,21 +8,16 @@ all these s are found first, and each arc between two of them is smooth.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 REACH = np.sqrt(2.0)  # no point of the square is farther from its middle
 SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are one point

@@ -1,20 +1,15 @@
 """A polynomial of degree two written out, as text or as LaTeX."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")

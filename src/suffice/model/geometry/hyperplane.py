@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from suffice.model.geometry.conic import trace_line
+from suffice.model.geometry.conic import Window, trace_line
 from suffice.model.geometry.equation import beyond_rounding
 from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.model.geometry.conic import Window
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

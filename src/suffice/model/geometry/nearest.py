@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.linalg import EPS
-
-if TYPE_CHECKING:
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure: one side is chosen
 LOG_RANGE = (-690.0, 300.0)  # of log v, so that v and v² stay finite

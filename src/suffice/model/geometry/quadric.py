@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.linalg import EPS
-from suffice.model.geometry.conic import real_roots, trace_conic
+from suffice.model.geometry.conic import Window, real_roots, trace_conic
 from suffice.model.geometry.equation import beyond_rounding
 from suffice.model.geometry.nearest import shortest_steps
 from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.model.geometry.conic import Window
-    from suffice.typing import Floats
+from suffice.typing import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,15 +6,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.model.geometry.conic import Window
 from suffice.model.geometry.equation import LatexNotation, UnicodeNotation, written
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from suffice.typing import Floats, Labels
+from suffice.typing import Floats, Labels
 
 
 class Surface(ABC):

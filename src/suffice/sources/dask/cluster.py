@@ -3,20 +3,14 @@
 So the sums have the same bits whichever worker ran what, and however often.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suffice.errors import ClusterError, InvalidParameterError
-from suffice.sources.summed import pairwise_sum
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from suffice.sources.source import Progress
-    from suffice.sources.summed import Summed
+from suffice.sources.source import Progress
+from suffice.sources.summed import Summed, pairwise_sum
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
 PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources.columns import Roles
 from suffice.sources.dask.cluster import (
     Watch,
     awaited,
@@ -16,6 +18,8 @@ from suffice.sources.dask.cluster import (
     require_distributed,
     results,
 )
+from suffice.sources.files import File, FileSource
+from suffice.sources.formats import FileTable
 from suffice.sources.frames import (
     Pairs,
     alike,
@@ -26,17 +30,11 @@ from suffice.sources.frames import (
     scan_of,
 )
 from suffice.sources.reading import frames_of_scan
-from suffice.sources.source import SAMPLE_ROWS, cast
+from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast
 from suffice.sources.summed import Summed, sums_of, with_rest_told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from suffice.sources.checkpoint import Checkpoint
-    from suffice.sources.columns import Roles
-    from suffice.sources.files import File, FileSource
-    from suffice.sources.formats import FileTable
-    from suffice.sources.source import Progress, Scan
 
 _LABEL = "the Dask collection"
 

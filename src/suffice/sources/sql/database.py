@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,19 +14,15 @@ from polars.io.plugins import register_io_source
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, cast, copy_of
+from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.queries import Queries, label_of, number, pilots_of
 from suffice.sources.sql.sums import TableSums
-from suffice.sources.summed import sums_of
+from suffice.sources.summed import Summed, sums_of
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from suffice.sources.columns import Roles
-    from suffice.sources.source import Progress
-    from suffice.sources.summed import Summed
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _LOST = ("08", "57P")  # SQLSTATE: connection exceptions, and the server's own going away

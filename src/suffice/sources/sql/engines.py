@@ -5,17 +5,14 @@ from __future__ import annotations
 import io
 import threading
 import warnings
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
 
 METHODS = ("auto", "database", "stream")
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.sources.kinds import NUMBER, kind_of
+from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
     from suffice.sources.columns import Roles
-    from suffice.typing import Floats
 
 _DIGITS = 15  # that every engine reads as the same number
 

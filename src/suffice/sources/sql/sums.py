@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
-from suffice.moments.collect import plan, ratio, two_sum
+from suffice.moments.collect import Storage, plan, ratio, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.chunks import LeftOut
+from suffice.sources.sql.engines import Engine
 from suffice.sources.sql.queries import LABEL, ODD, ROWS, SEEN, WEIGHT, Queries
 from suffice.sources.summed import Summed
 from suffice.table.labels import encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from suffice.moments.collect import Storage
-    from suffice.sources.sql.engines import Engine
-    from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Floats, Labels
 
 _WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
 
