@@ -24,7 +24,7 @@ from suffice.estimators.predictor import (
 from suffice.linalg import dependent_columns
 from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
-from suffice.model.views import PowerTransformed
+from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
 from suffice.search.candidates import Candidate
@@ -127,6 +127,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         table = table.with_rows(table.x[:, self.varying_])
         options: Any = {"n_kept": self.n_kept, "fourier_features": self.fourier_features}
         options |= {"seed": self.random_state, "members": self._invited(table.n_rows)}
+        options["levels"] = level_features(self.encoding_, self.varying_)
         with one_blas_thread():
             found = chosen(table, **options)
             self.choices_, self.members_ = found.candidates, found.members
@@ -182,7 +183,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        best = next((c for c in self.gaussians_ if not c.view.lifted), None)
+        simple = (c for c in self.gaussians_ if isinstance(c.view, Plain | PowerTransformed))
+        best = next(simple, None)
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
         transform = None
@@ -278,6 +280,12 @@ def named_members(members: Any) -> dict[str, Any]:
             raise InvalidParameterError(msg)
         found[called] = estimator
     return found
+
+
+def level_features(encoding: Encoding | None, varying: Codes) -> list[Codes]:
+    """Return which of the varying features stand for the levels of each category."""
+    blocks = encoding.blocks if encoding else ()
+    return [np.flatnonzero((varying >= b.start) & (varying < b.stop)) for b in blocks]
 
 
 _FEWEST = 5  # rows that a level needs to have a feature of its own

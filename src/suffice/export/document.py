@@ -12,7 +12,14 @@ from suffice.model.averaged import AveragedModel
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
 from suffice.model.scoring import Formula, Linear, Scaled, ScorePart
-from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed, View
+from suffice.model.views import (
+    FourierFeatures,
+    LevelLogOdds,
+    PiecewiseLinear,
+    PowerTransformed,
+    Softened,
+    View,
+)
 from suffice.text.jsonable import jsonable
 
 FORMAT = 2
@@ -86,7 +93,7 @@ def _average(model: AveragedModel) -> dict[str, Any]:
         "shares": [
             {
                 "weight": share.weight,
-                "view": _view(share.view),
+                "view": view_document(share.view),
                 "integrates": share.integrates,
                 "formula": _formula(own),
             }
@@ -96,11 +103,17 @@ def _average(model: AveragedModel) -> dict[str, Any]:
     }
 
 
-def _view(view: View) -> dict[str, Any]:
+def view_document(view: View) -> dict[str, Any]:
+    """Return how a view maps rows, as plain values and arrays."""
     if isinstance(view, FourierFeatures):
         names = ("centre", "scale", "frequencies")
         arrays = {name: getattr(view, name) for name in names}
-        return {"kind": "fourier", "below": _view(view.below), **arrays}
+        return {"kind": "fourier", "below": view_document(view.below), **arrays}
+    if isinstance(view, Softened):  # its noise is in the formula
+        return view_document(view.below)
+    if isinstance(view, LevelLogOdds):
+        below = view_document(view.below)
+        return {"kind": "linear map", "below": below, "change": view.change}
     if isinstance(view, PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}
     if isinstance(view, PiecewiseLinear):

@@ -22,7 +22,14 @@ from suffice.export.marginal import (
 )
 from suffice.model.averaged import AveragedModel
 from suffice.model.scoring import Formula, Linear, Scaled
-from suffice.model.views import FourierFeatures, PiecewiseLinear, PowerTransformed, View
+from suffice.model.views import (
+    FourierFeatures,
+    LevelLogOdds,
+    PiecewiseLinear,
+    PowerTransformed,
+    Softened,
+    View,
+)
 from suffice.power import PowerTransform
 from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats, Labels
@@ -464,6 +471,10 @@ def _viewed(graph: Graph, view: View, x: str) -> str:
     """Return rows as a view shows them."""
     if isinstance(view, PowerTransformed):
         return transformed(graph, view.transform, x)
+    if isinstance(view, Softened):  # its noise is in the formula
+        return _viewed(graph, view.below, x)
+    if isinstance(view, LevelLogOdds):
+        return graph.node("MatMul", _viewed(graph, view.below, x), view.change)
     if isinstance(view, PiecewiseLinear):
         far = graph.affine(graph.columns(x, view.features), view.left)
         return graph.node(

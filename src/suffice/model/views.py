@@ -133,8 +133,55 @@ class PiecewiseLinear:
         return np.clip(found, 0.0, 1.0, out=found)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Softened:
+    """The rows, where features of two values have more variance: a rare level moves less.
+
+    Shrinkage towards the diagonal is free of units, and so as ready to trust an indicator of ten
+    rows as one of a thousand. A variance that does not depend on how rare a level is shrinks rare
+    levels most, as a ridge penalty on the effect of each level would.
+    """
+
+    below: "View"
+    noise: Floats  # variance of each feature beside that of the rows  (d,)
+    share: float  # of the variance of a fair coin
+    lifted = False
+    by_feature = True  # so are the views that are softened
+
+    @classmethod
+    def of(cls, below: "View", x: Any, share: float) -> Self:
+        """Return the rows with a share of the variance of a fair coin added to each indicator."""
+        return cls(below, share * np.square(_half_range(below.apply(x))), share)
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"{self.below.name}, indicators with noise of {self.share:g} of a fair coin's"
+
+    def apply(self, x: Any) -> Floats:
+        """Return the rows, shape (n, d)."""
+        return self.below.apply(x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelLogOdds:
+    """The levels of each category replaced by K − 1 log-odds of the classes, learnt by counting."""
+
+    below: "View"
+    change: Floats  # from the features below to these  (d, D)
+    name = "features with class log-odds of each level"
+    lifted = False
+    by_feature = False  # log-odds come from all indicators of a category
+
+    def apply(self, x: Any) -> Floats:
+        """Return the rows, shape (n, D)."""
+        return np.asarray(self.below.apply(x) @ self.change)
+
+
 #: A map of rows (n, d) to (n, D).
-View: TypeAlias = Plain | PowerTransformed | FourierFeatures | PiecewiseLinear
+View: TypeAlias = (
+    Plain | PowerTransformed | FourierFeatures | PiecewiseLinear | Softened | LevelLogOdds
+)
 
 
 def kernel_scale(rows: Floats) -> Floats:
@@ -142,9 +189,14 @@ def kernel_scale(rows: Floats) -> Floats:
 
     That of a feature of two values is half their distance: a rare value is not far away.
     """
+    half = _half_range(rows)
+    return np.where(half > 0, half, unit_scale(rows.var(0)))
+
+
+def _half_range(rows: Floats) -> Floats:
+    """Return half the distance of the values of features that have two, else 0, (d,)."""
     low, high = rows.min(0), rows.max(0)
-    two_valued = ((rows == low) | (rows == high)).all(0) & (low < high)
-    return np.where(two_valued, (high - low) / 2, unit_scale(rows.var(0)))
+    return np.where(((rows == low) | (rows == high)).all(0), (high - low) / 2, 0.0)
 
 
 def _orthogonal(d: int, rng: np.random.Generator) -> Floats:

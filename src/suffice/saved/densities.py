@@ -13,7 +13,15 @@ from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.linear import LinearModel
 from suffice.model.outside import TemperedModel, Trees
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, View
+from suffice.model.views import (
+    FourierFeatures,
+    LevelLogOdds,
+    PiecewiseLinear,
+    Plain,
+    PowerTransformed,
+    Softened,
+    View,
+)
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
@@ -75,8 +83,15 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
     return found if settings["estimate"] == "debiased" else found.allowing_missing()
 
 
-_FOURIER = ("centre", "scale", "frequencies")
-_PIECES = ("features", "left", "length")
+VIEWS: dict[Any, tuple[str, ...]] = {  # and the arrays that each is made of
+    FourierFeatures: ("centre", "scale", "frequencies"),
+    PiecewiseLinear: ("features", "left", "length"),
+    Softened: ("noise",),
+    LevelLogOdds: ("change",),
+}
+_KINDS: dict[Any, str] = dict(
+    zip(VIEWS, ("fourier", "pieces", "softened", "log-odds"), strict=True)
+)
 _OF_OUTSIDER = ("temperature", "error", "log_loss", "log_loss_se", "weight")
 _OF_BEST = ("pooling", "shrinkage", "tied", "temperature")
 _OF_CHOICE = ("pooling", "shrinkage", *_OF_OUTSIDER)
@@ -215,31 +230,36 @@ def _best(header: Mapping[str, Any], moments: Moments) -> ClassModel:
 
 
 def _view_header(view: View) -> dict[str, Any]:
-    if isinstance(view, FourierFeatures):
-        below = _view_header(view.below)
-        return {"kind": "fourier", "width": view.width, "kernel": view.kernel, "below": below}
-    kinds = {Plain: "plain", PowerTransformed: "yeo-johnson", PiecewiseLinear: "pieces"}
-    return {"kind": kinds[type(view)]}
+    if isinstance(view, Plain | PowerTransformed):
+        return {"kind": "plain" if isinstance(view, Plain) else "yeo-johnson"}
+    top = {
+        name: getattr(view, name) for name in ("width", "kernel", "share") if hasattr(view, name)
+    }
+    below = {} if isinstance(view, PiecewiseLinear) else {"below": _view_header(view.below)}
+    return {"kind": _KINDS[type(view)]} | top | below
 
 
 def _view_arrays(view: View) -> dict[str, Any]:
-    if isinstance(view, FourierFeatures):
-        below = over("below.", _view_arrays(view.below))
-        return {name: getattr(view, name) for name in _FOURIER} | below
-    if isinstance(view, PiecewiseLinear):
-        return {name: getattr(view, name) for name in _PIECES}
-    return view.transform.arrays() if isinstance(view, PowerTransformed) else {}
+    if isinstance(view, Plain | PowerTransformed):
+        return {} if isinstance(view, Plain) else view.transform.arrays()
+    below = {} if isinstance(view, PiecewiseLinear) else _view_arrays(view.below)
+    return {name: getattr(view, name) for name in VIEWS[type(view)]} | over("below.", below)
 
 
 def _view_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> View:
     kind = header["kind"]
-    if kind == "fourier":
-        below = _view_from(header["below"], under(arrays, "below."))
-        parts = {name: arrays[name] for name in _FOURIER}
-        kernel = str(header.get("kernel", "Gaussian"))
-        return FourierFeatures(below, **parts, width=float(header["width"]), kernel=kernel)
-    if kind == "pieces":
-        return PiecewiseLinear(**{name: arrays[name] for name in _PIECES})
+    for cls, names in VIEWS.items():
+        if kind == _KINDS[cls]:
+            parts: dict[str, Any] = {name: arrays[name] for name in names}
+            if "below" in header:
+                parts["below"] = _view_from(header["below"], under(arrays, "below."))
+            if "width" in header:
+                kernel = str(header.get("kernel", "Gaussian"))
+                parts |= {"width": float(header["width"]), "kernel": kernel}
+            if "share" in header:
+                parts["share"] = float(header["share"])
+            found: View = cls(**parts)
+            return found
     if kind == "yeo-johnson":
         return PowerTransformed(PowerTransform(**arrays))
     if kind == "plain":

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from suffice.estimation.recipe import Recipe, collecting
-from suffice.model.views import View
+from suffice.model.views import Softened, View
 from suffice.moments import Moments
 from suffice.search.judging import TEMPERATURES, Verdicts, best_temperature
 from suffice.search.members import Member, OutsideCandidate, fitted_outsider
@@ -197,4 +197,14 @@ def _moments(view: View, recipes: Sequence[Recipe], table: Table) -> Moments:
     options = collecting(recipes)
     blocks = (table.take(slice(lo, lo + _BLOCK)) for lo in range(0, table.n_rows, _BLOCK))
     seen = (block.with_rows(view.apply(block.x)) for block in blocks)
-    return reduce(add, (Moments.of_table(block, **options) for block in seen))
+    found = reduce(add, (Moments.of_table(block, **options) for block in seen))
+    return softened(found, view.noise) if isinstance(view, Softened) else found
+
+
+def softened(moments: Moments, noise: Floats) -> Moments:
+    """Return the moments of rows whose features have more variance, by ``noise`` (d,)."""
+    stored, added = moments.scatter, moments.weights[:, None] * noise
+    if stored.storage != "diagonal":
+        added = added[:, :, None] * np.eye(len(noise))
+    added = added.sum(0) if stored.storage == "pooled" else added
+    return replace(moments, scatter=type(stored)(stored.values + added))

@@ -15,22 +15,32 @@ import numpy as np
 
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import is_open
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, View
+from suffice.model.views import (
+    FourierFeatures,
+    LevelLogOdds,
+    PiecewiseLinear,
+    Plain,
+    PowerTransformed,
+    Softened,
+    View,
+)
 from suffice.power import PowerTransform
 from suffice.progress import Progress
 from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
 from suffice.search.members import Member, OutsideCandidate, judged_member
+from suffice.search.odds import fold_maps, log_odds_view
 from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.threads import side_by_side
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 FOURIER_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
+SOFTNESS = (0.1, 1.0)  # of the variance of a fair coin, added to indicators
 WIDTH, LAPLACE_WIDTH = 0.4, 0.8
 N_FREQUENCIES, FEWEST_FREQUENCIES = 150, 10
 
@@ -84,6 +94,17 @@ class Grid:
     view: View
     recipe: Recipe  # at which no point is yet
     points: tuple[tuple[float, Floats], ...]
+    levels: tuple[Codes, ...] = ()  # categories whose log-odds each fold learns for itself
+
+    def training(self, cells: Cells) -> Training:
+        """Return what each fold learns from rows as the view shows them."""
+        if not self.levels or not isinstance(self.view, LevelLogOdds):
+            noise = self.view.noise if isinstance(self.view, Softened) else None
+            seen = self.view.apply(cells.table.x)
+            return Training.of(seen, cells, per_class=self.per_class, noise=noise)
+        seen = self.view.below.apply(cells.table.x)
+        found = Training.of(seen, cells, per_class=self.per_class)
+        return found.mapped(fold_maps(found, cells, self.levels)) if found.n_folds else found
 
     @property
     def per_class(self) -> bool:
@@ -107,14 +128,16 @@ def chosen(
     n_kept: int,
     seed: int,
     members: Mapping[str, Any] | None = None,
+    levels: Sequence[Codes] = (),
 ) -> Chosen:
     """Return the best candidates, and those of them that count, fitted to all rows.
 
-    ``members`` are classifiers of other kinds, by name, that may share in the average.
+    ``members`` are classifiers of other kinds, by name, that may share in the average; ``levels``
+    are the indicators of each category.
     """
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
-    grids = _grids(table, rows, effort, seed, lifted=fourier_features)
+    grids = _grids(table, rows, effort, seed, lifted=fourier_features, levels=levels)
     cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
     found = judged(cells, grids, n_kept, members or {})
     said = effort.describe(rows.n_rows)
@@ -127,7 +150,9 @@ def chosen(
     return Chosen(shared, fitted_candidates(shared, table, sums), said)
 
 
-def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool) -> list[Grid]:
+def _grids(
+    table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool, levels: Sequence[Codes]
+) -> list[Grid]:
     """Return the views to judge: lifted ones where there are enough rows, and where they help."""
     transform = PowerTransform.of(rows.x, rows.weight, n_rows=EXPONENT_ROWS, seed=seed)
     power: View = PowerTransformed(transform) if (transform.exponents != 1).any() else Plain()
@@ -135,6 +160,11 @@ def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool
     poolings = effort.poolings if table.n_features <= MOST_FEATURES else (1.0,)
     points = tuple((p, np.array(SHRINKAGES)) for p in poolings)
     plain = [Grid(view, Recipe.parse(), points) for view in views]
+    softer = [Softened.of(power, rows.x, share) for share in SOFTNESS]
+    plain += [Grid(view, Recipe.parse(), points) for view in softer if view.noise.any()]
+    # K − 1 log-odds of a category of as many indicators, or fewer, would say the same
+    if long := tuple(block for block in levels if len(block) >= table.n_classes):
+        plain.append(Grid(log_odds_view(power, table, long), Recipe.parse(), points, long))
     n = min(N_FREQUENCIES, n_distinct(rows.x) // 4)
     if not lifted or n < FEWEST_FREQUENCIES:
         return plain
@@ -173,11 +203,10 @@ def judged(
     with Progress(total=len(grids) + len(members), what="judging settings") as progress:
 
         def judge(grid: Grid) -> tuple[Training, Verdicts | None]:
-            seen = grid.view.apply(cells.table.x)
-            training = Training.of(seen, cells, per_class=grid.per_class)
+            training = grid.training(cells)
             verdicts = _best_points(training, grid, n_kept) if training.n_folds else None
             progress.step()
-            return replace(training, x=seen[:0]), verdicts
+            return replace(training, x=training.x[:0]), verdicts
 
         done = side_by_side(judge, grids, n_numbers=cells.table.x.size)
         others = []
@@ -188,7 +217,7 @@ def judged(
     found = [(grid.view, grid.recipe, v) for grid, _, v in pairs if v is not None]
     if not found:
         return None
-    moments = {id(grid.view): training.moments for grid, training, _ in pairs}
+    moments = {id(grid.view): training.moments for grid, training, _ in pairs if not grid.levels}
     return Judged.of(found, done[0][0].held_out.weights, moments, others)
 
 

@@ -101,8 +101,13 @@ class Training:
     moments: Moments  # of all rows, in the units of the view
 
     @classmethod
-    def of(cls, seen: Floats, cells: Cells, *, per_class: bool) -> Self:
-        """Return the sums of rows (n, d) as a view shows them, in the order of the cells."""
+    def of(
+        cls, seen: Floats, cells: Cells, *, per_class: bool, noise: Floats | None = None
+    ) -> Self:
+        """Return the sums of rows (n, d) as a view shows them, in the order of the cells.
+
+        ``noise`` is a variance that each feature has beside that of the rows, (d,).
+        """
         x = np.array(seen)
         centre = x.mean(0)
         x -= centre
@@ -115,18 +120,20 @@ class Training:
         mean = cells.summed(x if w is None else w * x).sum(0)
         mean /= np.maximum(weight.sum(0), np.finfo(float).tiny)[:, None]
         sums, pooled, scatters = _centred_sums(x, w, mean, cells, per_class=per_class)
+        if noise is not None:
+            _add_noise(noise / np.square(scale), weight, pooled, scatters)
         weights = others @ weight
         # δ = Σ w z / Σ w over the other folds,   S_k = Σ w z zᵀ − w δ δᵀ
         delta = np.tensordot(others, sums, 1) / np.where(weights > 0, weights, 1.0)[..., None]
         root = np.sqrt(weights)[..., None] * delta
         trained = np.tensordot(others, pooled, 1)
         # what rounding leaves of a feature that does not vary, by row
-        noise = (16 * EPS) ** 2 * (1 + np.square(centre / scale))
+        rounding = (16 * EPS) ** 2 * (1 + np.square(centre / scale))
         floor = np.maximum(
-            _ROUNDING * np.einsum("fjj->fj", trained), weights.sum(1)[:, None] * noise
+            _ROUNDING * np.einsum("fjj->fj", trained), weights.sum(1)[:, None] * rounding
         )
         trained -= root.transpose(0, 2, 1) @ root
-        of_classes = _of_classes(scatters, others, root, weights[..., None] * noise)
+        of_classes = _of_classes(scatters, others, root, weights[..., None] * rounding)
         whole = _moments(cells.table, (centre, scale, weight.sum(0), mean), pooled, scatters)
         parts = weights, mean + delta, trained, *of_classes
         # a fold that holds out all rows of the only other class teaches nothing
@@ -159,6 +166,23 @@ class Training:
         """Return the rows held out in a fold, (m, d)."""
         rows = self.held_out.rows[fold]
         return self.x[rows[0] : rows[0] + np.count_nonzero(self.held_out.weight[fold])]
+
+    def mapped(self, change: Floats) -> Self:
+        """Return the sums of rows that each fold maps in its own way, x ↦ x T_f, T (F, d, D)."""
+        x, to = np.zeros((len(self.x), change.shape[2])), change.transpose(0, 2, 1)
+        held = self.held_out
+        for f, rows in enumerate(held.rows):
+            there = rows[held.weight[f] > 0]
+            x[there] = self.x[there] @ change[f]
+        pooled = to @ self.pooled @ change
+        variance = np.einsum("fjj->fj", pooled)  # a view
+        variance[variance <= 0] = 1.0  # of a feature that is 0 throughout
+        scatters, varies = None, np.ones((*self.weights.shape, change.shape[2]), bool)
+        if self.scatters is not None:
+            scatters = to[:, None] @ self.scatters @ change[:, None]
+            varies = np.einsum("fkjj->fkj", scatters) > _ROUNDING * variance[:, None]
+        sums: Any = {"pooled": pooled, "scatters": scatters, "varies": varies}
+        return replace(self, x=x, means=self.means @ change, **sums)
 
     def take(self, folds: Any) -> Self:
         """Return some of the folds."""
@@ -203,6 +227,14 @@ def _centred_sums(
             np.matmul(wz[a:b].T, z[a:b], out=scatters[f, cells.cells[c] - f * k])
         pooled[f] = scatters[f].sum(0)
     return sums, pooled, scatters
+
+
+def _add_noise(noise: Floats, weight: Floats, pooled: Floats, scatters: Floats | None) -> None:
+    """Add a variance of each feature (d,) to the scatters of rows of weights (F, K)."""
+    j = np.arange(len(noise))
+    pooled[:, j, j] += weight.sum(1)[:, None] * noise
+    if scatters is not None:
+        scatters[:, :, j, j] += weight[..., None] * noise
 
 
 def _moments(
