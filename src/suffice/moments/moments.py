@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice import archive
-from suffice.errors import MissingStatisticsError
+from suffice.errors import FileFormatError, MissingStatisticsError
 from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import collect, plan, refuse_vanishing
 from suffice.moments.file import KIND, arrays_of, cells_of, fields_from, header_of, with_cells
@@ -206,7 +206,11 @@ class Moments:
         m = cls(*fields_from(header, arrays))
         if "patterns" not in header:
             return m
-        return with_cells(m, cls.of_archive(*cells_of(header, arrays)), header, arrays)
+        try:
+            return with_cells(m, cls.of_archive(*cells_of(header, arrays)), header, arrays)
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            msg = f"the sums by pattern lack or mistype the field {error}: write the file again"
+            raise FileFormatError(msg) from error
 
     @property
     def n_classes(self) -> int:
