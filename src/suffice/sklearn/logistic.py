@@ -41,7 +41,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     >>> from suffice.sklearn import LogisticRegression
     >>> X, y = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]], [1, 1, 1, 2, 2, 2]
     >>> LogisticRegression(C=10.0).fit(X, y).coef_.round(3).tolist()
-    [[1.633, 1.111]]
+    [[1.564, 1.319]]
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
