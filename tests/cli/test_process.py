@@ -153,6 +153,8 @@ def test_a_program_that_is_told_to_stop_cleans_up(tmp_path, model, name):
     (tmp_path / "out.csv").write_bytes(b"old")
     before = sorted(tmp_path.iterdir())
     number = getattr(signal, name)
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip(f"{name} is ignored here, under nohup for one, and so by what is started here")
     with started(tmp_path, "predict", model, "-", "-o", "out.csv") as program:
         feed(program, 40)
         assert list(tmp_path.glob(".out*.tmp")), "the answers are not being written yet"
