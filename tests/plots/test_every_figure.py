@@ -1,6 +1,7 @@
 """What holds for every figure: axes come back, both themes, given axes, settings untouched."""
 
 import inspect
+import re
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -57,6 +58,20 @@ def first(drawn):
 def test_every_public_function_is_in_this_list():
     functions = {n for n in plots.__all__ if inspect.isfunction(getattr(plots, n))}
     assert functions == set(FIGURES)
+
+
+@every_figure
+def test_every_parameter_is_documented(name):
+    figure = getattr(plots, name)
+    documented = figure.__doc__.partition("Parameters\n")[2].partition("References\n")[0]
+    heads = " ".join(re.findall(r"^ *(\w[\w, ]*)(?: :|$)", documented, flags=re.M))
+    assert set(inspect.signature(figure).parameters) <= set(re.findall(r"\w+", heads))
+
+
+def test_a_look_that_a_figure_does_not_have_is_refused(lda, flowers):
+    with pytest.raises(TypeError, match=r"confusion_matrix.*'legend'"):
+        plots.confusion_matrix(lda, *flowers, legend=False)
+    assert not plt.get_fignums()
 
 
 @every_figure

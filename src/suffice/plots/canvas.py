@@ -1,8 +1,11 @@
 """Axes in a style: made where none are given, dressed when the drawing is done."""
 
-from collections.abc import Iterator, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Literal
 
 import matplotlib.pyplot as plt
@@ -16,6 +19,7 @@ from suffice.plots.style import Palette, Style, Theme, style_of
 from suffice.text.lists import shortened
 
 SIZE = (5.6, 3.9)  # inches, legend included
+SOLID: Any = {"size": (6.0, 4.4), "projection": "3d"}
 MOST_ENTRIES = 12  # of a legend
 WIDEST_NAME = 52  # letters beside an axis
 GAP = 0.1  # inches under a strip
@@ -23,16 +27,22 @@ GAP = 0.1  # inches under a strip
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
-    """Axes and the style they are drawn in."""
+    """Axes, the style they are drawn in, and what the caller asked for beside."""
 
     ax: Any  # Axes, 3-D or not: matplotlib's stubs know less than it does
     style: Style
+    is_new: bool = False
+    has_legend: bool = True
+    palette: Palette | None = None
 
-    @property
-    def axes(self) -> Axes:
-        """The axes, as callers get them."""
-        axes: Axes = self.ax
-        return axes
+    def looks_of(self, classes: Any) -> Palette:
+        """Return the look of each class: as asked for, or by its place among them."""
+        return Palette.of(classes) if self.palette is None else self.palette.ordered(classes)
+
+    def resize(self, width: float, height: float) -> None:
+        """Give a new figure another size, in inches."""
+        if self.is_new:
+            self.ax.figure.set_size_inches(width, height)
 
     def name_axes(self, *names: str) -> None:
         """Write what each axis measures, dollar signs and all."""
@@ -66,7 +76,9 @@ class Canvas:
         return self.ax.inset_axes((0, GAP, 1, height), transform=place, sharex=self.ax)
 
     def legend(self, entries: Sequence[tuple[Any, str]], title: str | None = None) -> None:
-        """Write a legend beside the axes, or inside where the figure would not make room."""
+        """Write a legend, if asked for, beside the axes, or inside where there is no room."""
+        if not self.has_legend:
+            return
         beside = self.ax.figure.get_layout_engine() is not None
         place: dict[str, Any] = (
             {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
@@ -91,9 +103,11 @@ def drawing(
     size: tuple[float, float] = SIZE,
     *,
     projection: Literal["3d"] | None = None,
+    legend: bool = True,
+    palette: Palette | None = None,
 ) -> Iterator[Canvas]:
     """Draw on ``ax``, or on new axes, leaving matplotlib's settings alone."""
-    style = style_of(theme)
+    style, is_new = style_of(theme), ax is None
     with style.context():
         if ax is None:
             figure = plt.figure(figsize=size, layout="constrained")
@@ -101,8 +115,87 @@ def drawing(
         if projection and not hasattr(ax, "zaxis"):
             msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
             raise InvalidParameterError(msg)
-        yield Canvas(ax, style)
+        try:
+            yield Canvas(ax, style, is_new, legend, palette)
+        except Exception:
+            if is_new:
+                plt.close(figure)
+            raise
         style.dress(ax)
+
+
+# what is asked of the looks of a figure
+LOOKS: dict[str, Any] = {"legend": True, "palette": None, "theme": "light", "ax": None}
+# parameters of many figures: their documentation is written once, and added to that of each
+MEANINGS = {
+    "estimator": ("fitted classifier", "Ours, or any of scikit-learn."),
+    "source": (
+        "fitted classifier or Predictions",
+        "What is judged, best on rows that were not learnt from; a classifier is asked about X.",
+    ),
+    "X": ("array or frame (n, d)", "Rows, of the kind the classifier was fitted on."),
+    "y": ("array (n,)", "Their labels."),
+    "sample_weight": ("array (n,), optional", "Weights of the rows, with a classifier."),
+    "features": ("two names or indices", "The features to draw over; others are integrated out."),
+    "at": (
+        "array (d,), optional",
+        "Where features that are not drawn are held; by default at the mean of the rows.",
+    ),
+    "resolution": ("int", "Points along each side."),
+    "legend": ("bool", "Whether to write what is drawn beside the axes."),
+    "palette": ("Palette, optional", "Looks of the classes, where they are a part of more."),
+    "theme": ('{"light", "dark"} or Style', "Colours of text and lines."),
+    "ax": ("Axes, optional", "Where to draw; by default on a new figure."),
+    "figure": ("Figure or SubFigure, optional", "Where to draw; by default a new one."),
+}
+EXAMPLE = """Examples
+--------
+>>> import suffice as sf
+>>> from sklearn.datasets import load_iris
+>>> X, y = load_iris(return_X_y=True)
+"""
+
+
+def figure(
+    *looks: str, size: tuple[float, float] = SIZE, projection: Literal["3d"] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
+    """Turn a function that draws on a canvas into one that makes the canvas and returns axes.
+
+    To its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to its
+    documentation whatever ``MEANINGS`` says of parameters it does not explain itself.
+    """
+    asked_for = (*looks, "theme", "ax")
+
+    def turned(draw: Callable[..., None]) -> Callable[..., Axes]:
+        @wraps(draw)
+        def drawn(*args: Any, **options: Any) -> Axes:
+            asked = {name: options.pop(name, LOOKS[name]) for name in asked_for}
+            with drawing(size=size, projection=projection, **asked) as canvas:
+                draw(canvas, *args, **options)
+            axes: Axes = canvas.ax
+            return axes
+
+        parameters = list(inspect.signature(draw).parameters.values())[1:]
+        for name in asked_for:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=LOOKS[name]))
+        drawn.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        drawn.__doc__ = _documented(draw.__doc__ or "", [p.name for p in parameters])
+        return drawn
+
+    return turned
+
+
+def _documented(doc: str, names: list[str]) -> str:
+    """Return numpydoc text with the parameters that it leaves out, and the rows of its example."""
+    text = inspect.cleandoc(doc).replace("Examples\n--------\n", EXAMPLE)
+    head, after = re.split(r"^(?=References\n|Examples\n)", text, maxsplit=1, flags=re.M)
+    head, _, said = head.partition("Parameters\n----------\n")
+    own = re.findall(r"^\w.*\n(?: .*\n)*", said, flags=re.M)
+    told = re.findall(r"\w+", " ".join(entry.partition(" : ")[0] for entry in own))
+    shared = ["{} : {}\n    {}\n".format(n, *MEANINGS[n]) for n in names if n not in told]
+    entries = sorted([*own, *shared], key=lambda entry: names.index(re.split(r"\W", entry)[0]))
+    return f"{head}Parameters\n----------\n{''.join(entries)}\n{after}"
 
 
 def new_axes(ax: Any) -> Any:

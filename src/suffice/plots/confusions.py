@@ -3,13 +3,11 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from suffice.curves.confusion import Confusion, confusion
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import Canvas, drawing
-from suffice.plots.style import Theme
+from suffice.plots.canvas import Canvas, figure
 from suffice.text.lists import shortened
 from suffice.text.numbers import amount, percent_label
 from suffice.validation.predictions import Predictions
@@ -18,15 +16,10 @@ MOST_NUMBERS = 20  # classes of which every cell is written
 MOST_TICKS = 40
 
 
+@figure()
 def confusion_matrix(
-    source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+    canvas: Canvas, source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> None:
     """Return axes with the confusion matrix: a row for each true class, shaded by its shares.
 
     Every cell holds the number of rows, and where there is room the share of the true class.
@@ -35,36 +28,25 @@ def confusion_matrix(
     ----------
     source : fitted classifier, Predictions or Confusion
         What was predicted; a classifier is asked about ``X``.
-    X, y : array or frame (n, d) and array (n,), optional
-        Rows and their labels, with a classifier.
-    sample_weight : array (n,), optional
-        Weights of the rows.
-    theme, ax
-        As in ``decision_regions``.
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> confusion_matrix(sf.LDA().fit(X, y), X, y).get_xlabel()
     'predicted class'
     """
     table = _table(source, X, y, sample_weight)
     cell = min(0.62, 5 / len(table.actions))
-    size = (1.7 + cell * len(table.actions), 0.9 + cell * len(table.classes))
-    with drawing(ax, theme, size) as canvas:
-        strength = np.linspace(0, 1, 256)[:, None]
-        shades = strength * to_rgb(canvas.style.accent) + (1 - strength) * _pale(canvas)
-        cells = shades[np.rint(255 * table.shares**0.7).astype(int)]
-        canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
-        _lines_between(canvas, table)
-        _name(canvas, table)
-        if len(table.actions) <= MOST_NUMBERS:
-            _write(canvas, table, cells)
+    canvas.resize(1.7 + cell * len(table.actions), 0.9 + cell * len(table.classes))
+    strength = np.linspace(0, 1, 256)[:, None]
+    shades = strength * to_rgb(canvas.style.accent) + (1 - strength) * _pale(canvas)
+    cells = shades[np.rint(255 * table.shares**0.7).astype(int)]
+    canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
+    _lines_between(canvas, table)
+    _name(canvas, table)
+    if len(table.actions) <= MOST_NUMBERS:
+        _write(canvas, table, cells)
     for spine in canvas.ax.spines.values():
         spine.set_visible(False)
-    return canvas.axes
 
 
 def _table(source: Any, X: Any, y: Any, sample_weight: Any) -> Confusion:

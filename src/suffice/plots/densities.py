@@ -4,33 +4,30 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from suffice.plots import marks
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, drawing
+from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import Marginals
 from suffice.plots.plane import feature_index, mesh
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Palette
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
 
 FEWEST_BARS, MOST_BARS = 8, 50
 
 
+@figure("legend", "palette")
 def class_densities(
+    canvas: Canvas,
     estimator: Any,
     X: Any = None,
     y: Any = None,
     *,
     feature: Any = 0,
     weighted: bool = True,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the density of each class over one feature.
 
     Rows of a few classes stand behind as histograms of the same area and below as ticks. Other
@@ -40,15 +37,11 @@ def class_densities(
     ----------
     estimator : fitted classifier
         Ours, with densities.
-    X, y : array or frame (n, d) and array (n,), optional
-        Rows and their labels.
     feature : name or index
         The feature to draw over.
     weighted : bool
         Whether densities are multiplied by the priors, π_k p(x | k): the largest is the class
         that is chosen, and their sum, the thin line, is the density of all rows.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -56,36 +49,30 @@ def class_densities(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> class_densities(sf.QDA().fit(X, y), X, y, feature=2).get_xlabel()
     'x₃'
     """
     fitted = Fitted.of(estimator, X)
     j = feature_index(fitted.names, feature)
     marginals = Marginals.of(fitted, [j])
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     codes = None if y is None else fitted.codes(y)
     factors = marginals.priors if weighted else np.ones(len(looks))
     low, high = marginals.window(0.12)[0]
     xs = np.linspace(low, high, 601)
     curves = factors * marginals.at(xs[:, None])
-    with drawing(ax, theme) as canvas:
-        if codes is not None and len(looks) <= MOST_ENTRIES:
-            _histograms(canvas, fitted.rows[:, j], codes, looks, factors)
-        for k, look in enumerate(looks.looks):
-            dashes = {"linestyle": look.line, "linewidth": 2}
-            canvas.curve(xs, curves[:, k], looks, k, "density", **dashes)
-        extra = _total(canvas, xs, curves) if weighted else []
-        canvas.ax.set_xlim(low, high)
-        canvas.ax.set_ylim(bottom=0)
-        canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
-        if codes is not None:
-            marks.rug(canvas, fitted.rows[:, j], codes, looks, canvas.ax.get_ylim()[1])
-        if legend:
-            canvas.legend_of_classes(looks, lines=True, extra=extra)
-    return canvas.axes
+    if codes is not None and len(looks) <= MOST_ENTRIES:
+        _histograms(canvas, fitted.rows[:, j], codes, looks, factors)
+    for k, look in enumerate(looks.looks):
+        dashes = {"linestyle": look.line, "linewidth": 2}
+        canvas.curve(xs, curves[:, k], looks, k, "density", **dashes)
+    extra = _total(canvas, xs, curves) if weighted else []
+    canvas.ax.set_xlim(low, high)
+    canvas.ax.set_ylim(bottom=0)
+    canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
+    if codes is not None:
+        marks.rug(canvas, fitted.rows[:, j], codes, looks, canvas.ax.get_ylim()[1])
+    canvas.legend_of_classes(looks, lines=True, extra=extra)
 
 
 def _histograms(canvas: Canvas, x: Floats, codes: Codes, palette: Palette, factors: Floats) -> None:
@@ -116,7 +103,9 @@ def _edges(x: Floats, codes: Codes) -> Floats:
     )
 
 
+@figure("legend", "palette")
 def density_contours(
+    canvas: Canvas,
     estimator: Any,
     X: Any = None,
     y: Any = None,
@@ -124,11 +113,7 @@ def density_contours(
     features: tuple[Any, Any] = (0, 1),
     coverage: Sequence[float] = (0.25, 0.5, 0.75, 0.95),
     resolution: int = 200,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with contours of each class's density over two features.
 
     Each contour bounds the smallest region that holds the given share of the class.
@@ -137,16 +122,8 @@ def density_contours(
     ----------
     estimator : fitted classifier
         Ours, with densities.
-    X, y : array or frame (n, d) and array (n,), optional
-        Rows and their labels.
-    features : two names or indices
-        The features to draw over; others are integrated out.
     coverage : sequence of float
         Shares of a class.
-    resolution : int
-        Points along each side.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -154,48 +131,40 @@ def density_contours(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> density_contours(sf.QDA().fit(X, y), X, y, features=(2, 3)).get_ylabel()
     'x₄'
     """
     fitted = Fitted.of(estimator, X)
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     window = marginals.window(0.3)
     xs, ys = (np.linspace(low, high, resolution) for low, high in window)
     densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
     lowest = np.array([region_levels(d, coverage)[0] for d in np.moveaxis(densities, -1, 0)])
-    with drawing(ax, theme) as canvas:
-        for k, look in enumerate(looks.looks):
-            levels = region_levels(densities[..., k], coverage)
-            steps = [*levels, np.inf]
-            fills = [(look.colour, a) for a in np.linspace(0.08, 0.34, len(levels))]
-            grid = (xs, ys, densities[..., k])
-            canvas.ax.contourf(*grid, levels=steps, colors=fills, zorder=1)
-            canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
-        if y is not None:
-            marks.points(canvas, fitted.rows[:, axes], fitted.codes(y), looks)
-        _show_all(canvas, xs, ys, np.any(densities >= lowest, axis=-1), fitted.rows[:, axes])
-        canvas.name_axes(*(fitted.names[j] for j in axes))
-        if legend:
-            canvas.legend_of_classes(looks, extra=[_coverage_entry(canvas, coverage)])
-    return canvas.axes
+    for k, look in enumerate(looks.looks):
+        levels = region_levels(densities[..., k], coverage)
+        steps = [*levels, np.inf]
+        fills = [(look.colour, a) for a in np.linspace(0.08, 0.34, len(levels))]
+        grid = (xs, ys, densities[..., k])
+        canvas.ax.contourf(*grid, levels=steps, colors=fills, zorder=1)
+        canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
+    if y is not None:
+        marks.points(canvas, fitted.rows[:, axes], fitted.codes(y), looks)
+    _show_all(canvas, xs, ys, np.any(densities >= lowest, axis=-1), fitted.rows[:, axes])
+    canvas.name_axes(*(fitted.names[j] for j in axes))
+    canvas.legend_of_classes(looks, extra=[_coverage_entry(canvas, coverage)])
 
 
+@figure("legend", "palette", **SOLID)
 def density_surface(
+    canvas: Canvas,
     estimator: Any,
     X: Any = None,
     *,
     features: tuple[Any, Any] = (0, 1),
     resolution: int = 120,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return 3-D axes with the highest of the prior-weighted class densities over two features.
 
     Each part of the surface has the colour of the class that is highest there, and is chosen.
@@ -206,35 +175,21 @@ def density_surface(
         Ours, with densities.
     X : array or frame (n, d), optional
         Rows that set the window.
-    features : two names or indices
-        The features to draw over; others are integrated out.
-    resolution : int
-        Points along each side.
-    legend, palette, theme
-        As in ``decision_regions``.
-    ax : Axes, optional
-        3-D axes.
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> density_surface(sf.QDA().fit(X, y), X, features=(2, 3)).get_zlabel()
     'density'
     """
     fitted = Fitted.of(estimator, X)
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in marginals.window(0.15))
     joint = marginals.priors * marginals.at(mesh(xs, ys))
-    with drawing(ax, theme, (6.0, 4.4), projection="3d") as canvas:
-        marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1), looks)
-        canvas.name_axes(*(fitted.names[j] for j in axes), "density")
-        if legend:
-            canvas.legend_of_classes(looks)
-    return canvas.axes
+    marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1), looks)
+    canvas.name_axes(*(fitted.names[j] for j in axes), "density")
+    canvas.legend_of_classes(looks)
 
 
 def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:

@@ -4,31 +4,28 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
 from suffice.curves.neighbours import NeighbourCurve, neighbour_curve
 from suffice.curves.temperature import temperature_curve, tempered
-from suffice.plots.canvas import Canvas, drawing
+from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted, predictions_of
 from suffice.plots.plane import line_for
-from suffice.plots.style import Palette, Theme, palette_for
 from suffice.table.labels import code_of
 
 
+@figure("legend")
 def effect_of_neighbours(
+    canvas: Canvas,
     X: Any,
     y: Any = None,
     neighbours: Any = None,
     *,
     folds: int = 10,
     random_state: int = 0,
-    legend: bool = True,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the error of nearest neighbours on rows learnt from and rows held out.
 
     Parameters
@@ -40,8 +37,6 @@ def effect_of_neighbours(
         Numbers of neighbours k; by default odd ones.
     folds, random_state : int
         Of cross-validation.
-    legend, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -59,13 +54,10 @@ def effect_of_neighbours(
         if isinstance(X, NeighbourCurve)
         else neighbour_curve(X, y, neighbours, folds=folds, random_state=random_state)
     )
-    with drawing(ax, theme) as canvas:
-        handles = _neighbour_curves(canvas, curve)
-        _neighbour_axes(canvas, curve)
-        if legend:
-            names = ("held out ± s.e.", "learnt from", f"best: k = {curve.best}")
-            canvas.legend(list(zip(handles, names, strict=True)))
-    return canvas.axes
+    handles = _neighbour_curves(canvas, curve)
+    _neighbour_axes(canvas, curve)
+    names = ("held out ± s.e.", "learnt from", f"best: k = {curve.best}")
+    canvas.legend(list(zip(handles, names, strict=True)))
 
 
 def _neighbour_curves(canvas: Canvas, curve: NeighbourCurve) -> list[Any]:
@@ -91,7 +83,9 @@ def _neighbour_axes(canvas: Canvas, curve: NeighbourCurve) -> None:
     canvas.name_axes("neighbours k", "error")
 
 
+@figure("legend", "palette")
 def effect_of_temperature(
+    canvas: Canvas,
     estimator: Any,
     X: Any,
     y: Any = None,
@@ -100,11 +94,7 @@ def effect_of_temperature(
     temperatures: Sequence[float] = (4.0, 2.0, 1.0, 0.5, 0.125),
     feature: Any = None,
     at: Any = None,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
 
     Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
@@ -114,14 +104,12 @@ def effect_of_temperature(
     ----------
     estimator : fitted classifier
         Ours, or any of scikit-learn with ``predict_proba``.
-    X, y, feature, at
-        As in ``posterior_line``.
+    feature : name or index, optional
+        The feature that varies; by default the only one, or the first discriminant coordinate.
     label : object, optional
         The class; by default the last.
     temperatures : sequence of float
         Positive T; base b instead of e is T = 1 / ln b.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -129,44 +117,38 @@ def effect_of_temperature(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
     'p(1 | x)'
     """
     fitted = Fitted.of(estimator, X)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     k = len(looks) - 1 if label is None else code_of(label, fitted.classes)
     line = line_for(fitted, y, feature, at)
     xs = line.stretch(fitted.rows)
     with np.errstate(divide="ignore"):
         logs = np.log(fitted.posteriors(line.lift(xs[:, None])))
-    with drawing(ax, theme) as canvas:
-        hard = (logs.argmax(axis=1) == k).astype(float)
-        dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
-        canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
-        shades = _shades(canvas, looks.looks[k].colour, len(temperatures))
-        for t, shade in zip(temperatures, shades, strict=True):
-            p = np.exp(tempered(logs, t))[:, k]
-            canvas.ax.plot(xs, p, color=shade, linewidth=_width(t), label=f"_temperature {t:g}")
-        canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
-        canvas.name_axes(line.names[0], f"p({looks.names[k]} | x)")
-        if legend:
-            canvas.legend(_temperatures(canvas, temperatures, shades))
-    return canvas.axes
+    hard = (logs.argmax(axis=1) == k).astype(float)
+    dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
+    canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
+    shades = _shades(canvas, looks.looks[k].colour, len(temperatures))
+    for t, shade in zip(temperatures, shades, strict=True):
+        p = np.exp(tempered(logs, t))[:, k]
+        canvas.ax.plot(xs, p, color=shade, linewidth=_width(t), label=f"_temperature {t:g}")
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
+    canvas.name_axes(line.names[0], f"p({looks.names[k]} | x)")
+    canvas.legend(_temperatures(canvas, temperatures, shades))
 
 
+@figure(size=(5.0, 3.6))
 def temperature_loss(
+    canvas: Canvas,
     source: Any,
     X: Any = None,
     y: Any = None,
     *,
     temperatures: Any = None,
     sample_weight: Any = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the log loss of posteriors by temperature, and where it is smallest.
 
     A best temperature over 1 says that posteriors are too confident, under 1 that they are not
@@ -174,12 +156,8 @@ def temperature_loss(
 
     Parameters
     ----------
-    source, X, y, sample_weight
-        As in ``roc``; best on rows that were not learnt from.
     temperatures : array, optional
         Temperatures to draw; by default from 0.1 to 10, and around the best.
-    theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -187,31 +165,26 @@ def temperature_loss(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> temperature_loss(sf.LDA().fit(X, y), X, y).get_xlabel()
     'temperature T'
     """
     curve = temperature_curve(predictions_of(source, X, y, sample_weight), temperatures)
-    with drawing(ax, theme, (5.0, 3.6)) as canvas:
-        style = canvas.style
-        canvas.ax.axvline(1, color=style.grid, linewidth=1, zorder=0)
-        canvas.ax.plot(curve.temperatures, curve.log_losses, color=style.accent, label="_loss")
-        low, high = curve.temperatures.min(), curve.temperatures.max()
-        if low <= curve.best <= high:
-            canvas.dot(curve.best, curve.best_log_loss, style.accent, label="_best")
-        canvas.ax.set_xscale("log")
-        ticks = [t for t in (0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100) if low <= t <= high]
-        canvas.ax.set_xticks(ticks, labels=[f"{t:g}" for t in ticks])
-        canvas.ax.set_xticks([], minor=True)
-        best = curve.best_log_loss
-        now = float(np.interp(1.0, curve.temperatures, curve.log_losses))
-        top = best + 1.6 * max(now - best, 0.4 * best)
-        canvas.ax.set(xlim=(low, high), ylim=(0, min(top, 1.05 * float(curve.log_losses.max()))))
-        canvas.ax.set_title(f"best T = {curve.best:.3g}", loc="right", color=style.ink)
-        canvas.name_axes("temperature T", "mean log loss")
-    return canvas.axes
+    style = canvas.style
+    canvas.ax.axvline(1, color=style.grid, linewidth=1, zorder=0)
+    canvas.ax.plot(curve.temperatures, curve.log_losses, color=style.accent, label="_loss")
+    low, high = curve.temperatures.min(), curve.temperatures.max()
+    if low <= curve.best <= high:
+        canvas.dot(curve.best, curve.best_log_loss, style.accent, label="_best")
+    canvas.ax.set_xscale("log")
+    ticks = [t for t in (0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100) if low <= t <= high]
+    canvas.ax.set_xticks(ticks, labels=[f"{t:g}" for t in ticks])
+    canvas.ax.set_xticks([], minor=True)
+    best = curve.best_log_loss
+    now = float(np.interp(1.0, curve.temperatures, curve.log_losses))
+    top = best + 1.6 * max(now - best, 0.4 * best)
+    canvas.ax.set(xlim=(low, high), ylim=(0, min(top, 1.05 * float(curve.log_losses.max()))))
+    canvas.ax.set_title(f"best T = {curve.best:.3g}", loc="right", color=style.ink)
+    canvas.name_axes("temperature T", "mean log loss")
 
 
 def _shades(canvas: Canvas, colour: str, n: int) -> list[tuple[float, float, float]]:

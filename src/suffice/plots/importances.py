@@ -3,28 +3,21 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
 from suffice.estimation.divisors import total_variances
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, drawing
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, figure
 from suffice.plots.inputs import Fitted
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Palette
 from suffice.text.lists import shortened
 from suffice.typing import Floats
 
 
+@figure("legend", "palette")
 def coefficient_importance(
-    estimator: Any,
-    X: Any = None,
-    *,
-    most: int = 15,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+    canvas: Canvas, estimator: Any, X: Any = None, *, most: int = 15
+) -> None:
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 
     Each is the change of a log odds as its feature grows by one standard deviation. Of two
@@ -39,8 +32,6 @@ def coefficient_importance(
         Rows whose standard deviations are taken; our Gaussian classifiers know them.
     most : int
         Features shown.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -48,37 +39,32 @@ def coefficient_importance(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> [t.get_text() for t in coefficient_importance(sf.LDA().fit(X, y)).get_yticklabels()]
     ['x₃', 'x₄', 'x₂', 'x₁']
     """
     fitted = Fitted.of(estimator, X)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     table = standardised_coefficients(_coefficients(estimator), _standard_deviations(fitted))
     size = np.abs(table).max(axis=0)
     order = np.argsort(-size, kind="stable")[:most]
     entries = min(len(looks), MOST_ENTRIES)
-    height = max(1.2 + 0.27 * len(order), 0.6 + 0.22 * entries)
-    with drawing(ax, theme, (5.8, height)) as canvas:
-        canvas.ax.axvline(0, color=canvas.style.soft, linewidth=0.8, zorder=3)
-        draw = _bars if len(table) == 1 else _dots
-        draw(canvas, table[:, order], looks)
-        names = shortened([fitted.names[j] for j in order], 28)
-        canvas.ax.set_yticks(range(len(order)), labels=names, parse_math=False)
-        canvas.ax.tick_params(axis="y", length=0)
-        canvas.ax.set_ylim(len(order) - 0.4, -0.6)
-        canvas.ax.spines["left"].set_visible(False)
-        rest = len(size) - len(order)
-        more = f" ({rest} more not shown)" if rest else ""
-        canvas.name_axes(f"log odds per standard deviation{more}")
-        if legend and len(table) == 1:
-            patches = [class_patch(look, canvas.style) for look in looks.looks]
-            canvas.legend(list(zip(patches, looks.names, strict=True)))
-        elif legend:
-            canvas.legend_of_classes(looks)
-    return canvas.axes
+    canvas.resize(5.8, max(1.2 + 0.27 * len(order), 0.6 + 0.22 * entries))
+    canvas.ax.axvline(0, color=canvas.style.soft, linewidth=0.8, zorder=3)
+    draw = _bars if len(table) == 1 else _dots
+    draw(canvas, table[:, order], looks)
+    names = shortened([fitted.names[j] for j in order], 28)
+    canvas.ax.set_yticks(range(len(order)), labels=names, parse_math=False)
+    canvas.ax.tick_params(axis="y", length=0)
+    canvas.ax.set_ylim(len(order) - 0.4, -0.6)
+    canvas.ax.spines["left"].set_visible(False)
+    rest = len(size) - len(order)
+    more = f" ({rest} more not shown)" if rest else ""
+    canvas.name_axes(f"log odds per standard deviation{more}")
+    if len(table) == 1:
+        patches = [class_patch(look, canvas.style) for look in looks.looks]
+        canvas.legend(list(zip(patches, looks.names, strict=True)))
+    else:
+        canvas.legend_of_classes(looks)
 
 
 def _coefficients(estimator: Any) -> Any:

@@ -3,31 +3,22 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, drawing
+from suffice.plots.canvas import SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Palette
 from suffice.table.labels import code_of
 from suffice.typing import Codes, Floats
 
 
+@figure("legend", "palette")
 def posterior_line(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    feature: Any = None,
-    at: Any = None,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+    canvas: Canvas, estimator: Any, X: Any, y: Any = None, *, feature: Any = None, at: Any = None
+) -> None:
     """Return axes with the posterior of each class along a line through feature space.
 
     Of two classes the second is drawn, a sigmoid where log odds are linear, with the rows at 0
@@ -39,14 +30,8 @@ def posterior_line(
         Ours, or any of scikit-learn with ``predict_proba``.
     X : array or frame (n, d)
         Rows that set the window and are drawn if ``y`` is given.
-    y : array (n,), optional
-        Their labels.
     feature : name or index, optional
         The feature that varies; by default the only one, or the first discriminant coordinate.
-    at : array (d,), optional
-        Where the other features are held; by default at the mean of ``X``.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -54,35 +39,31 @@ def posterior_line(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> posterior_line(sf.LDA().fit(X, y), X, y, feature=3).get_xlabel()
     'x₄'
     """
     fitted = Fitted.of(estimator, X)
     line = line_for(fitted, y, feature, at)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     xs = line.stretch(fitted.rows)
     p = fitted.posteriors(line.lift(xs[:, None]))
-    with drawing(ax, theme) as canvas:
-        canvas.horizontal(0, 0.5, 1)
-        first = 1 if len(looks) == 2 else 0
-        for k in range(first, len(looks)):
-            canvas.curve(xs, p[:, k], looks, k, "posterior", linewidth=2)
-        _frame(canvas, xs, line.names[0], looks)
-        if y is not None:
-            x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
-            if first:
-                _rows_at_ends(canvas, x, codes, looks)
-            else:
-                marks.rug(canvas, x, codes, looks, top=1.02)
-        if legend:
-            canvas.legend_of_classes(looks, lines=not first)
-    return canvas.axes
+    canvas.horizontal(0, 0.5, 1)
+    first = 1 if len(looks) == 2 else 0
+    for k in range(first, len(looks)):
+        canvas.curve(xs, p[:, k], looks, k, "posterior", linewidth=2)
+    _frame(canvas, xs, line.names[0], looks)
+    if y is not None:
+        x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
+        if first:
+            _rows_at_ends(canvas, x, codes, looks)
+        else:
+            marks.rug(canvas, x, codes, looks, top=1.02)
+    canvas.legend_of_classes(looks, lines=not first)
 
 
+@figure("legend", "palette", **SOLID)
 def posterior_surface(
+    canvas: Canvas,
     estimator: Any,
     X: Any,
     y: Any = None,
@@ -91,11 +72,7 @@ def posterior_surface(
     features: Any = None,
     at: Any = None,
     resolution: int = 90,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return 3-D axes with the posterior of a class, or of every class, over a plane.
 
     Parameters
@@ -109,43 +86,32 @@ def posterior_surface(
     label : object, optional
         The class whose posterior is drawn; by default the second of two, or every one of more,
         each where it is over 1 %.
-    features, at
-        As in ``decision_regions``.
-    resolution : int
-        Points along each side.
-    legend, palette, theme
-        As in ``decision_regions``.
-    ax : Axes, optional
-        3-D axes.
+    features : two names or indices, optional
+        The features to draw over, the others held at ``at``.
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> posterior_surface(sf.LDA().fit(X, y), X, label=1, features=(2, 3)).get_zlabel()
     'p(1 | x)'
     """
     fitted = Fitted.of(estimator, X)
     plane = plane_for(fitted, y, features, at)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
     if label is None and len(looks) == 2:
         label = looks.labels[1]
-    with drawing(ax, theme, (6.0, 4.4), projection="3d") as canvas:
-        if label is None:
-            marks.sheets(canvas, xs, ys, p, looks, lowest=0.01)
-            height = "posterior"
-        else:
-            k = code_of(label, fitted.classes)
-            marks.coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, looks, k))
-            height = f"p({looks.names[k]} | x)"
-        canvas.ax.set_zlim(0, 1)
-        canvas.name_axes(*plane.names, height)
-        if legend and (label is None or len(looks) == 2):
-            canvas.legend_of_classes(looks)
-    return canvas.axes
+    if label is None:
+        marks.sheets(canvas, xs, ys, p, looks, lowest=0.01)
+        height = "posterior"
+    else:
+        k = code_of(label, fitted.classes)
+        marks.coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, looks, k))
+        height = f"p({looks.names[k]} | x)"
+    canvas.ax.set_zlim(0, 1)
+    canvas.name_axes(*plane.names, height)
+    if label is None or len(looks) == 2:
+        canvas.legend_of_classes(looks)
 
 
 def _blended(canvas: Canvas, p: Floats, palette: Palette, k: int) -> Any:

@@ -6,44 +6,33 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from suffice.curves.ranking import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, drawing, nothing
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, figure, nothing
 from suffice.plots.inputs import event_of, log_odds, ranked_by
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Palette
 from suffice.validation.predictions import Predictions
 
 
+@figure("legend", "palette", size=(5.4, 3.9))
 def roc(
+    canvas: Canvas,
     source: Any,
     X: Any = None,
     y: Any = None,
     *,
     label: Any = None,
     sample_weight: Any = None,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the ROC curve of a class, or of each of several against the rest.
 
     Parameters
     ----------
-    source : fitted classifier or Predictions
-        What is judged; a classifier is asked about ``X``.
-    X, y : array or frame (n, d) and array (n,), optional
-        Rows and their labels, with a classifier.
     label : object, optional
         The class to be found; by default the second of two, or each of several.
-    sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
     legend : bool
         Whether to write classes and areas under their curves beside the axes.
-    palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -51,45 +40,39 @@ def roc(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> roc(sf.LDA().fit(X, y), X, y).get_legend().get_texts()[0].get_text()
     '0  1.000'
     """
     rows = ranked_by(source, X, y, sample_weight)
-    looks = palette_for(rows.classes, palette)
-    with drawing(ax, theme, (5.4, 3.9)) as canvas:
-        canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
-        drawn = []
-        for k in _shown(rows, label):
-            curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
-            _curve(canvas, curve.false_positive, curve.true_positive, looks, k, "default")
-            drawn.append((k, curve.area))
-        _square(canvas, "false positive rate", "true positive rate")
-        if legend:
-            _legend(canvas, drawn, looks, "area under curve")
-    return canvas.axes
+    looks = canvas.looks_of(rows.classes)
+    canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+    drawn = []
+    for k in _shown(rows, label):
+        curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
+        _curve(canvas, curve.false_positive, curve.true_positive, looks, k, "default")
+        drawn.append((k, curve.area))
+    _square(canvas, "false positive rate", "true positive rate")
+    _legend(canvas, drawn, looks, "area under curve")
 
 
+@figure("legend", "palette", size=(5.4, 3.9))
 def precision_recall(
+    canvas: Canvas,
     source: Any,
     X: Any = None,
     y: Any = None,
     *,
     label: Any = None,
     sample_weight: Any = None,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with precision against recall of a class, or of each of several.
+
+    The thin line is the precision of guessing.
 
     Parameters
     ----------
-    source, X, y, label, sample_weight, legend, palette, theme, ax
-        As in ``roc``. The thin line is the precision of guessing.
+    label : object, optional
+        The class to be found; by default the second of two, or each of several.
 
     References
     ----------
@@ -97,28 +80,22 @@ def precision_recall(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> precision_recall(sf.LDA().fit(X, y), X, y, label=0).get_xlabel()
     'recall'
     """
     rows = ranked_by(source, X, y, sample_weight)
-    looks = palette_for(rows.classes, palette)
-    with drawing(ax, theme, (5.4, 3.9)) as canvas:
-        drawn = []
-        for k in _shown(rows, label):
-            curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
-            recall = np.append(0.0, curve.recall)
-            precision = np.append(curve.precision[0], curve.precision)
-            _curve(canvas, recall, precision, looks, k, "steps-pre")
-            drawn.append((k, curve.average))
-        if len(drawn) == 1:
-            canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
-        _square(canvas, "recall", "precision")
-        if legend:
-            _legend(canvas, drawn, looks, "average precision")
-    return canvas.axes
+    looks = canvas.looks_of(rows.classes)
+    drawn = []
+    for k in _shown(rows, label):
+        curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
+        recall = np.append(0.0, curve.recall)
+        precision = np.append(curve.precision[0], curve.precision)
+        _curve(canvas, recall, precision, looks, k, "steps-pre")
+        drawn.append((k, curve.average))
+    if len(drawn) == 1:
+        canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
+    _square(canvas, "recall", "precision")
+    _legend(canvas, drawn, looks, "average precision")
 
 
 def _shown(rows: Predictions, label: Any) -> list[int]:

@@ -5,15 +5,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, drawing
+from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import Plane, PredictionGrid, plane_for
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Palette
 from suffice.typing import Codes, Floats
 
 CELLS = 2000
@@ -22,7 +21,9 @@ MOST_NAMES = 30  # classes written beside their strips
 TINT = 0.22  # opacity of a region
 
 
+@figure("legend", "palette")
 def decision_regions(
+    canvas: Canvas,
     estimator: Any,
     X: Any,
     y: Any = None,
@@ -31,11 +32,7 @@ def decision_regions(
     at: Any = None,
     coverage: Sequence[float] | None = None,
     resolution: int = 300,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the region of each class, boundaries, ellipses and rows.
 
     One feature is drawn as bands, with the rows of each class in a strip; two as a plane; more
@@ -45,29 +42,13 @@ def decision_regions(
 
     Parameters
     ----------
-    estimator : fitted classifier
-        Ours, or any of scikit-learn.
     X : array or frame (n, d)
         Rows that set the window and are drawn if ``y`` is given.
-    y : array (n,), optional
-        Their labels.
     features : one or two names or indices, optional
         The features to draw over, the others held at ``at``.
-    at : array (d,), optional
-        Where features that are not drawn are held; by default at the mean of ``X``.
     coverage : sequence of float, optional
         Shares of each class that its ellipses hold, for Gaussian classifiers; by default a half
         and 95 %, of many classes a half only; () for none.
-    resolution : int
-        Cells along each side.
-    legend : bool
-        Whether to write the classes beside the axes.
-    palette : Palette, optional
-        Looks of the classes, where they are a part of more.
-    theme : {"light", "dark"} or Style
-        Colours of text and lines.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
 
     References
     ----------
@@ -75,30 +56,24 @@ def decision_regions(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> ax = decision_regions(sf.QDA().fit(X, y), X, y)
     >>> ax.get_xlabel()
     'discriminant 1 (99 %)'
     """
     fitted = Fitted.of(estimator, X)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     plane = plane_for(fitted, y, features, at)
     codes = None if y is None else fitted.codes(y)
-    with drawing(ax, theme) as canvas:
-        if plane.n_coordinates == 1:
-            extra = _draw_bands(canvas, fitted, plane, codes, looks)
-        else:
-            grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)
-            _fill(canvas, grid, looks)
-            _outline(canvas, grid, looks)
-            _ellipses(canvas, grid, looks, marks.shares(looks, coverage))
-            extra = _rows(canvas, grid, codes, looks)
-            _frame(canvas, grid)
-        if legend:
-            canvas.legend_of_classes(looks, extra=extra)
-    return canvas.axes
+    if plane.n_coordinates == 1:
+        extra = _draw_bands(canvas, fitted, plane, codes, looks)
+    else:
+        grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)
+        _fill(canvas, grid, looks)
+        _outline(canvas, grid, looks)
+        _ellipses(canvas, grid, looks, marks.shares(looks, coverage))
+        extra = _rows(canvas, grid, codes, looks)
+        _frame(canvas, grid)
+    canvas.legend_of_classes(looks, extra=extra)
 
 
 def _draw_bands(

@@ -3,18 +3,18 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from suffice.curves.reliability import Reliability
 from suffice.curves.reliability import reliability as reliability_of
-from suffice.plots.canvas import Canvas, drawing
+from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import event_of, predictions_of
-from suffice.plots.style import Palette, Theme, palette_for
 from suffice.text.numbers import amount
 from suffice.validation.predictions import Predictions
 
 
+@figure("palette", size=(4.4, 4.6))
 def reliability(
+    canvas: Canvas,
     source: Any,
     X: Any = None,
     y: Any = None,
@@ -23,10 +23,7 @@ def reliability(
     bins: int = 10,
     equal_counts: bool = False,
     sample_weight: Any = None,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the observed frequency of a class against the predicted probability.
 
     Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
@@ -35,10 +32,6 @@ def reliability(
 
     Parameters
     ----------
-    source : fitted classifier or Predictions
-        What is judged, best on rows that were not learnt from.
-    X, y : array or frame (n, d) and array (n,), optional
-        Rows and their labels, with a classifier.
     label : object, optional
         The class whose posterior is judged; by default the second of two, and of several the
         most probable one of each row: how often is it the true class?
@@ -46,10 +39,6 @@ def reliability(
         Number of bins.
     equal_counts : bool
         Bins that hold equally many rows, instead of bins of equal width.
-    sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
-    palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -57,32 +46,27 @@ def reliability(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
     'predicted probability of 2'
     """
     rows = predictions_of(source, X, y, sample_weight)
     k = event_of(rows, label)
-    looks = palette_for(rows.classes, palette)
+    looks = canvas.looks_of(rows.classes)
     table = _table(rows, k, bins, equal_counts=equal_counts)
-    with drawing(ax, theme, (4.4, 4.6)) as canvas:
-        colour = canvas.style.accent if k is None else looks.looks[k].colour
-        canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
-        spread = np.stack([table.observed - table.low, table.high - table.observed])
-        bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
-        canvas.ax.errorbar(table.stated, table.observed, spread, color=colour, **bar)
-        canvas.ax.plot(table.stated, table.observed, color=colour, linewidth=0.8, alpha=0.6)
-        area = 16 + 90 * table.weights / table.weights.sum()
-        dots = {"edgecolors": canvas.style.ground, "linewidths": 0.5, "label": "_reliability"}
-        dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
-        canvas.ax.scatter(table.stated, table.observed, **dots)
-        canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        what = "the predicted class" if k is None else looks.names[k]
-        canvas.name_axes(f"predicted probability of {what}", "observed frequency")
-        _counts(canvas, table, colour)
-    return canvas.axes
+    colour = canvas.style.accent if k is None else looks.looks[k].colour
+    canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+    spread = np.stack([table.observed - table.low, table.high - table.observed])
+    bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
+    canvas.ax.errorbar(table.stated, table.observed, spread, color=colour, **bar)
+    canvas.ax.plot(table.stated, table.observed, color=colour, linewidth=0.8, alpha=0.6)
+    area = 16 + 90 * table.weights / table.weights.sum()
+    dots = {"edgecolors": canvas.style.ground, "linewidths": 0.5, "label": "_reliability"}
+    dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
+    canvas.ax.scatter(table.stated, table.observed, **dots)
+    canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    what = "the predicted class" if k is None else looks.names[k]
+    canvas.name_axes(f"predicted probability of {what}", "observed frequency")
+    _counts(canvas, table, colour)
 
 
 def _table(rows: Predictions, k: int | None, bins: int, *, equal_counts: bool) -> Reliability:

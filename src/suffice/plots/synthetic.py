@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -12,7 +11,7 @@ from matplotlib.patches import Patch
 from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, class_entries, drawing
+from suffice.plots.canvas import Canvas, class_entries, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.marginals import squared_distances
 from suffice.plots.panels import chosen_features, panels
@@ -85,17 +84,10 @@ def real_against_synthetic(
     return grid.axes
 
 
+@figure("legend", "palette")
 def mahalanobis_qq(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    confidence: float = 0.95,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+    canvas: Canvas, estimator: Any, X: Any, y: Any, *, confidence: float = 0.95
+) -> None:
     """Return axes with distances of rows from their class mean against those of a Gaussian.
 
     On the diagonal a class is Gaussian; a curve that bends up has heavier tails. The band is
@@ -105,12 +97,8 @@ def mahalanobis_qq(
     ----------
     estimator : fitted classifier
         Ours, Gaussian, of the rows or of their power transform.
-    X, y : array or frame (n, d) and array (n,)
-        Rows and their labels.
     confidence : float
         Of the band.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -118,32 +106,26 @@ def mahalanobis_qq(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> mahalanobis_qq(sf.QDA().fit(X, y), X, y).get_ylabel()
     'observed distance'
     """
     fitted = Fitted.of(estimator, X)
-    looks = palette_for(fitted.classes, palette)
+    looks = canvas.looks_of(fitted.classes)
     codes, model = fitted.codes(y), fitted.classifier.model or estimator
-    with drawing(ax, theme) as canvas:
-        reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
-        for k in np.unique(codes):
-            squared = squared_distances(model, fitted.rows[codes == k], int(k))
-            table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
-            shown = marks.chosen_rows(len(squared))
-            look = looks.looks[k]
-            dots = {"marker": look.marker, "markeredgewidth": 0.4, "zorder": 2}
-            dots["label"] = f"_distances {looks.labels[k]}"
-            canvas.dot(table.expected[shown], table.observed[shown], look.colour, 4.5, **dots)
-        canvas.ax.set_xlim(0, reach)
-        canvas.ax.set_ylim(bottom=0)
-        canvas.name_axes("distance expected of a Gaussian", "observed distance")
-        if legend:
-            band = Patch(facecolor=canvas.style.soft, alpha=0.25, linewidth=0)
-            canvas.legend_of_classes(looks, extra=[(band, "expected by chance")])
-    return canvas.axes
+    reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
+    for k in np.unique(codes):
+        squared = squared_distances(model, fitted.rows[codes == k], int(k))
+        table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
+        shown = marks.chosen_rows(len(squared))
+        look = looks.looks[k]
+        dots = {"marker": look.marker, "markeredgewidth": 0.4, "zorder": 2}
+        dots["label"] = f"_distances {looks.labels[k]}"
+        canvas.dot(table.expected[shown], table.observed[shown], look.colour, 4.5, **dots)
+    canvas.ax.set_xlim(0, reach)
+    canvas.ax.set_ylim(bottom=0)
+    canvas.name_axes("distance expected of a Gaussian", "observed distance")
+    band = Patch(facecolor=canvas.style.soft, alpha=0.25, linewidth=0)
+    canvas.legend_of_classes(looks, extra=[(band, "expected by chance")])
 
 
 def _sample(fitted: Fitted, random_state: int) -> tuple[Floats, Any]:

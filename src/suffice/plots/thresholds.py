@@ -4,14 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 from scipy.special import expit, logit
 
 from suffice.curves.thresholds import CostCurve, RejectCurve, cost_curve, reject_curve
-from suffice.plots.canvas import Canvas, class_marker, drawing
+from suffice.plots.canvas import Canvas, class_marker, figure
 from suffice.plots.inputs import event_of, predictions_of
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Palette
 from suffice.typing import Floats
 
 NEAREST = 1e-9  # to 0 and 1 that an axis shows
@@ -55,26 +54,14 @@ SHOWN = (5e-4, 1 - 5e-4)  # thresholds from and up to which costs are drawn
 MOST_UNDECIDED = 0.9  # share of rows up to which thresholds are shown
 
 
+@figure(size=(5.0, 4.2))
 def error_against_threshold(
-    source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+    canvas: Canvas, source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> None:
     """Return axes with the error of rows that are decided, by the smallest posterior required.
 
     A row is decided if its largest posterior reaches the threshold; above is the share that is
     not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
-
-    Parameters
-    ----------
-    source, X, y, sample_weight
-        As in ``roc``.
-    theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -82,31 +69,28 @@ def error_against_threshold(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> error_against_threshold(sf.LDA().fit(X, y), X, y).get_ylabel()
     'error of rows decided'
     """
     rows = predictions_of(source, X, y, sample_weight)
     curve = reject_curve(rows)
     low = 1 / len(rows.classes)
-    with drawing(ax, theme, (5.0, 4.2)) as canvas:
-        thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
-        error = np.concatenate([curve.error[:1], curve.error, curve.error[-1:]])
-        canvas.ax.plot(
-            thresholds, error, drawstyle="steps-pre", color=canvas.style.accent, label="_error"
-        )
-        most = curve.thresholds[curve.rejected <= MOST_UNDECIDED].max()
-        confidence_scale(canvas.ax, low, float(np.clip(most, 0.99, 1 - 1e-5)))
-        canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
-        canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-        canvas.name_axes("smallest posterior required", "error of rows decided")
-        _rejected(canvas, curve, thresholds)
-    return canvas.axes
+    thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
+    error = np.concatenate([curve.error[:1], curve.error, curve.error[-1:]])
+    canvas.ax.plot(
+        thresholds, error, drawstyle="steps-pre", color=canvas.style.accent, label="_error"
+    )
+    most = curve.thresholds[curve.rejected <= MOST_UNDECIDED].max()
+    confidence_scale(canvas.ax, low, float(np.clip(most, 0.99, 1 - 1e-5)))
+    canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
+    canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    canvas.name_axes("smallest posterior required", "error of rows decided")
+    _rejected(canvas, curve, thresholds)
 
 
+@figure("legend", "palette")
 def cost_against_threshold(
+    canvas: Canvas,
     source: Any,
     X: Any = None,
     y: Any = None,
@@ -115,11 +99,7 @@ def cost_against_threshold(
     false_alarm_cost: float = 1.0,
     miss_cost: float = 1.0,
     sample_weight: Any = None,
-    legend: bool = True,
-    palette: Palette | None = None,
-    theme: Theme = "light",
-    ax: Axes | None = None,
-) -> Axes:
+) -> None:
     """Return axes with the mean cost of a row, by the posterior from which a class is called.
 
     A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
@@ -127,15 +107,11 @@ def cost_against_threshold(
 
     Parameters
     ----------
-    source, X, y, sample_weight
-        As in ``roc``.
     label : object, optional
         The class to be called; by default the second of two, or each of several against the
         rest. For one class the two parts of the cost are drawn too.
     false_alarm_cost, miss_cost : float
         Of calling a row of another class, and of not calling one of the class.
-    legend, palette, theme, ax
-        As in ``decision_regions``.
 
     References
     ----------
@@ -143,30 +119,25 @@ def cost_against_threshold(
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> cost_against_threshold(sf.LDA().fit(X, y), X, y, label=2, miss_cost=5).get_ylabel()
     'mean cost of a row'
     """
     rows = predictions_of(source, X, y, sample_weight)
-    looks = palette_for(rows.classes, palette)
+    looks = canvas.looks_of(rows.classes)
     k = event_of(rows, label)
     shown = range(len(looks)) if k is None else [k]
     costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
-    with drawing(ax, theme) as canvas:
-        curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
-        for j, curve in zip(shown, curves, strict=True):
-            _cost(canvas, curve, looks, j)
-        entries = [_calibrated(canvas, curves[0].bayes_threshold)]
-        if k is not None:
-            entries = [*_parts(canvas, curves[0], looks, k), *entries]
-        _frame(canvas, curves, "a class" if k is None else looks.names[k])
-        if legend and k is None:
-            canvas.legend_of_classes(looks, lines=True, extra=entries)
-        elif legend:
-            canvas.legend(entries)
-    return canvas.axes
+    curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
+    for j, curve in zip(shown, curves, strict=True):
+        _cost(canvas, curve, looks, j)
+    entries = [_calibrated(canvas, curves[0].bayes_threshold)]
+    if k is not None:
+        entries = [*_parts(canvas, curves[0], looks, k), *entries]
+    _frame(canvas, curves, "a class" if k is None else looks.names[k])
+    if k is None:
+        canvas.legend_of_classes(looks, lines=True, extra=entries)
+    else:
+        canvas.legend(entries)
 
 
 def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
