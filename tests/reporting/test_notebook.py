@@ -1,3 +1,5 @@
+from html import escape
+
 import pytest
 from sklearn import config_context
 
@@ -40,3 +42,65 @@ def test_results_show_their_sentence_and_their_rows(iris):
         html = result._repr_html_()
         assert html.count("<tr>") > 1
         assert "p_value" in html or "error" in html
+
+
+def test_a_classifier_says_how_many_features_it_was_fitted_to(iris):
+    html = sf.LDA().fit(*iris)._repr_html_()
+    assert "2 features" not in html
+    assert "150 rows, 4 features, 3 classes" in html
+
+
+@pytest.mark.parametrize(
+    "model", [sf.Perceptron(variant="averaged"), sf.LogisticRegression(), sf.LDA()]
+)
+def test_linear_scores_are_shown_as_coefficients(iris, model):
+    html = model.fit(*iris)._repr_html_()
+    assert "<th>petal_length</th>" in html
+    assert f"{float(model.coef_[0, 2]):.4g}" in html
+
+
+@pytest.mark.parametrize("kind", [sf.AutoGaussian, sf.AutoClassifier])
+def test_an_average_shows_what_it_averages(iris, kind):
+    X, y = iris
+    model = kind().fit(X, y)
+    html = model._repr_html_()
+    for choice in model.choices_[:3]:
+        assert escape(choice.describe()) in html
+    assert "<th>share</th>" in html
+
+
+def test_a_summary_of_logistic_regression_is_a_table_of_odds(iris):
+    X, y = iris
+    binary = (y == "virginica").astype(int)
+    summary = sf.LogisticRegression(l2=1.0).fit(X, binary).summary()
+    html = summary._repr_html_()
+    assert "<td>petal_width</td>" in html
+    assert "odds ratio" in html
+    assert "pseudo-R²" in html
+
+
+def test_a_boundary_shows_its_equation_and_its_sides():
+    plane = sf.Hyperplane([3.0, -4.0], 10.0, ("length", "width"), ("bass", "salmon"))
+    html = plane._repr_html_()
+    assert "3·length − 4·width + 10 = 0" in html
+    assert "bass" in html
+    assert "salmon" in html
+
+
+def test_sets_of_classes_show_how_large_they_are(iris):
+    X, y = iris
+    sets = sf.QDA(prediction_sets=True).fit(X, y).predict_set(X, 0.9)
+    html = sets._repr_html_()
+    assert "<th>classes in the set</th>" in html
+    assert f"<td>{int((sets.sizes == 1).sum())}</td>" in html
+    assert "90 %" in html
+
+
+def test_the_best_row_of_a_grid_is_marked_even_where_it_is_the_last(iris):
+    X, y = iris
+    grid = {"shrinkage": [*([1.0] * 14), 0.0]}
+    result = sf.cross_validate(sf.LDA(), X, y, cv=5, grid=grid)
+    html = result._repr_html_()
+    assert result.best_index == 14
+    assert html.count('<tr class="best"') == 1
+    assert "<td>0</td>" in html.split('<tr class="best"')[1].split("</tr>")[0]

@@ -16,7 +16,7 @@ from suffice.linalg import positive_factor, solve_factored
 from suffice.model.gaussian import bic
 from suffice.table.table import Table
 from suffice.text.numbers import p_value
-from suffice.text.tables import text_lines
+from suffice.text.tables import html_table, text_lines, titled
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -153,9 +153,21 @@ class LogisticSummary(Inference):
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
+    def _repr_html_(self) -> str:
+        tables = [
+            html_table(
+                _HEAD, map(_cells, self.terms, *columns), f"{label} against {self.classes[0]}"
+            )
+            for label, *columns in zip(self.classes[1:], *self.columns().values(), strict=True)
+        ]
+        return titled("Logistic regression", *tables, f"<p>{'. '.join(_totals(self))}.</p>")
+
+
+_HEAD = ("", "coefficient", "std. error", "z", "p", "odds ratio", "interval")
+
 
 def _lines(s: LogisticSummary) -> Iterator[str]:
-    head = ("", "coefficient", "std. error", "z", "p", "odds ratio", f"{s.level:.0%} interval")
+    head = (*_HEAD[:-1], f"{s.level:.0%} interval")
     yield "Logistic regression"
     for label, *columns in zip(s.classes[1:], *s.columns().values(), strict=True):
         yield ""

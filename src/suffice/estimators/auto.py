@@ -33,6 +33,7 @@ from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
 from suffice.table.table import numbering_rows
+from suffice.text import tables as notebook
 from suffice.threads import one_blas_thread
 from suffice.typing import Codes
 
@@ -201,6 +202,14 @@ class AutoGaussian(DensityMixin, BaseEstimator):
             categorical=self.categorical,
             missing="indicator",
         )
+
+    def _learnt(self) -> str:
+        head = ["setting", "share", "held-out log-loss", "± from fold to fold"]
+        rows = [
+            [c.describe(), f"{c.weight:.0%}", c.log_loss, c.log_loss_se]
+            for c in notebook.shown(self.choices_)
+        ]
+        return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 
     def explain(self) -> str:
         """Return in words what was chosen, and by how much it beat the runner-up."""

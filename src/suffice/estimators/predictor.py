@@ -1,5 +1,6 @@
 """What every classifier offers once it is fitted: all of it read from its ``classifier_``."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from suffice.table.matrix import as_weights, taken
 from suffice.table.mixed import is_mixed
 from suffice.table.table import require_as_many
 from suffice.text import tables as notebook
+from suffice.text.lists import plural
 from suffice.threads import at_most
 from suffice.typing import Codes, Floats, Labels
 
@@ -188,16 +190,34 @@ class PredictorMixin(ClassifierMixin, ABC):
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and what was learnt if anything was."""
         diagram: str = super()._html_repr()
-        return diagram if "classes_" not in vars(self) else diagram + self._learnt()
+        if "classes_" not in vars(self):
+            return diagram
+        # scikit-learn counts what ``transform`` gives, and calls it features
+        plain = re.sub(r">(\d+) features<", r">\1 coordinates of transform<", diagram)
+        return plain + self._learnt()
 
     def _learnt(self) -> str:
-        classes = notebook.shown(self.classes_.tolist())
-        moments = getattr(self, "moments_", None)
-        if moments is None:
-            return notebook.html_table(["class"], [[label] for label in classes])
-        priors = getattr(self, "priors_", moments.weights / moments.total_weight).tolist()
-        rows = zip(classes, moments.counts.tolist(), priors, strict=False)
-        return notebook.html_table(["class", "rows", "prior"], rows)
+        """Return the classes, and how each scores a row where that is linear."""
+        classes, d = notebook.shown(self.classes_.tolist()), self.n_features_in_
+        moments, coefficients = getattr(self, "moments_", None), getattr(self, "coef_", None)
+        rows: list[list[Any]] = [[label] for label in classes]
+        head, of = ["class"], ""
+        if moments is not None:
+            priors = getattr(self, "priors_", moments.weights / moments.total_weight).tolist()
+            rows = [list(r) for r in zip(classes, moments.counts.tolist(), priors, strict=False)]
+            head, of = ["class", "rows", "prior"], f"{int(moments.counts.sum()):,} rows, "
+        said = f"Fitted to {of}{plural(d, 'feature')}, {plural(len(self.classes_), 'class')}"
+        parts = [notebook.html_table(head, rows)]
+        if coefficients is not None:
+            names = notebook.shown(feature_names(self) or [f"x{j}" for j in range(d)])
+            who = classes if len(coefficients) > 1 else [self.classes_[1]]
+            lines = [
+                [label, intercept, *w[: len(names)]]
+                for label, intercept, w in zip(who, self.intercept_, coefficients, strict=False)
+            ]
+            head = ["score of", "intercept", *names]
+            parts.append(notebook.html_table(head, lines, "Coefficients"))
+        return notebook.titled(said, *parts)
 
     to_sql, to_ibis, to_onnx = sql.to_sql, sql.to_ibis, onnx.to_onnx
 

@@ -109,8 +109,18 @@ def short(value: Any) -> str:
 
 
 def loss(value: Any) -> str:
-    """Return a loss or an area, three digits after the point."""
-    return NOTHING if not np.isfinite(value) else f"{value:.3f}"
+    """Return a loss or an area, three digits after the point; beyond ten no digit says anything."""
+    return NOTHING if np.isnan(value) else "> 10" if value > 10 else f"{value:.3f}"
+
+
+def signed(value: Any) -> str:
+    """Return a difference, one digit after the point, with its sign."""
+    return NOTHING if not np.isfinite(value) else f"{value:+.1f}".replace("-", "−")
+
+
+def points(difference: Any) -> str:
+    """Return a difference of shares in percentage points, with its sign."""
+    return signed(100 * difference)
 
 
 STYLES: Mapping[str, Callable[[Any], str]] = {
@@ -122,6 +132,8 @@ STYLES: Mapping[str, Callable[[Any], str]] = {
     "percent": percent,
     "p": p_value,
     "seconds": seconds,
+    "signed": signed,
+    "points": points,
 }
 
 

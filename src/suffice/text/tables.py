@@ -51,8 +51,10 @@ def rich_table(
     return table
 
 
-def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return a table in HTML; whatever is written in it is escaped.
+def html_table(
+    head: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "", best: int | None = None
+) -> str:
+    """Return a table in HTML, its best row marked; whatever is written in it is escaped.
 
     Examples
     --------
@@ -61,7 +63,11 @@ def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str 
     """
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     top = "".join(f"<th>{_html(cell)}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    lines = ["".join(f"<td>{_html(cell)}</td>" for cell in row) for row in rows]
+    marks = [
+        ' class="best" style="font-weight:bold"' if i == best else "" for i in range(len(lines))
+    ]
+    body = "".join(f"<tr{mark}>{line}</tr>" for mark, line in zip(marks, lines, strict=True))
     return f"<table>{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -90,7 +96,11 @@ class Tabled:
         rows: list[Row] = self.rows()  # type: ignore[attr-defined]
         head = list(rows[0]) if rows else []
         more = f"<p>… and {len(rows) - MOST} more rows</p>" if len(rows) > MOST else ""
-        return titled(repr(self), html_table(head, [list(r.values()) for r in shown(rows)]), more)
+        best = getattr(self, "best_index", None) if len(rows) > 1 else None
+        lines = [list(r.values()) for r in shown(rows)]
+        if best is not None and best >= len(lines):  # the best row is always among those shown
+            lines[-1], best = list(rows[best].values()), len(lines) - 1
+        return titled(repr(self), html_table(head, lines, best=best), more)
 
 
 def _html(value: Any) -> str:

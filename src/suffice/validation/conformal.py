@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
+from suffice.text.numbers import percent_label
+from suffice.text.tables import html_table, titled
 from suffice.typing import Floats, Labels
 from suffice.validation.predictions import Predictions
 
@@ -67,6 +69,14 @@ class PredictionSets:
     def to_list(self) -> list[list[Any]]:
         """Return the labels of every set."""
         return [self[row] for row in range(len(self))]
+
+    def _repr_html_(self) -> str:
+        counts = np.bincount(self.sizes)
+        rows = [[size, int(n)] for size, n in enumerate(counts) if n]
+        first = [[i, ", ".join(map(str, self[i]))] for i in range(min(len(self), 5))]
+        said = f"Sets of classes of {len(self):,} rows, coverage {percent_label(self.coverage)}"
+        sizes = html_table(["classes in the set", "rows"], rows)
+        return titled(said, sizes, html_table(["row", "set"], first))
 
     @property
     def sizes(self) -> npt.NDArray[np.intp]:

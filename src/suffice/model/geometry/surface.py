@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.model.geometry.conic import Window
 from suffice.model.geometry.equation import LatexNotation, UnicodeNotation, written
+from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
 
@@ -93,6 +95,11 @@ class Surface(ABC):
     def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as LaTeX, in x or in x − ``about``."""
         return written(self._form(about), self.feature_names, digits, LatexNotation())
+
+    def _repr_html_(self) -> str:
+        a, b = self.labels or ("one side", "the other")
+        above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
+        return titled(f"{type(self).__name__}: {self.equation()}", above)
 
     @abstractmethod
     def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Self:
