@@ -4,22 +4,16 @@
 """
 
 import json
+from dataclasses import fields
 from typing import Any
 
 from suffice.decision import classifier_of
 from suffice.export.marginal import integrates, own_members
+from suffice.model import views
 from suffice.model.averaged import AveragedModel
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
-from suffice.model.scoring import Formula, Linear, Scaled, ScorePart
-from suffice.model.views import (
-    FourierFeatures,
-    LevelLogOdds,
-    PiecewiseLinear,
-    PowerTransformed,
-    Softened,
-    View,
-)
+from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.text.jsonable import jsonable
 
 FORMAT = 2
@@ -77,12 +71,10 @@ def _formula(model: Any) -> dict[str, Any]:
 
 
 def _part(part: ScorePart) -> dict[str, Any]:
-    same = {"classes": part.classes, "constants": part.constants}
-    if isinstance(part, Linear):
-        return {"kind": "linear", **same, "weights": part.weights}
-    if isinstance(part, Scaled):
-        return {"kind": "scaled", **same, "means": part.means, "scale": part.scale}
-    return {"kind": "whitened", **same, "means": part.means, "whitening": part.whitening}
+    names = ("classes", "constants", "weights", "means", "scale", "whitening")
+    known = {name: getattr(part, name) for name in names if hasattr(part, name)}
+    kinds = {LinearScores: "linear", Scaled: "scaled", Whitened: "whitened"}
+    return {"kind": kinds[type(part)], **known}
 
 
 def _average(model: AveragedModel) -> dict[str, Any]:
@@ -103,20 +95,22 @@ def _average(model: AveragedModel) -> dict[str, Any]:
     }
 
 
-def view_document(view: View) -> dict[str, Any]:
+def view_document(view: views.View) -> dict[str, Any]:
     """Return how a view maps rows, as plain values and arrays."""
-    if isinstance(view, FourierFeatures):
-        names = ("centre", "scale", "frequencies")
-        arrays = {name: getattr(view, name) for name in names}
-        return {"kind": "fourier", "below": view_document(view.below), **arrays}
-    if isinstance(view, Softened):  # its noise is in the formula
+    if isinstance(view, views.Softened):  # its noise is in the formula
         return view_document(view.below)
-    if isinstance(view, LevelLogOdds):
-        below = view_document(view.below)
-        return {"kind": "linear map", "below": below, "change": view.change}
-    if isinstance(view, PowerTransformed):
+    if isinstance(view, views.PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}
-    if isinstance(view, PiecewiseLinear):
-        names = ("features", "left", "length")
-        return {"kind": "piecewise", **{name: getattr(view, name) for name in names}}
-    return {"kind": "plain"}
+    names = (field.name for field in fields(view) if field.name not in ("width", "kernel"))
+    parts = {name: getattr(view, name) for name in names}
+    if "below" in parts:
+        parts["below"] = view_document(parts["below"])
+    return {"kind": _VIEWS[type(view)], **parts}
+
+
+_VIEWS: dict[type, str] = {
+    views.Plain: "plain",
+    views.FourierFeatures: "fourier",
+    views.PiecewiseLinear: "piecewise",
+    views.LevelLogOdds: "linear map",
+}

@@ -11,7 +11,7 @@ from suffice.errors import InvalidParameterError
 from suffice.model.class_model import ClassModel, MarginalModel
 from suffice.model.linear import LinearModel
 from suffice.model.outside import TemperedModel
-from suffice.model.scoring import Formula, Linear, Scaled
+from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.model.student import Tailed
 from suffice.typing import Codes, Floats
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Quadric:
+class Marginal:
     r"""Classes whose scores hold −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), with one P = Σ⁻¹.
 
     Where x has holes m and stands there at the origin, the marginal has
@@ -45,26 +45,26 @@ class Quadric:
         drops: Floats = self.pulls**2 / np.diagonal(self.precision)
         return drops
 
-    def scaled(self, units: Floats) -> Quadric:
+    def scaled(self, units: Floats) -> Marginal:
         """Return the same for features in other units."""
         p = self.precision * units * units[:, None]
-        return Quadric(self.classes, p, self.pulls * units)
+        return Marginal(self.classes, p, self.pulls * units)
 
 
-def quadrics(formula: Formula) -> list[Quadric]:
+def marginals(formula: Formula) -> list[Marginal]:
     """Return the classes of each covariance; none where scores are of no density."""
     found = []
     for part in formula.scorer.parts:
-        if isinstance(part, Linear):
+        if isinstance(part, LinearScores):
             if formula.shared is None:
                 return []
-            found.append(Quadric(part.classes, formula.shared.dense_precision(), part.weights))
+            found.append(Marginal(part.classes, formula.shared.dense_precision(), part.weights))
             continue
         if isinstance(part, Scaled):
             p = np.diag(part.scale**-2.0)
         else:
             p = part.whitening.T @ part.whitening
-        found.append(Quadric(part.classes, p, part.means @ p))
+        found.append(Marginal(part.classes, p, part.means @ p))
     return found
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.export.dialects import Dialect, literal, name, number, total
-from suffice.model.scoring import Formula, Linear, Scaled
+from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.power import PowerTransform
 from suffice.table.schema import Category, Encoding, Number, Schema
 from suffice.typing import Floats
@@ -156,7 +156,7 @@ class Reading:
         """The unit of each feature that is scored, a power of two, (d,)."""
         norms = np.zeros_like(self.formula.scorer.origin)
         for part in self.formula.scorer.parts:
-            if isinstance(part, Linear):
+            if isinstance(part, LinearScores):
                 own = np.abs(part.weights).max(0)
             elif isinstance(part, Scaled):
                 own = 1 / part.scale
@@ -209,7 +209,7 @@ class Reading:
     def _bounds(self, j: int) -> tuple[float, float]:
         """Return between which values no power, product or square overflows."""
         power, origin, unit = self.formula.power, self.formula.scorer.origin[j], self.scale[j]
-        log_far = _FAR[isinstance(self.formula.scorer.parts[0], Linear)]
+        log_far = _FAR[isinstance(self.formula.scorer.parts[0], LinearScores)]
         if power is not None and power.exponents[j] != 1:
             # t grows as z^e
             origin, unit = power.centre[j], min(unit, power.scale[j])

@@ -11,9 +11,9 @@ import numpy as np
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export.dialects import Dialect, dialect_of, literal, name, number, square, total, tree
-from suffice.export.marginal import Quadric, empty_scores, integrates, quadrics, tail_constants
+from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, tail_constants
 from suffice.export.reading import Reading, Stage
-from suffice.model.scoring import Formula, Linear, Scaled, ScorePart, Whitened
+from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.typing import Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
@@ -31,22 +31,22 @@ class Stages:
     classifier: Classifier
     formula: Formula  # of features in the units of the reading
     reading: Reading
-    quadrics: list[Quadric]  # of holes
+    marginals: list[Marginal]  # of holes
     most_holes: int | None  # columns of a row that may be empty; None: any number
 
     @classmethod
     def of(cls, classifier: Classifier, dialect: Dialect, most_holes: int | None) -> Stages:
         """Return the stages of a classifier."""
         formula, d = classifier.model.formula, classifier.n_features
-        found = quadrics(formula) if integrates(classifier) and most_holes != 0 else []
+        found = marginals(formula) if integrates(classifier) and most_holes != 0 else []
         reading = Reading.of(classifier.encoding, d, formula, dialect, integrates=bool(found))
-        own = [quadric.scaled(reading.scale) for quadric in found]
+        own = [marginal.scaled(reading.scale) for marginal in found]
         return cls(classifier, _rescaled(formula, reading.scale), reading, own, most_holes)
 
     @property
     def n_terms(self) -> int:
         """About how many terms integrating holes out of full covariances takes."""
-        full = [q for q in self.quadrics if not q.is_diagonal]
+        full = [q for q in self.marginals if not q.is_diagonal]
         shapes = [(len(q.precision), len(q.classes)) for q in full]
         if self.most_holes == 1:
             return sum(d**2 + m * d for d, m in shapes)
@@ -110,7 +110,7 @@ class Stages:
         """Return the scores of the classes of a part that are not ruled out, or their Δ²."""
         live = set(self.live)
         rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
-        if isinstance(part, Linear):
+        if isinstance(part, LinearScores):
             return {f"a{k}": _linear(part, m) for m, k in rows}
         found = {
             k: total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
@@ -122,18 +122,18 @@ class Stages:
         return {f"a{k}": f"{number(c[k])} - 5e-1 * {far}" for k, far in found.items()}
 
     @property
-    def _full(self) -> list[tuple[int, Quadric]]:
-        return [(at, q) for at, q in enumerate(self.quadrics) if not q.is_diagonal]
+    def _full(self) -> list[tuple[int, Marginal]]:
+        return [(at, q) for at, q in enumerate(self.marginals) if not q.is_diagonal]
 
     def _eliminations(self) -> Iterator[list[Elimination]]:
         """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
         flags, live, batch = self.reading.flags, set(self.live), list[Elimination]()
         holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
-        for at, quadric in self._full if holes else ():
+        for at, marginal in self._full if holes else ():
             if sum(each.width for each in batch) > _WIDEST // 2:
                 yield batch
                 batch = []
-            batch.append(Elimination.of(at, quadric, holes, self.reading, live))
+            batch.append(Elimination.of(at, marginal, holes, self.reading, live))
         if batch:
             yield batch
 
@@ -155,7 +155,7 @@ class Stages:
         score += f" - 5e-1 * {log_det}" if log_det else ""
         score += f" + t{k}" if self.formula.levels else ""
         flags = self.reading.flags
-        if not self.quadrics or not all(flags):
+        if not self.marginals or not all(flags):
             return score
         prior = number(empty_scores(self.classifier.model)[k])
         return f"CASE WHEN {self.reading.n_holes} = {len(flags)} THEN {prior} ELSE {score} END"
@@ -163,13 +163,13 @@ class Stages:
     def _of_holes(self, k: int) -> tuple[str, str]:
         """Return what holes take off Δ² of a class and log|P_mm|, if anything."""
         flags = self.reading.flags[: len(self.formula.scorer.origin)]
-        for at, quadric in enumerate(self.quadrics):
-            if k in quadric.classes and any(flags):
-                apart = len(self.quadrics) > 1  # else log|P_mm| is common to all classes
-                if not quadric.is_diagonal:
+        for at, marginal in enumerate(self.marginals):
+            if k in marginal.classes and any(flags):
+                apart = len(self.marginals) > 1  # else log|P_mm| is common to all classes
+                if not marginal.is_diagonal:
                     return f"r{k}", f"l{at}" if apart else ""
-                logs = np.log(np.diagonal(quadric.precision))
-                drops = quadric.drops[list(quadric.classes).index(k)]
+                logs = np.log(np.diagonal(marginal.precision))
+                drops = marginal.drops[list(marginal.classes).index(k)]
                 return _where(flags, drops), _where(flags, logs) if apart else ""
         return "", ""
 
@@ -230,19 +230,19 @@ class Elimination:
     def of(
         cls,
         at: int,
-        quadric: Quadric,
+        marginal: Marginal,
         holes: Sequence[int],
         reading: Reading,
         live: Collection[int],
     ) -> Elimination:
         """Return the elimination before its first step."""
-        pairs = zip(quadric.classes.tolist(), quadric.pulls, strict=True)
+        pairs = zip(marginal.classes.tolist(), marginal.pulls, strict=True)
         pulls = {k: pull for k, pull in pairs if k in live}
-        entries = {(i, j): quadric.precision[i, j] for i in holes for j in holes if i >= j}
+        entries = {(i, j): marginal.precision[i, j] for i in holes for j in holes if i >= j}
         p = {key: reading.dialect.double_number(value) for key, value in entries.items()}
         # g = P x − P μ
         g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
-        return cls(at, quadric.precision, holes, reading.flags, p, g, dict.fromkeys(pulls, "0e0"))
+        return cls(at, marginal.precision, holes, reading.flags, p, g, dict.fromkeys(pulls, "0e0"))
 
     @property
     def width(self) -> int:
@@ -289,10 +289,10 @@ def _eliminated(carried: Stage, batch: Sequence[Elimination]) -> Iterator[Stage]
         yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
 
 
-def _single(at: int, quadric: Quadric, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
+def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
     """Return linear forms y, and r and l as of ``Elimination`` where one column is a hole."""
-    forms, known = Stage(), quadric.precision
-    r, log_dets = [list[str]() for _ in quadric.classes], list[str]()
+    forms, known = Stage(), marginal.precision
+    r, log_dets = [list[str]() for _ in marginal.classes], list[str]()
     columns = [flag for flag in dict.fromkeys(flags[: len(known)]) if flag]
     for flag in columns:
         block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
@@ -302,7 +302,7 @@ def _single(at: int, quadric: Quadric, flags: Sequence[str | None]) -> tuple[Sta
         rows = np.linalg.solve(factor, known[block])
         forms |= {y: _product(row) for y, row in zip(names, rows, strict=True)}
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
-        for own, pull in zip(r, np.linalg.solve(factor, quadric.pulls.T[block]).T, strict=True):
+        for own, pull in zip(r, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=True):
             far = [square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
             own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
         log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
@@ -310,7 +310,7 @@ def _single(at: int, quadric: Quadric, flags: Sequence[str | None]) -> tuple[Sta
     several = f"WHEN {total(columns)} > 1 THEN NULL" if columns else "WHEN 1 = 0 THEN NULL"
     found = {
         f"r{k}": f"CASE {several} {' '.join(own)} ELSE 0e0 END"
-        for k, own in zip(quadric.classes, r, strict=True)
+        for k, own in zip(marginal.classes, r, strict=True)
     }
     return forms, {**found, f"l{at}": f"CASE {several} {' '.join(log_dets)} ELSE 0e0 END"}
 
@@ -323,7 +323,7 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
     """Return the formula of features in other units."""
     parts = [
         replace(part, weights=part.weights * units)
-        if isinstance(part, Linear)
+        if isinstance(part, LinearScores)
         else replace(part, means=part.means / units, scale=part.scale / units)
         if isinstance(part, Scaled)
         else replace(part, means=part.means / units, whitening=part.whitening * units)
@@ -342,7 +342,7 @@ def _product(row: Floats) -> str:
     return total([f"{number(w)} * c{j}" for j, w in enumerate(row)])
 
 
-def _linear(part: Linear, m: int) -> str:
+def _linear(part: LinearScores, m: int) -> str:
     return f"{number(part.constants[m])} + {_product(part.weights[m])}"
 
 

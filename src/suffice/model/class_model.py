@@ -34,23 +34,10 @@ class ClassModel(ABC):
     A model says how its scores and densities are found, ``_read``; the verbs are written here once.
     """
 
-    if TYPE_CHECKING:  # fields of the models
-
-        @property
-        def log_priors(self) -> Floats:
-            """Log priors log π, shape (K,)."""
-
-        @property
-        def centre(self) -> Floats:
-            """What ``offsets`` are measured from, shape (d,)."""
-
-        @property
-        def offsets(self) -> Floats:
-            """Centre of each class less ``centre``, shape (K, d)."""
-
-        @property
-        def temperature(self) -> float:
-            """T of the posterior, softmax(a / T)."""
+    log_priors: Floats  # log π  (K,)
+    centre: Floats  # what ``offsets`` are measured from  (d,)
+    offsets: Floats  # centre of each class less ``centre``  (K, d)
+    temperature: float  # T of the posterior, softmax(a / T)
 
     @property
     def has_density(self) -> bool:
@@ -196,11 +183,7 @@ def _of_inner(name: str) -> Any:
 class WrappedModel(ClassModel):
     """A model that changes what another one says of rows, but not its parameters."""
 
-    if TYPE_CHECKING:  # a field of the models
-
-        @property
-        def inner(self) -> ClassModel:
-            """The model underneath."""
+    inner: ClassModel
 
     log_priors = _of_inner("log_priors")
     centre = _of_inner("centre")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,7 @@ class EllipticalModel(ClassModel):
     So have all marginals, with the parts m_o and Ψ_oo.
     """
 
-    if TYPE_CHECKING:  # fields of the models
-
-        @property
-        def group_of(self) -> Codes:
-            """Group of each class, shape (K,)."""
+    group_of: Codes  # group of each class  (K,)
 
     @property
     @abstractmethod

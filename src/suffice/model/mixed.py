@@ -58,13 +58,13 @@ class MixedModel(WrappedModel):
     fills: Floats  # what stands in those cells  (h,)
 
     @cached_property
-    def centre(self) -> Floats:
+    def centre(self) -> Floats:  # type: ignore[override]
         """What ``offsets`` are measured from, shape (D,)."""
         n_indicators = self.blocks.starts[-1] - self.blocks.n_numbers
         return np.concatenate([self.inner.centre, np.zeros(n_indicators)])
 
     @cached_property
-    def offsets(self) -> Floats:
+    def offsets(self) -> Floats:  # type: ignore[override]
         """Mean of the numbers that are observed, and of the indicators, less ``centre``, (K, D)."""
         shares, slopes = self._shares, self._slopes[self.inner.group_of]
         numbers = self.inner.offsets + np.einsum("kpc,kc->kp", slopes, shares)

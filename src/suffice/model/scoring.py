@@ -112,7 +112,7 @@ class Scaled(Group):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class LinearScores:
     """Score wₖᵀx + bₖ, for all classes at once."""
 
     weights: Floats  # w  (K, d)
@@ -152,7 +152,7 @@ class Linear:
             scores[:, :k] += self.constants[:, None]
 
 
-ScorePart: TypeAlias = Whitened | Scaled | Linear
+ScorePart: TypeAlias = Whitened | Scaled | LinearScores
 
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
@@ -206,7 +206,7 @@ class Scorer:
     @classmethod
     def linear(cls, origin: Floats, weights: Floats, intercepts: Floats) -> Scorer:
         """Return the scorer wₖᵀ(x − o) + bₖ."""
-        return cls(origin, len(intercepts), (Linear(weights, intercepts),))
+        return cls(origin, len(intercepts), (LinearScores(weights, intercepts),))
 
     def score(self, x: npt.NDArray[Any], readout: Readout) -> npt.NDArray[Any]:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
@@ -242,7 +242,7 @@ class Scorer:
 
     @property
     def _uses_blas(self) -> bool:
-        return any(isinstance(part, Linear) and part.is_large for part in self.parts)
+        return any(isinstance(part, LinearScores) and part.is_large for part in self.parts)
 
     def _stages(self) -> Iterator[Stage]:
         """Yield the compiled stages, parts of one kind taken together."""

@@ -40,8 +40,11 @@ class Tailed(Readout):
 
     def read(self, a: Floats) -> npt.NDArray[Any]:
         """Return the values for −½ Δ² (n, K)."""
-        tails = self.constants - self.powers * np.log1p(-2 * self.shares * a)
-        return self.readout.read(tails)
+        return self.readout.read(self.bent(a))
+
+    def bent(self, a: Floats) -> Floats:
+        """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
+        return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
     def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
         """Write ``read`` of a tile (chunks, classes, rows), which is changed in place."""

@@ -18,9 +18,9 @@ class Plain:
     lifted = False  # whether there are more features than before, and so one covariance for all
     by_feature = True  # a missing feature leaves a missing one
 
-    def apply(self, x: Any) -> Floats:
+    def apply(self, x: Floats) -> Floats:
         """Return the rows, shape (n, d)."""
-        return np.asarray(x, np.float64)
+        return x.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,9 +125,9 @@ class PiecewiseLinear:
         """What a person calls it."""
         return f"features bent at quantiles, {len(self.left)} pieces"
 
-    def apply(self, x: Any) -> Floats:
+    def apply(self, x: Floats) -> Floats:
         """Return how far each row is along each piece, from 0 to 1, shape (n, D)."""
-        found = np.asarray(x, np.float64)[:, self.features]
+        found = x.astype(np.float64, copy=False)[:, self.features]
         found -= self.left
         found /= self.length
         return np.clip(found, 0.0, 1.0, out=found)
@@ -175,13 +175,24 @@ class LevelLogOdds:
 
     def apply(self, x: Any) -> Floats:
         """Return the rows, shape (n, D)."""
-        return np.asarray(self.below.apply(x) @ self.change)
+        return self.below.apply(x) @ self.change
 
 
 #: A map of rows (n, d) to (n, D).
 View: TypeAlias = (
     Plain | PowerTransformed | FourierFeatures | PiecewiseLinear | Softened | LevelLogOdds
 )
+
+
+#: The views, by the words that files know them by.
+VIEWS: dict[str, Any] = {
+    "plain": Plain,
+    "yeo-johnson": PowerTransformed,
+    "fourier": FourierFeatures,
+    "pieces": PiecewiseLinear,
+    "softened": Softened,
+    "log-odds": LevelLogOdds,
+}
 
 
 def kernel_scale(rows: Floats) -> Floats:

@@ -200,6 +200,12 @@ class PowerTransform:
         """Return all that there is to know, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @property
+    def branches(self) -> tuple[Branch, Branch]:
+        """The curves of values above the centre, and of those below it."""
+        up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
+        return up, Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
+
     def _forward(self, x: Floats, up: Branch, down: Branch) -> Floats:
         return np.where(self.exponents == 1, x, self.centre + self._offset(x, up, down))
 
@@ -227,8 +233,7 @@ class PowerTransform:
             msg = f"rows of shape {x.shape}, but the transform knows {self.n_features} features"
             raise InvalidParameterError(msg)
         out = np.empty(x.shape)
-        up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
-        down = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
+        up, down = self.branches
         step = max(BLOCK // max(self.n_features, 1), 1)
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(x), step):

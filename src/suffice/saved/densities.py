@@ -1,6 +1,7 @@
 """Gaussian classifiers in files, and averages of them: moments, and what was chosen."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,7 @@ from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.linear import LinearModel
 from suffice.model.outside import TemperedModel, Trees
-from suffice.model.views import (
-    FourierFeatures,
-    LevelLogOdds,
-    PiecewiseLinear,
-    Plain,
-    PowerTransformed,
-    Softened,
-    View,
-)
+from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
@@ -83,15 +76,7 @@ def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Class
     return found if settings["estimate"] == "debiased" else found.allowing_missing()
 
 
-VIEWS: dict[Any, tuple[str, ...]] = {  # and the arrays that each is made of
-    FourierFeatures: ("centre", "scale", "frequencies"),
-    PiecewiseLinear: ("features", "left", "length"),
-    Softened: ("noise",),
-    LevelLogOdds: ("change",),
-}
-_KINDS: dict[Any, str] = dict(
-    zip(VIEWS, ("fourier", "pieces", "softened", "log-odds"), strict=True)
-)
+OUTSIDERS: dict[str, Any] = {"trees": Trees, "linear": LinearModel}
 _OF_OUTSIDER = ("temperature", "error", "log_loss", "log_loss_se", "weight")
 _OF_BEST = ("pooling", "shrinkage", "tied", "temperature")
 _OF_CHOICE = ("pooling", "shrinkage", *_OF_OUTSIDER)
@@ -111,7 +96,7 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "encoding": auto.encoding_ and auto.encoding_.to_json(),
         "doubt": auto.doubt_,
         "effort": auto.effort_,
-        "views": [_view_header(view) for view in views.values()],
+        "views": [_state(view, VIEWS)[0] for view in views.values()],
         "choices": [_choice(c, numbers) for c in auto.choices_],
         "outsiders": {name: _outsider_kind(name, model) for name, model in outsiders.items()},
         "sums": {str(i): header_of(m) for i, m in sums.items()},
@@ -120,19 +105,12 @@ def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_, "varying": auto.varying_}
     for i, view in enumerate(views.values()):
-        arrays |= over(f"view{i}.", _view_arrays(view))
+        arrays |= over(f"view{i}.", _state(view, VIEWS)[1])
     for i, moments in sums.items():
         arrays |= over(f"sums{i}.", arrays_of(moments))
     for i, model in enumerate(outsiders.values()):
-        names_of = _OUTSIDERS[type(model.inner)]
-        arrays |= over(f"outsider{i}.", {name: getattr(model.inner, name) for name in names_of})
+        arrays |= over(f"outsider{i}.", _state(model.inner, OUTSIDERS)[1])
     return header, arrays | over("best.", arrays_of(best.moments_))
-
-
-_OUTSIDERS: dict[type, tuple[str, ...]] = {
-    Trees: ("roots", "left", "right", "feature", "threshold", "shares"),
-    LinearModel: ("weights", "intercepts", "centre"),
-}
 
 
 def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
@@ -143,14 +121,13 @@ def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
 
 def _outsider_kind(name: str, model: TemperedModel) -> dict[str, Any]:
     """Return how a member that is no Gaussian is kept; raise where we do not know its parts."""
-    kinds: dict[type, str] = {Trees: "trees", LinearModel: "linear"}
-    if type(model.inner) not in kinds:
+    if type(model.inner) not in OUTSIDERS.values():
         msg = (
             f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
             "of trees are kept in files; leave it out of members, or save best_estimator_"
         )
         raise InvalidParameterError(msg)
-    return {"kind": kinds[type(model.inner)], "doubt": model.doubt}
+    return {"kind": _state(model.inner, OUTSIDERS)[0]["kind"], "doubt": model.doubt}
 
 
 def outsiders_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, TemperedModel]:
@@ -229,40 +206,31 @@ def _best(header: Mapping[str, Any], moments: Moments) -> ClassModel:
     return Recipe.parse(**settings).model(moments).with_temperature(header["temperature"])
 
 
-def _view_header(view: View) -> dict[str, Any]:
-    if isinstance(view, Plain | PowerTransformed):
-        return {"kind": "plain" if isinstance(view, Plain) else "yeo-johnson"}
-    top = {
-        name: getattr(view, name) for name in ("width", "kernel", "share") if hasattr(view, name)
-    }
-    below = {} if isinstance(view, PiecewiseLinear) else {"below": _view_header(view.below)}
-    return {"kind": _KINDS[type(view)]} | top | below
-
-
-def _view_arrays(view: View) -> dict[str, Any]:
-    if isinstance(view, Plain | PowerTransformed):
-        return {} if isinstance(view, Plain) else view.transform.arrays()
-    below = {} if isinstance(view, PiecewiseLinear) else _view_arrays(view.below)
-    return {name: getattr(view, name) for name in VIEWS[type(view)]} | over("below.", below)
+def _state(value: Any, kinds: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the kind and the settings of a frozen value, and the arrays that it is made of."""
+    header: dict[str, Any] = {"kind": {cls: kind for kind, cls in kinds.items()}[type(value)]}
+    arrays: dict[str, Any] = {}
+    for name, part in ((field.name, getattr(value, field.name)) for field in fields(value)):
+        if name == "below":
+            header[name], below = _state(part, kinds)
+            arrays |= over("below.", below)
+        elif isinstance(part, PowerTransform):
+            arrays |= part.arrays()
+        elif isinstance(part, np.ndarray):
+            arrays[name] = part
+        else:
+            header[name] = part
+    return header, arrays
 
 
 def _view_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> View:
-    kind = header["kind"]
-    for cls, names in VIEWS.items():
-        if kind == _KINDS[cls]:
-            parts: dict[str, Any] = {name: arrays[name] for name in names}
-            if "below" in header:
-                parts["below"] = _view_from(header["below"], under(arrays, "below."))
-            if "width" in header:
-                kernel = str(header.get("kernel", "Gaussian"))
-                parts |= {"width": float(header["width"]), "kernel": kernel}
-            if "share" in header:
-                parts["share"] = float(header["share"])
-            found: View = cls(**parts)
-            return found
-    if kind == "yeo-johnson":
+    """Return the view that ``_state`` kept."""
+    view = VIEWS[header["kind"]]
+    if view is PowerTransformed:
         return PowerTransformed(PowerTransform(**arrays))
-    if kind == "plain":
-        return Plain()
-    msg = f"unknown view {kind!r}"
-    raise ValueError(msg)
+    known = {field.name for field in fields(view)}
+    parts = {name: part for name, part in {**header, **arrays}.items() if name in known}
+    if "below" in known:
+        parts["below"] = _view_from(header["below"], under(arrays, "below."))
+    found: View = view(**parts)
+    return found

@@ -78,7 +78,7 @@ def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
     return np.sort(np.array([t for t in roots if math.isfinite(t)], dtype=np.float64))
 
 
-def trace_line(w: Floats, w_0: float, n: int) -> list[Floats]:
+def _line(w: Floats, w_0: float, n: int) -> list[Floats]:
     """Return the n points (n, 2) of wᵀu + w_0 = 0 in the square, as a list of none or one."""
     size = np.abs(w).max()
     if size == 0 or abs(w_0) > np.abs(w).sum():
@@ -103,14 +103,16 @@ def _slab(u_0: Floats, p: Floats) -> tuple[float, float]:
     return max(min(pair) for pair in ends), min(max(pair) for pair in ends)
 
 
-def trace_conic(A: Floats, b: Floats, c: float, n: int) -> list[Floats]:
+def traced(A: Floats | None, b: Floats, c: float, n: int) -> list[Floats]:
     """Return the arcs in the square as joined polylines (m, 2), n points to a smooth arc."""
+    if A is None:
+        return _line(b, c, n)
     size = max(np.abs(A).max(), np.abs(b).max(), abs(c))
     if size == 0 or abs(c) > np.abs(A).sum() + np.abs(b).sum():
         return []
     conic = Sheets.of(A / size, b / size, c / size)
     if conic.is_lines:
-        return [line for w, w_0 in conic.lines() for line in trace_line(w, w_0, n)]
+        return [line for w, w_0 in conic.lines() for line in _line(w, w_0, n)]
     return _joined(list(conic.arcs(n)))
 
 

@@ -1,9 +1,8 @@
 """A polynomial of degree two written out, as text or as LaTeX."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -16,52 +15,46 @@ _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True, slots=True)
-class UnicodeNotation:
-    """Unicode for a terminal: ``1.2·width² − 3×10⁻⁷·length + 1 = 0``."""
+class Notation:
+    """How numbers and names are written; see ``UNICODE`` and ``LATEX``."""
 
-    minus: str = "−"
-    times: str = "·"
-
-    def power_of_ten(self, mantissa: str, exponent: int) -> str:
-        """Return m×10ⁿ."""
-        return f"{mantissa}×10{str(exponent).translate(_RAISED)}"
+    minus: str
+    times: str
+    power_of_ten: Callable[[str, int], str]  # mantissa, exponent
+    index: Callable[[int], str]  # x₁, x₂, … where features have no names
+    name: Callable[[str], str]
+    square: Callable[[str], str]
 
     def variable(self, i: int, names: tuple[str, ...] | None, d: int) -> str:
-        """Return the name of feature i; x₁, x₂, … where there are no names."""
+        """Return the name of feature i of d."""
         if names is not None:
-            return names[i]
-        return "x" if d == 1 else "x" + str(i + 1).translate(_LOWERED)
-
-    def square(self, variable: str) -> str:
-        """Return v², in brackets if the name is more than one word."""
-        plain = re.fullmatch(r"\w+|\(.*\)", variable)
-        return f"{variable}²" if plain else f"({variable})²"
+            return self.name(names[i])
+        return "x" if d == 1 else f"x{self.index(i + 1)}"
 
 
-@dataclass(frozen=True, slots=True)
-class LatexNotation:
-    r"""LaTeX: ``1.2\,\mathrm{width}^{2} - 3\times 10^{-7}\,\mathrm{length} + 1 = 0``."""
-
-    minus: str = "-"
-    times: str = r"\,"
-
-    def power_of_ten(self, mantissa: str, exponent: int) -> str:
-        """Return m times ten to the n."""
-        return rf"{mantissa}\times 10^{{{exponent}}}"
-
-    def variable(self, i: int, names: tuple[str, ...] | None, d: int) -> str:
-        """Return the name of feature i, upright; x with an index where there are no names."""
-        if names is None:
-            return "x" if d == 1 else f"x_{{{i + 1}}}"
-        escaped = re.sub(r"([#$%&_{}])", r"\\\1", names[i].replace("\\", "/"))
-        return rf"\mathrm{{{escaped}}}".replace(" ", r"\ ")
-
-    def square(self, variable: str) -> str:
-        """Return the square of a variable."""
-        return f"{variable}^{{2}}"
+def _upright(name: str) -> str:
+    escaped = re.sub(r"([#$%&_{}])", r"\\\1", name.replace("\\", "/"))
+    return rf"\mathrm{{{escaped}}}".replace(" ", r"\ ")
 
 
-Notation: TypeAlias = UnicodeNotation | LatexNotation
+#: For a terminal: ``1.2·width² − 3×10⁻⁷·length + 1 = 0``; brackets about more than one word
+UNICODE = Notation(
+    "−",
+    "·",
+    lambda mantissa, exponent: f"{mantissa}×10{str(exponent).translate(_RAISED)}",
+    lambda i: str(i).translate(_LOWERED),
+    str,
+    lambda v: f"{v}²" if re.fullmatch(r"\w+|\(.*\)", v) else f"({v})²",
+)
+#: ``1.2\,\mathrm{width}^{2} - 3\times 10^{-7}\,\mathrm{length} + 1 = 0``
+LATEX = Notation(
+    "-",
+    r"\,",
+    lambda mantissa, exponent: rf"{mantissa}\times 10^{{{exponent}}}",
+    lambda i: f"_{{{i}}}",
+    _upright,
+    lambda v: f"{v}^{{2}}",
+)
 
 
 def written(

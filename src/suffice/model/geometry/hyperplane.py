@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.model.geometry.conic import Window, trace_line
-from suffice.model.geometry.equation import beyond_rounding
-from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
+from suffice.model.geometry.surface import Surface, fixed, signed
 from suffice.typing import Floats
 
 
@@ -78,14 +76,10 @@ class Hyperplane(Surface):
         """Value at the origin, w_0."""
         return float(self.offset - self.normal @ self.anchor)
 
-    def evaluate(self, x: npt.ArrayLike) -> Floats:
-        """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
-        # y(x) = wᵀ(x − m) + y(m)
-        return (points(x, self.n_features) - self.anchor) @ self.normal + self.offset
-
-    def gradient(self, x: npt.ArrayLike) -> Floats:
-        """Return ∇y = w at each row, (n, d)."""
-        return np.tile(self.normal, (len(points(x, self.n_features)), 1))
+    @property
+    def coefficients(self) -> tuple[None, Floats, float]:
+        """None, w and y(m)."""
+        return None, self.normal, self.offset
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return y(x) / ‖w‖, (n,); infinite where there is no boundary since w = 0."""
@@ -93,31 +87,8 @@ class Hyperplane(Surface):
         length = np.linalg.norm(self.normal)
         return signed(y, np.abs(y) / length if length > 0 else np.full_like(y, np.inf))
 
-    def project(self, x: npt.ArrayLike) -> Floats:
-        """Return the nearest point of the hyperplane to each row, (n, d)."""
-        rows = points(x, self.n_features)
-        distance = self.signed_distance(rows)
-        require_reached(distance)
-        # x − (y(x) / ‖w‖) w / ‖w‖
+    def _steps(self, x: npt.ArrayLike) -> Floats:
+        # −(y(x) / ‖w‖) w / ‖w‖
         unit = self.normal / (np.linalg.norm(self.normal) or 1.0)
-        return rows - distance[:, None] * unit
-
-    def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Hyperplane:
-        value = float(self.evaluate(here)[0])
-        return Hyperplane(self.normal[axes], value, names, self.labels, self.anchor[axes])
-
-    def roots(self) -> Floats:
-        """Return the boundary point of a single feature, as an array of none or one."""
-        self._require_one_feature()
-        if self.normal[0] == 0:
-            return np.empty(0)
-        return self.anchor - self.offset / self.normal
-
-    def _traced(self, frame: Window, n: int) -> list[Floats]:
-        value = float(self.evaluate(frame.centre)[0])
-        return trace_line(self.normal * frame.half, value, n)
-
-    def _form(self, about: npt.ArrayLike | None) -> tuple[None, Floats, float, Floats]:
-        m = self._about(about)
-        size = np.abs(self.normal) @ np.abs(m - self.anchor) + abs(self.offset)
-        return None, self.normal, float(beyond_rounding(self.evaluate(m)[0], size)), m
+        with np.errstate(invalid="ignore"):
+            return -self.signed_distance(x)[:, None] * unit

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
-from suffice.model.geometry.conic import Window, real_roots, trace_conic
-from suffice.model.geometry.equation import beyond_rounding
+from suffice.model.gaussian import GaussianModel
+from suffice.model.geometry.hyperplane import Hyperplane
 from suffice.model.geometry.nearest import shortest_steps
-from suffice.model.geometry.surface import Surface, fixed, points, require_reached, signed
+from suffice.model.geometry.surface import Surface, fixed
 from suffice.typing import Floats
 
 
@@ -79,54 +80,12 @@ class Quadric(Surface):
         M, s = balanced(self.A)
         return self.anchor - 0.5 * s * np.linalg.solve(M, s * self.b)
 
-    def evaluate(self, x: npt.ArrayLike) -> Floats:
-        """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
-        u = points(x, self.n_features) - self.anchor
-        # y(x) = uᵀAu + bᵀu + c,  u = x − m
-        y: Floats = np.einsum("ij,ij->i", u @ self.A + self.b, u) + self.c
-        return y
-
-    def gradient(self, x: npt.ArrayLike) -> Floats:
-        """Return ∇y at each row, (n, d)."""
-        # ∇y = 2Au + b
-        return 2 * (points(x, self.n_features) - self.anchor) @ self.A + self.b
-
-    def signed_distance(self, x: npt.ArrayLike) -> Floats:
-        """Return the exact distance to the quadric with the sign of y, (n,).
-
-        Infinite where there is no boundary, since one side is everywhere.
-        """
-        return signed(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
-
-    def project(self, x: npt.ArrayLike) -> Floats:
-        """Return a nearest point of the quadric to each row, (n, d)."""
-        steps = self._steps(x)
-        require_reached(steps)
-        return points(x, self.n_features) + steps
-
-    def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Quadric:
-        b, c = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
-        return Quadric(self.A[np.ix_(axes, axes)], b, c, names, self.labels, self.anchor[axes])
-
-    def roots(self) -> Floats:
-        """Return the boundary points of a single feature, ascending: none, one or two."""
-        self._require_one_feature()
-        return self.anchor + real_roots(float(self.A[0, 0]), float(self.b[0]), self.c)
-
-    def _traced(self, frame: Window, n: int) -> list[Floats]:
-        A = frame.half[:, None] * self.A * frame.half
-        b = frame.half * self.gradient(frame.centre)[0]
-        return trace_conic(A, b, float(self.evaluate(frame.centre)[0]), n)
-
-    def _form(self, about: npt.ArrayLike | None) -> tuple[Floats, Floats, float, Floats]:
-        m = self._about(about)
-        far, A, b = np.abs(m - self.anchor), np.abs(self.A), np.abs(self.b)
-        gradient = beyond_rounding(self.gradient(m)[0], 2 * A @ far + b)
-        value = beyond_rounding(self.evaluate(m)[0], far @ A @ far + b @ far + abs(self.c))
-        return self.A, gradient, float(value), m
+    @property
+    def coefficients(self) -> tuple[Floats, Floats, float]:
+        """A, ∇y(m) and y(m)."""
+        return self.A, self.b, self.c
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
-        """Return the shortest step from each row to the quadric, (n, d)."""
         y, gradient = self.evaluate(x), self.gradient(x)
         if self.kind == "empty":
             return np.full_like(gradient, np.inf)
@@ -137,6 +96,53 @@ class Quadric(Surface):
             g = sign * gradient[rows] @ V
             steps[rows] = shortest_steps(lam, g, sign * y[rows]) @ V.T
         return steps
+
+
+Boundary: TypeAlias = Hyperplane | Quadric
+
+
+def boundary_between(
+    model: GaussianModel,
+    a: int,
+    b: int,
+    *,
+    feature_names: tuple[str, ...] | None = None,
+    labels: tuple[Any, Any] | None = None,
+) -> Boundary:
+    """Return where two Gaussian classes are equally probable, positive on the side of a.
+
+    Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x).
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
+    """
+    for k, label in zip((a, b), labels or (a, b), strict=True):
+        if np.isneginf(model.log_priors[k]):
+            msg = f"class {label!r} has prior 0, so it has no boundary: give it a positive prior"
+            raise InvalidParameterError(msg)
+    (mu_a, mu_b), (prior_a, prior_b) = model.means[[a, b]], model.log_priors[[a, b]]
+    P_a, P_b = (model.covariance_of(k).dense_precision() for k in (a, b))
+    m = _middle(mu_a, mu_b, P_a, P_b)
+    u_a, u_b = mu_a - m, mu_b - m
+    if model.group_of[a] == model.group_of[b]:
+        # w = P(μ_a − μ_b),  y(m) = log π_a/π_b − ½ wᵀ((μ_a − m) + (μ_b − m))
+        w = P_a @ (mu_a - mu_b)
+        value = prior_a - prior_b - 0.5 * w @ (u_a + u_b)
+        return Hyperplane(w, float(value), feature_names, labels, m)
+    # δ_k(m) = log π_k − ½ (log|Σ_k| + (μ_k − m)ᵀP_k(μ_k − m))
+    delta_a = prior_a - 0.5 * (model.covariance_of(a).log_det + u_a @ P_a @ u_a)
+    delta_b = prior_b - 0.5 * (model.covariance_of(b).log_det + u_b @ P_b @ u_b)
+    # A = ½(P_b − P_a),  ∇y(m) = P_a(μ_a − m) − P_b(μ_b − m),  y(m) = δ_a(m) − δ_b(m)
+    A, gradient = 0.5 * (P_b - P_a), P_a @ u_a - P_b @ u_b
+    return Quadric(A, gradient, float(delta_a - delta_b), feature_names, labels, m)
+
+
+def _middle(mu_a: Floats, mu_b: Floats, P_a: Floats, P_b: Floats) -> Floats:
+    """Return the point least far from both classes, in their own units: the best anchor."""
+    # m = (P_a + P_b)⁻¹ (P_a μ_a + P_b μ_b) = μ_a + (P_a + P_b)⁻¹ P_b (μ_b − μ_a)
+    M, s = balanced(P_a + P_b)
+    return mu_a + s * (np.linalg.pinv(M, hermitian=True) @ (s * (P_b @ (mu_b - mu_a))))
 
 
 # Signs (p, q) of the eigenvalues of A, p ≥ q → names of zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0, c̃ > 0,

@@ -1,47 +1,75 @@
-"""What every boundary shares: its two sides, its equation, checked arrays and points."""
+"""What every boundary shares: its value, sides, distances, sections and equation."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.model.geometry.conic import Window
-from suffice.model.geometry.equation import LatexNotation, UnicodeNotation, written
+from suffice.model.geometry.conic import Window, real_roots, traced
+from suffice.model.geometry.equation import LATEX, UNICODE, beyond_rounding, written
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
 
 class Surface(ABC):
-    """Where y(x) = 0, and its two sides; y is known by its value and gradient at an anchor m."""
+    """Where y(x) = uᵀAu + bᵀu + c is 0, u = x − m, and its two sides; A is None if y is linear."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # fields of the surfaces
+    feature_names: tuple[str, ...] | None
+    labels: tuple[Any, Any] | None  # of the positive and the negative side
+    anchor: Floats  # m, a point near the data  (d,)
 
-        @property
-        def feature_names(self) -> tuple[str, ...] | None:
-            """Names of the d features."""
-
-        @property
-        def labels(self) -> tuple[Any, Any] | None:
-            """Labels of the positive and the negative side."""
-
-        @property
-        def anchor(self) -> Floats:
-            """Point m near the data, (d,)."""
+    @property
+    @abstractmethod
+    def coefficients(self) -> tuple[Floats | None, Floats, float]:
+        """A (d, d) or None, b = ∇y(m) (d,) and c = y(m)."""
 
     @abstractmethod
+    def _steps(self, x: npt.ArrayLike) -> Floats:
+        """Return the shortest step from each row to the surface, (n, d)."""
+
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
+        u, (A, b, c) = points(x, self.n_features) - self.anchor, self.coefficients
+        if A is None:
+            return u @ b + c
+        y: Floats = np.einsum("ij,ij->i", u @ A + b, u) + c
+        return y
 
-    @abstractmethod
+    def gradient(self, x: npt.ArrayLike) -> Floats:
+        """Return ∇y at each row, (n, d)."""
+        u, (A, b, _) = points(x, self.n_features) - self.anchor, self.coefficients
+        # ∇y = 2Au + b
+        return np.tile(b, (len(u), 1)) if A is None else 2 * u @ A + b
+
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
-        """Return the distance to the surface with the sign of y, (n,)."""
+        """Return the exact distance to the surface with the sign of y, (n,).
+
+        Infinite where there is no boundary, since one side is everywhere.
+        """
+        return signed(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
+
+    def project(self, x: npt.ArrayLike) -> Floats:
+        """Return a nearest point of the surface to each row, (n, d)."""
+        steps = self._steps(x)
+        if not np.all(np.isfinite(steps)):
+            msg = "there is no boundary: one of the two classes is more probable everywhere"
+            raise InvalidInputError(msg)
+        return points(x, self.n_features) + steps
+
+    def roots(self) -> Floats:
+        """Return the boundary points of a single feature, ascending: none, one or two."""
+        if self.n_features != 1:
+            msg = f"roots are for one feature, here are {self.n_features}: trace a curve instead"
+            raise InvalidParameterError(msg)
+        A, b, c = self.coefficients
+        return self.anchor + real_roots(0.0 if A is None else float(A[0, 0]), float(b[0]), c)
 
     @property
     def n_features(self) -> int:
@@ -69,7 +97,11 @@ class Surface(ABC):
         """Return the curve over two features, the others held at ``at`` (d,), default zero."""
         axes = plane_axes(features, self.feature_names, self.n_features)
         names = self.feature_names and tuple(self.feature_names[i] for i in axes)
-        return self._section(axes, held(at, self.anchor, axes), names)
+        here, (A, _, _) = held(at, self.anchor, axes), self.coefficients
+        form = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
+        whole: Any = form if A is None else (A[np.ix_(axes, axes)], *form)
+        kind: Any = type(self)
+        return cast(Self, kind(*whole, names, self.labels, self.anchor[axes]))
 
     def curve(
         self,
@@ -86,32 +118,33 @@ class Surface(ABC):
         if n < 2:
             msg = f"n={n}: an arc needs at least its two ends"
             raise InvalidParameterError(msg)
-        return [frame.place(u) for u in self.section(features, at)._traced(frame, int(n))]
+        own, half = self.section(features, at), frame.half
+        A, b, c = own.coefficients[0], own.gradient(frame.centre)[0], own.evaluate(frame.centre)[0]
+        A = None if A is None else half[:, None] * A * half
+        return [frame.place(u) for u in traced(A, half * b, float(c), int(n))]
 
     def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
-        return written(self._form(about), self.feature_names, digits, UnicodeNotation())
+        return written(self._form(about), self.feature_names, digits, UNICODE)
 
     def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as LaTeX, in x or in x − ``about``."""
-        return written(self._form(about), self.feature_names, digits, LatexNotation())
+        return written(self._form(about), self.feature_names, digits, LATEX)
 
     def _repr_html_(self) -> str:
         a, b = self.labels or ("one side", "the other")
         above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
         return titled(f"{type(self).__name__}: {self.equation()}", above)
 
-    @abstractmethod
-    def _section(self, axes: list[int], here: Floats, names: tuple[str, ...] | None) -> Self:
-        """Return the curve over two axes through a point (d,)."""
-
-    @abstractmethod
-    def _traced(self, frame: Window, n: int) -> list[Floats]:
-        """Return the curve of two features in the square that ``frame`` is seen as."""
-
-    @abstractmethod
     def _form(self, about: npt.ArrayLike | None) -> tuple[Floats | None, Floats, float, Floats]:
-        """Return A, or None, ∇y and y at ``about``, and ``about``."""
+        """Return A, ∇y and y at ``about``, by default the origin, and ``about``."""
+        d, (A, b, c) = self.n_features, self.coefficients
+        m = np.zeros(d) if about is None else points(about, d)[0]
+        far = np.abs(m - self.anchor)
+        bend = np.zeros(d) if A is None else np.abs(A) @ far
+        gradient = beyond_rounding(self.gradient(m)[0], 2 * bend + np.abs(b))
+        value = beyond_rounding(self.evaluate(m)[0], far @ (bend + np.abs(b)) + abs(c))
+        return A, gradient, float(value), m
 
     def _set_fields(self, d: int, **fields: Floats | float) -> None:
         """Fix the coefficients, the anchor and the names of a new surface in d dimensions."""
@@ -124,15 +157,6 @@ class Surface(ABC):
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "feature_names", names and tuple(map(str, names)))
-
-    def _about(self, about: npt.ArrayLike | None) -> Floats:
-        """Return the point an equation is written about: by default the origin."""
-        return np.zeros(self.n_features) if about is None else points(about, self.n_features)[0]
-
-    def _require_one_feature(self) -> None:
-        if self.n_features != 1:
-            msg = f"roots are for one feature, here are {self.n_features}: trace a curve instead"
-            raise InvalidParameterError(msg)
 
 
 def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -192,10 +216,3 @@ def _axis(feature: int | str, names: tuple[str, ...] | None, d: int) -> int:
         return int(feature)
     msg = f"no feature {feature!r}: there are {d}" + (f", {list(known)}" if known else "")
     raise FeatureMismatchError(msg)
-
-
-def require_reached(distance: Floats) -> None:
-    """Refuse to project on a boundary that has no points."""
-    if not np.all(np.isfinite(distance)):
-        msg = "there is no boundary: one of the two classes is more probable everywhere"
-        raise InvalidInputError(msg)
