@@ -1,5 +1,7 @@
 """Classifiers of every kind side by side, on the same seeded folds."""
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,18 +11,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from suffice.comparison.judging import judged
-from suffice.comparison.models import ComparedModel, parse_models
-from suffice.comparison.outcome import Failure, Outcome, p_against
-from suffice.comparison.verdict import InTerminal, as_html, as_text, verdict_of
+from suffice.comparison.models import ComparedModel, affordable, parse_models, with_constant
+from suffice.comparison.outcome import Failure, Outcome
+from suffice.comparison.paired import CONSTANT, LOSSES, Difference, RowLosses
+from suffice.comparison.rendering import InTerminal, as_html, as_text, in_words
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete
 from suffice.text.lists import noun
 from suffice.text.tables import Tabled
-from suffice.typing import Floats, Labels
+from suffice.typing import Labels
 from suffice.validation.folds import Folds
-from suffice.validation.significance import holm
 
 MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 MANY_FOLDED = 2_000  # rows from which five folds suffice
@@ -39,46 +41,67 @@ class Comparison(Tabled):
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
+    left_out: tuple[str, ...]  # models that would take too long, with the time
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
-    test_ratio: float  # rows judged by for each row learnt from
     protocol: str  # the folds in words
+    reference: str  # the model that all others are compared with: the recommended one
 
     @property
     def best(self) -> str:
         """Name of the model of lowest error."""
         return self.outcomes[0].name
 
-    @cached_property
-    def p_values(self) -> Floats:
-        """Corrected resampled t test of each outcome against the best; NaN for the best."""
-        best = self.outcomes[0]
-        return np.array([p_against(o, best, self.test_ratio) for o in self.outcomes])
-
     @property
-    def adjusted_p_values(self) -> Floats:
-        """The same, adjusted for the number of tests by Holm's rule."""
-        return holm(self.p_values)
+    def baseline(self) -> Outcome:
+        """The constant classifier, which states the class frequencies for every row."""
+        return self[CONSTANT]
+
+    def __getitem__(self, name: str) -> Outcome:
+        for outcome in self.outcomes:
+            if outcome.name == name:
+                return outcome
+        reason = next((f.message for f in self.failures if f.name == name), "it is not compared")
+        msg = f"{name} was not judged: {reason}"
+        raise InvalidInputError(msg)
+
+    @cached_property
+    def row_losses(self) -> RowLosses:
+        """The losses of all models, row by row."""
+        return RowLosses.of(self.outcomes)
+
+    def against(self, name: str) -> Comparison:
+        """Return the comparison with another model as the reference."""
+        return replace(self, reference=self[name].name)
+
+    def differences(self, loss: str = "error") -> tuple[Difference, ...]:
+        """Return the paired difference of every other model from the reference, in their order.
+
+        Intervals are simultaneous, and p-values adjusted for the number of models; ``loss`` is
+        "error" or "log_loss".
+        """
+        rows = self.row_losses
+        at = rows.names.index(self.reference)
+        others = (m for m in range(len(rows.names)) if m != at)
+        return tuple(rows.difference(LOSSES.index(loss), m, at) for m in others)
 
     @property
     def verdict(self) -> str:
         """The outcome in words, by adjusted p-values at the 5 % level."""
-        best, *others = self.outcomes
-        p_values = self.adjusted_p_values[1:]
-        against = {o.name: float(p) for o, p in zip(others, p_values, strict=True)}
-        return verdict_of(best.name, best.error, against, [f.name for f in self.failures])
+        return in_words(self)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of single models: samples, warnings, failures."""
         said = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
-        return (*said, *(f"{f.name} failed: {f.message}" for f in self.failures))
+        left_out = (f"left out for time: {name}" for name in self.left_out)
+        return (*said, *(f"{f.name} failed: {f.message}" for f in self.failures), *left_out)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per model, lowest error first, failed ones last."""
-        tested = zip(self.outcomes, self.p_values, self.adjusted_p_values, strict=True)
-        judged = [_row(o, float(p), float(adjusted)) for o, p, adjusted in tested]
+        tested = {difference.model: difference for difference in self.differences()}
+        judged = [_row(o, tested.get(o.name)) for o in self.outcomes]
         empty = dict.fromkeys(judged[0], np.nan)
         failed = [
             {**empty, "model": f.name, "n_rows": 0, "failure": f.message} for f in self.failures
@@ -94,10 +117,10 @@ class Comparison(Tabled):
         return draw("comparison", self, theme=theme, axes=axes)
 
     def __repr__(self) -> str:
-        best = self.outcomes[0]
+        own = self[self.reference]
         return (
-            f"Comparison({len(self.outcomes) + len(self.failures)} models × {self.n_folds} "
-            f"folds; best: {best.name}: error {best.error:.4f}, log-loss {best.log_loss:.4f})"
+            f"Comparison({len(self.outcomes) + len(self.failures)} models × {self.n_folds} folds; "
+            f"recommended: {own.name}: error {own.error:.4f}, log-loss {own.log_loss:.4f})"
         )
 
     def __str__(self) -> str:
@@ -110,10 +133,11 @@ class Comparison(Tabled):
         return as_html(self)
 
 
-def _row(outcome: Outcome, p_value: float, adjusted: float) -> dict[str, Any]:
+def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
     error, log_loss, brier = outcome.means.tolist()
     error_se, log_loss_se, brier_se = outcome.standard_errors.tolist()
     low, high = outcome.interval
+    d = difference or Difference(outcome.name, "error", *[np.nan] * 4)
     return {
         "model": outcome.name,
         "error": error,
@@ -125,8 +149,10 @@ def _row(outcome: Outcome, p_value: float, adjusted: float) -> dict[str, Any]:
         "brier": brier,
         "brier_se": brier_se,
         **{name: getattr(outcome, name) for name in _AS_THEY_ARE},
-        "p_value": p_value,
-        "p_adjusted": adjusted,
+        "error_difference": d.mean,
+        "error_difference_low": d.low,
+        "error_difference_high": d.high,
+        "p_adjusted": d.p_value,
         "n_rows": outcome.n_rows,
         "failure": "",
     }
@@ -206,9 +232,18 @@ def compare(
     QDA         0.011  1.000
     GaussianNB  0.028  0.999
     """
-    compared_models = parse_models(models, random_state)
+    named = parse_models(models, random_state)
     folds = folds_for(X, y, cv, sample_weight, groups, random_state, missing)
-    return compared(compared_models, folds, random_state, progress)
+    left_out: tuple[str, ...] = ()
+    if models is None:
+        named, left_out = affordable(named, len(folds.splits), shape_of(folds))
+    return compared(named, folds, random_state, progress, left_out=left_out)
+
+
+def shape_of(folds: Folds) -> tuple[int, int, int]:
+    """Return how many rows, columns and classes a model is fitted to."""
+    n_train = len(folds.splits[0][0])
+    return min(n_train, SAMPLE_ROWS), np.shape(folds.X)[1], len(folds.classes)
 
 
 def folds_for(
@@ -240,9 +275,14 @@ def compared(
     seed: int,
     progress: Wish = None,
     *,
+    left_out: tuple[str, ...] = (),
     keep: bool = False,
 ) -> Comparison:
-    """Return the models judged on the same folds; with ``keep``, outcomes keep posteriors."""
+    """Return the models, and the constant one, judged on the same folds.
+
+    With ``keep``, outcomes keep posteriors and the classifier of each fold.
+    """
+    models = with_constant(models, seed)
     n_folds, n_rows = len(folds.splits), len(folds.judged_rows)
     small = folds.sampled(SAMPLE_ROWS, seed) if n_rows > MANY_ROWS else None
     results: list[Outcome | Failure] = []
@@ -253,18 +293,23 @@ def compared(
             notes = () if on is folds else (_sample_note(on, n_rows),)
             results.append(judged(model, on, steps.step, notes, keep=keep))
             steps.reach((at + 1) * n_folds)
-    return _comparison(results, folds)
+    return _comparison(results, folds, left_out)
 
 
-def _comparison(results: list[Outcome | Failure], folds: Folds) -> Comparison:
+def _comparison(
+    results: list[Outcome | Failure], folds: Folds, left_out: tuple[str, ...]
+) -> Comparison:
     outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
     failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
-    if not outcomes:
+    if all(o.name == CONSTANT for o in outcomes):
         reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
         msg = f"none of the models could be judged. {reasons}"
         raise InvalidInputError(msg)
-    how = (len(folds.judged_rows), len(folds.splits), folds.test_ratio, folds.protocol)
-    return Comparison(tuple(outcomes), tuple(failures), folds.classes, *how)
+    rows = RowLosses.of(outcomes)
+    how = (len(folds.judged_rows), len(folds.splits), folds.protocol)
+    recommended = rows.names[rows.recommended()]
+    found = (tuple(outcomes), tuple(failures), left_out)
+    return Comparison(*found, folds.classes, *how, recommended)
 
 
 def _sample_note(small: Folds, n_rows: int) -> str:

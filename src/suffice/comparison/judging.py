@@ -14,9 +14,8 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from suffice.comparison.models import ComparedModel, n_parameters
+from suffice.comparison.models import ComparedModel, is_readable, n_parameters
 from suffice.comparison.outcome import Failure, FoldResult, Outcome, outcome_of
-from suffice.curves.ranking import mean_area
 from suffice.estimation.settings import is_open
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.moments import Moments
@@ -125,19 +124,23 @@ def judged(
         with overheard() as caught:
             learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
             for fold in range(len(folds.splits)):
-                results.append(judged_fold(learner, folds, fold)[1])
+                results.append(judged_fold(learner, folds, fold))
                 step()
     except Exception as error:
         return Failure(model.name, _message(error, len(results)))
-    said = (*notes, *_unweighted(model.estimator, folds), *in_short(caught))
-    from_moments = isinstance(learner, FromMoments)
-    return outcome_of(model.name, results, from_moments=from_moments, notes=said, keep=keep)
+    return outcome_of(
+        model.name,
+        results,
+        from_moments=isinstance(learner, FromMoments),
+        is_readable=is_readable(results[0].learnt),
+        overlap=folds.overlap,
+        notes=(*notes, *_unweighted(model.estimator, folds), *in_short(caught)),
+        keep=keep,
+    )
 
 
-def judged_fold(
-    learner: FromMoments | ByFitting, folds: Folds, fold: int
-) -> tuple[Any, FoldResult]:
-    """Return the classifier of the rows outside a fold, and what the rows of the fold say of it."""
+def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> FoldResult:
+    """Return what the rows of a fold say of the classifier of the rows outside it."""
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.shown(folds, folds.splits[fold][1])
     started = time.perf_counter()
@@ -145,8 +148,7 @@ def judged_fold(
     predict_seconds = time.perf_counter() - started
     held = folds.predictions(fold, learnt, shown, labels)
     scores = _decision_scores(learnt, shown, folds) if held.logs is None else held.logs
-    area = np.nan if scores is None else mean_area(held.truth, scores, held.weight)
-    return learnt, FoldResult(held, area, n_parameters(learnt), fit_seconds, predict_seconds)
+    return FoldResult(learnt, held, scores, n_parameters(learnt), fit_seconds, predict_seconds)
 
 
 def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:

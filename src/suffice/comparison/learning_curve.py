@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from suffice.comparison.comparison import single_threaded
 from suffice.comparison.judging import judged
@@ -15,6 +16,7 @@ from suffice.errors import InvalidParameterError
 from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete, taken
 from suffice.table.sampling import ranks_within
+from suffice.text.numbers import percent
 from suffice.text.tables import Tabled
 from suffice.typing import Codes, Floats
 from suffice.validation.cross_validation import CRITERIA
@@ -186,6 +188,88 @@ def learning_curve(
     return LearningCurve(curves, known, n_repeats, len(orders[0][1]))
 
 
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The error expected of a model that has learnt from more rows."""
+
+    n_rows: int
+    error: float
+    low: float  # 95 % interval
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Growth:
+    """How the error of one model falls as rows come in, and what more rows would bring."""
+
+    model: str
+    sizes: Codes  # training rows  (S,)
+    error: Floats  # mean over repeats  (S,)
+    standard_error: Floats  # (S,)
+    forecast: tuple[Forecast, ...]  # from all rows at hand to several times as many
+
+    @property
+    def sentence(self) -> str:
+        """Whether more rows would help."""
+        now, twice = self.forecast[0], self.forecast[1]
+        gain = now.error - twice.error
+        helps = "would help" if gain > max(0.05 * now.error, 0.002) else "would hardly help"
+        return (
+            f"More rows {helps}: with twice as many ({twice.n_rows:,}) {self.model} would "
+            f"misclassify about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
+            f"{percent(twice.high)}), with those at hand {percent(now.error)}."
+        )
+
+
+def growth(
+    model: ComparedModel,
+    folds: Folds,
+    error: float,
+    *,
+    n_sizes: int = 5,
+    n_repeats: int = 8,
+    seed: int = 0,
+) -> Growth | None:
+    """Return the learning curve of a model on the rows of ``folds``, extrapolated.
+
+    A power law a + b n^(−c) is fitted to the mean errors; its fall is taken from the ``error``
+    that all rows give. Its uncertainty is that of repeats drawn again, and of the number of rows
+    judged by (Viering & Loog 2023).
+    """
+    rng = np.random.default_rng(seed)
+    orders = [_order(folds.codes, 0.3, rng) for _ in range(n_repeats)]
+    n_train, n = len(orders[0][0]), len(folds.codes)
+    sizes = _sizes(None, folds, n_train, n_sizes)
+    if len(sizes) < 3:
+        return None
+    each = [replace(folds, splits=_prefixes(orders, size)) for size in sizes]
+    with Progress(False, 1, "learning curve") as steps, single_threaded(folds):
+        curve = _curve(model, each, steps, n_repeats)
+    errors = curve.losses[:, :, 0]
+    if not np.isfinite(errors).all():
+        return None
+    drawn = [errors, *(errors[:, rng.integers(0, n_repeats, n_repeats)] for _ in range(199))]
+    ahead = np.array([n, 2 * n, 4 * n])
+    laws = np.stack([_power_law(sizes, e.mean(1), ahead) for e in drawn])
+    found = np.clip(error + laws - laws[:, :1], 0, 1)
+    # rows at hand tell an error p with variance p (1 − p) / n
+    noise = rng.normal(size=found.shape) * np.sqrt(found * (1 - found) / n)
+    low, high = np.clip(np.quantile(found + noise, [0.025, 0.975], axis=0), 0, 1)
+    forecast = map(Forecast, ahead.tolist(), found[0].tolist(), low.tolist(), high.tolist())
+    return Growth(curve.name, sizes, curve.mean(), curve.standard_error(), tuple(forecast))
+
+
+def _power_law(sizes: Codes, errors: Floats, ahead: Codes) -> Floats:
+    """Return a + b n^(−c) at other sizes, a and b not under zero, fitted by least squares."""
+    best, found = np.inf, np.full(len(ahead), errors[-1])
+    for c in np.linspace(0.1, 1.5, 15):
+        design = np.stack([np.ones(len(sizes)), (sizes / sizes[0]) ** -c], axis=1)
+        (a, b), misfit = nnls(design, errors)
+        if misfit < best:
+            best, found = misfit, a + b * (ahead / sizes[0]) ** -c
+    return found
+
+
 def _complete(X: Any, y: Any) -> tuple[Any, Any]:
     """Return the rows without missing values, and their labels."""
     whole = is_complete(X)
@@ -218,14 +302,14 @@ def _prefixes(orders: list[tuple[Codes, Codes]], size: int) -> tuple[tuple[Codes
     return tuple((np.sort(train[:size]), held) for train, held in orders)
 
 
-def _sizes(sizes: Any, folds: Folds, n_train: int) -> Codes:
+def _sizes(sizes: Any, folds: Folds, n_train: int, n_sizes: int = _SIZES) -> Codes:
     """Return the sizes asked for, or some from the fewest sensible to all."""
     counts = np.bincount(folds.codes)
     # the smallest class has about _LEAST rows in a start of this length
     least = int(np.ceil(_LEAST * len(folds.codes) / counts.min()))
     if sizes is None:
         first = min(max(least, 2 * len(counts)), n_train)
-        return np.unique(np.geomspace(first, n_train, _SIZES).round().astype(np.intp))
+        return np.unique(np.geomspace(first, n_train, n_sizes).round().astype(np.intp))
     known = np.unique(np.asarray(sizes, np.intp))
     if not len(known) or known[0] < 2 or known[-1] > n_train:
         msg = f"sizes must lie between 2 and the {n_train} rows of the training part, got {sizes}"

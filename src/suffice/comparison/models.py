@@ -11,12 +11,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from suffice.comparison.paired import CONSTANT
 from suffice.errors import InvalidParameterError
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
 from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
+
+MOST_SECONDS = 10.0  # that all fits of one standard model may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,9 @@ class KnownModel:
     name: str
     make: Callable[[int], Any]  # seed → an estimator that is not fitted
     also: tuple[str, ...] = ()  # what else it is called
+    is_standard: bool = True  # whether it is compared where nobody names models
+    # seconds that one fit takes, about, by rows, columns and classes
+    seconds: Callable[[int, int, int], float] = lambda *_: 0.0
 
 
 def _ours(kind: Callable[..., Any], **settings: Any) -> Callable[[int], Any]:
@@ -41,36 +47,66 @@ def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     return lambda seed: getattr(import_module(home), kind)(random_state=seed)
 
 
-def _neighbours(weights: str) -> Callable[[int], Any]:
-    """Return what makes five nearest neighbours in standard units."""
+def _scaled(kind: str, **settings: Any) -> Callable[[int], Any]:
+    """Return what makes a competitor that sees standard units."""
 
-    def make(seed: int) -> Any:  # noqa: ARG001  nothing is random here
-        from sklearn.neighbors import KNeighborsClassifier
+    def make(_: int) -> Any:
         from sklearn.preprocessing import StandardScaler
 
-        return make_pipeline(StandardScaler(), KNeighborsClassifier(weights=weights))
+        competitors = import_module("suffice.comparison.competitors")
+        return make_pipeline(StandardScaler(), getattr(competitors, kind)(**settings))
 
     return make
 
 
+def _boosting_seconds(n: int, d: int, k: int) -> float:
+    trees = 100 * (1 if k == 2 else k)
+    leaves = min(31, 1 + n // 40)
+    return trees * leaves * (4e-5 + 1.2e-6 * d)
+
+
 KNOWN_MODELS = (
+    KnownModel(
+        CONSTANT,
+        _theirs("sklearn.dummy", "DummyClassifier"),
+        ("class frequencies", "base rate", "dummy classifier"),
+    ),
     KnownModel("LDA", _ours(LDA), ("linear discriminant analysis",)),
     KnownModel("QDA", _ours(QDA), ("quadratic discriminant analysis",)),
     KnownModel("GaussianNB", _ours(GaussianNB), ("naive bayes", "nb")),
-    KnownModel("RDA", _ours(RDA), ("regularised discriminant analysis",)),
-    KnownModel("AutoGaussian", _ours(AutoGaussian), ("auto",)),
-    KnownModel("logistic regression", _seeded(LogisticRegression), ("logistic", "softmax")),
-    KnownModel("perceptron", _seeded(Perceptron, variant="averaged")),
+    KnownModel(
+        "RDA",
+        _ours(RDA),
+        ("regularised discriminant analysis",),
+        seconds=lambda _, d, k: 5e-6 * k * d**3,
+    ),
+    KnownModel(
+        "AutoGaussian",
+        _ours(AutoGaussian),
+        ("auto",),
+        seconds=lambda n, d, k: 1e-5 * k * d**3 + 2e-5 * n * d,
+    ),
+    KnownModel(
+        "logistic regression", _seeded(LogisticRegression, l2="auto"), ("logistic", "softmax")
+    ),
+    KnownModel("perceptron", _seeded(Perceptron, variant="averaged"), is_standard=False),
     KnownModel("least squares", _ours(LeastSquaresClassifier), ("least squares classifier",)),
     KnownModel(
         "nearest neighbours",
-        _neighbours("uniform"),
+        _scaled("ChosenNeighbours"),
         ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors classifier"),
     ),
     KnownModel(
         "nearest neighbours (distance)",
-        _neighbours("distance"),
+        _scaled("ChosenNeighbours", weights="distance"),
         ("neighbours (distance)", "neighbors (distance)", "knn (distance)"),
+        is_standard=False,
+    ),
+    KnownModel(
+        "RBF-SVM",
+        _scaled("CalibratedSvm"),
+        ("svm", "support vector machine", "svc"),
+        seconds=lambda n, d, k: 10 * (1e-3 * k + 4e-9 * n**2 * (d + 20)),
     ),
     KnownModel(
         "decision tree",
@@ -81,6 +117,13 @@ KNOWN_MODELS = (
         "random forest",
         _theirs("sklearn.ensemble", "RandomForestClassifier"),
         ("forest", "random forest classifier"),
+        seconds=lambda n, d, _: 0.1 + 6e-6 * n * np.sqrt(d) * np.log2(n) ** 0.5,
+    ),
+    KnownModel(
+        "gradient boosting",
+        _theirs("sklearn.ensemble", "HistGradientBoostingClassifier"),
+        ("boosting", "hist gradient boosting classifier"),
+        seconds=_boosting_seconds,
     ),
 )
 
@@ -105,7 +148,8 @@ def _bare(name: str) -> str:
 
 SLOW = {"DecisionTreeClassifier", "ExtraTreesClassifier", "GaussianProcessClassifier",
     "GradientBoostingClassifier", "KNeighborsClassifier", "MLPClassifier", "NuSVC", "Perceptron",
-    "RadiusNeighborsClassifier", "RandomForestClassifier", "SVC"}  # fmt: skip
+    "RadiusNeighborsClassifier", "RandomForestClassifier", "SVC", "ChosenNeighbours",
+    "CalibratedSvm"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,9 +171,9 @@ def core(estimator: Any) -> Any:
 
 
 def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
-    """Return the models that users name; None is all known ones."""
+    """Return the models that users name; None is all standard ones."""
     if models is None:
-        return tuple(ComparedModel(known.name, known.make(seed)) for known in KNOWN_MODELS)
+        models = [known.name for known in KNOWN_MODELS if known.is_standard]
     if isinstance(models, str) or hasattr(models, "fit"):
         models = [models]
     if isinstance(models, Mapping):
@@ -140,6 +184,31 @@ def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
     compared = _with_names([_model(entry, seed) for entry in models])
     _check_names([model.name for model in compared])
     return compared
+
+
+def with_constant(models: tuple[ComparedModel, ...], seed: int) -> tuple[ComparedModel, ...]:
+    """Return the models and, if it is not one of them, the constant classifier."""
+    if any(model.name == CONSTANT for model in models):
+        return models
+    return (*models, _model(CONSTANT, seed))
+
+
+def seconds(name: str, shape: tuple[int, int, int]) -> float:
+    """Return what one fit of a known model takes, about; 0 of others."""
+    return sum(known.seconds(*shape) for known in KNOWN_MODELS if known.name == name)
+
+
+def affordable(
+    models: tuple[ComparedModel, ...], n_fits: int, shape: tuple[int, int, int]
+) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
+    """Return the known models that so many fits to (rows, columns, classes) have time for.
+
+    The others are named with the reason.
+    """
+    times = {m.name: n_fits * seconds(m.name, shape) for m in models}
+    slow = {name: time for name, time in times.items() if time > MOST_SECONDS}
+    said = tuple(f"{name} would take about {time:,.0f} s" for name, time in slow.items())
+    return tuple(m for m in models if m.name not in slow), said
 
 
 def _model(entry: Any, seed: int) -> ComparedModel:
@@ -190,6 +259,12 @@ def _check_names(names: list[str]) -> None:
         raise InvalidParameterError(msg)
 
 
+def is_readable(fitted: Any) -> bool:
+    """Whether a rule can be written down: one equation for each class, or one tree."""
+    model = core(fitted)
+    return any(hasattr(model, name) for name in ("coef_", "model_", "tree_", "_strategy"))
+
+
 def n_parameters(fitted: Any) -> float:
     """Return the number of free parameters, NaN where rows are kept instead or it is not known.
 
@@ -226,5 +301,6 @@ _COUNTS: dict[str, Callable[[Any], Any]] = {
     "tree_": _of_tree,
     "coefs_": lambda model: sum(map(np.size, (*model.coefs_, *model.intercepts_))),
     "coef_": _of_scores,
+    "_strategy": lambda model: len(model.classes_) - 1,
     "estimators_": lambda model: sum(map(n_parameters, np.ravel(model.estimators_))),
 }

@@ -142,8 +142,8 @@ def _pick(
 def _tested(pick: ComparedModel, folds: Folds) -> tuple[Any, Outcome]:
     """Return the pick fitted on all rows but the test part, and what that part says of it."""
     with overheard() as caught:
-        fitted, result = judged_fold(ByFitting(pick.estimator), folds, 0)
-    return fitted, outcome_of(pick.name, [result], from_moments=False, notes=in_short(caught))
+        result = judged_fold(ByFitting(pick.estimator), folds, 0)
+    return result.learnt, outcome_of(pick.name, [result], notes=in_short(caught))
 
 
 def _check(validation: float, test: float, cv: int | None, criterion: str) -> None:

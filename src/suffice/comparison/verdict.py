@@ -1,159 +1,244 @@
-"""A comparison as a table: plain text, rich for terminals, HTML for notebooks."""
+"""Can the recommended model be used? Against class frequencies, in counts, in plain words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtr
 
-from suffice.text.lists import listed
-from suffice.text.numbers import NOTHING, cell, p_statement, p_value
-from suffice.text.tables import Row, html_table, rich_table, text_lines
+from suffice.comparison.comparison import Comparison
+from suffice.comparison.outcome import Outcome
+from suffice.comparison.paired import choice_estimate
+from suffice.comparison.rendering import price_of
+from suffice.curves.thresholds import cost_curve
+from suffice.text.lists import plain, plural
+from suffice.text.numbers import loss as loss_text
+from suffice.text.numbers import p_statement, percent
+from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL
 
-if TYPE_CHECKING:
-    from suffice.comparison.comparison import Comparison
-
-FEW = 5  # names that are listed in full
-
-
-def verdict_of(
-    best: str, error: float, p_values: Mapping[str, float], failed: Sequence[str]
-) -> str:
-    """Return the outcome in words; p-values of all others against the best, NaN without a test."""
-    alike = {name: p for name, p in p_values.items() if p > LEVEL}
-    worse = {name: p for name, p in p_values.items() if p <= LEVEL}
-    untold = [name for name in p_values if name not in alike and name not in worse]
-    parts = [
-        *([_alike(best, alike, len(p_values))] if alike else []),
-        *([_worse(worse)] if worse else []),
-        *([f"one fold is no test of {listed([best, *untold], FEW)}"] if untold else []),
-        *([f"{listed(failed, FEW)} failed"] if failed else []),
-    ]
-    said = "; ".join(parts)
-    if said.startswith(("no significant", "one fold")):  # else a name, which stays as it is
-        said = said[0].upper() + said[1:]
-    return f"Lowest error: {best}, {100 * error:.1f} %.{f' {said}.' if said else ''}"
-
-
-def _alike(best: str, alike: Mapping[str, float], n_others: int) -> str:
-    least = min(alike.values())
-    said = p_statement(least, "=" if len(alike) == 1 or least == 1 else "≥")
-    if len(alike) == n_others > FEW - 1:
-        return f"no significant difference to any of the {n_others} others ({said})"
-    return f"{listed([best, *alike], FEW)}: no significant difference ({said})"
-
-
-def _worse(worse: Mapping[str, float]) -> str:
-    """Return who is worse: each with its p-value, or many with the greatest."""
-    if len(worse) > FEW:
-        most = p_statement(max(worse.values()), "≤")
-        return f"{listed(list(worse), FEW)} are worse ({most})"
-    if len(worse) == 1:
-        return "".join(f"{name} is worse ({p_statement(p)})" for name, p in worse.items())
-    return f"{listed([f'{name} ({p_statement(p)})' for name, p in worse.items()])} are worse"
-
-
-def as_text(comparison: Comparison) -> str:
-    """Return the table as lines of text."""
-    lines = text_lines(_HEADINGS, _cells(comparison))
-    return "\n".join([_heading(comparison), "", *lines, "", *_below(comparison)])
-
-
-def as_html(comparison: Comparison) -> str:
-    """Return the table as HTML."""
-    below = "".join(f"<p>{escape(line)}</p>" for line in _below(comparison))
-    return html_table(_HEADINGS, _cells(comparison), _heading(comparison)) + below
+MOST_CAVEATS = 3
+FEW_ROWS, FEW_OF_A_CLASS = 100, 10  # below which an error is hardly known
 
 
 @dataclass(frozen=True, slots=True)
-class InTerminal:
-    """The columns that a terminal has room for, and the verdict below; good ones in bold."""
+class Gain:
+    """A measure of the model beside that of the constant classifier."""
 
-    comparison: Comparison
+    measure: str  # "error", "log-loss" or "balanced accuracy"
+    model: float
+    constant: float
+    p_value: float  # of the difference
 
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from rich.text import Text
+    @property
+    def is_better(self) -> bool:
+        """Whether the model is significantly better."""
+        gain = self.model - self.constant
+        return self.p_value <= LEVEL and (gain > 0) == (self.measure == "balanced accuracy")
 
-        cells = _cells(self.comparison)
-        shown = _fitting(cells, options.max_width)
-        title = Text(_heading(self.comparison), style="italic")
-        table = rich_table(
-            [_HEADINGS[j] for j in shown],
-            [[line[j] for j in shown] for line in cells],
-            right=range(1, len(shown)),
-            styles=[_style(row) for row in self.comparison.rows()],
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many held-out rows of a class are predicted as it."""
+
+    label: Any
+    found: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What predicting a class from a smaller posterior on would find."""
+
+    label: Any  # the rarer of two classes
+    value: float  # of its posterior, from which it is predicted
+    found: int
+    of: int
+    false_alarms: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the rows predicted as the class that belong to it."""
+        return self.found / max(self.found + self.false_alarms, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a model can be used, how much better than class frequencies, and what it misses."""
+
+    model: str
+    usable: Literal["yes", "with care", "no"]
+    error: float  # of rows not seen, the choice of the model included
+    low: float  # its 95 % interval
+    high: float
+    protocol: str  # how the error was estimated
+    gains: tuple[Gain, ...]  # error, log-loss, balanced accuracy; without posteriors no log-loss
+    found: tuple[Found, ...]  # least share first
+    auc: float
+    threshold: Threshold | None  # of two classes, where the rarer one is often missed
+    price: str  # what simplicity costs, "" where nothing
+    caveats: tuple[str, ...]  # at most three
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        advice = {
+            "yes": f"{self.model} can be used",
+            "with care": f"Use {self.model} with care",
+            "no": f"Do not use {self.model}{'' if self.threshold is None else ' as it is'}",
+        }
+        error = next(gain for gain in self.gains if gain.measure == "error")
+        constant, always = percent(error.constant), "always predicting the most frequent class"
+        beside = (
+            f"where {always} misclassifies {constant}"
+            if error.is_better
+            else f"not significantly fewer than the {constant} of {always}"
         )
-        verdict, *notes = _below(self.comparison)
-        yield from (title, table, Text(verdict), *(Text(note, style="dim") for note in notes))
+        return (
+            f"{advice[self.usable]}: of rows it has not seen it misclassifies {percent(self.error)}"
+            f" (95 % interval {percent(self.low)} to {percent(self.high)}), {beside} "
+            f"({p_statement(error.p_value)})."
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it gains, what it misses, at which threshold it is useful, and its price."""
+        said = [self._misses()]
+        others = [gain for gain in self.gains if gain.measure != "error"]
+        said.append(
+            "; ".join(
+                f"{gain.measure} {loss_text(gain.model)} against {loss_text(gain.constant)} of "
+                f"class frequencies ({p_statement(gain.p_value)})"
+                for gain in others
+            ).capitalize()
+            + "."
+        )
+        if self.threshold is not None:
+            said.append(self._at_threshold(self.threshold))
+        if self.price:
+            said.append(f"The simplest model about as good is {self.model}: {self.price}.")
+        return tuple(said)
+
+    def _misses(self) -> str:
+        worst = self.found[0]
+        if all(each.found == each.of for each in self.found):
+            return "It finds all rows of every class."
+        return f"It finds {worst.found:,} of {plural(worst.of, 'row')} of {worst.label!r}" + (
+            f", the class it misses most of {len(self.found)}." if len(self.found) > 2 else "."
+        )
+
+    def _at_threshold(self, t: Threshold) -> str:
+        return (
+            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label!r} from a "
+            f"posterior of {t.value:.2g} on would find {t.found:,} of {t.of:,}, with "
+            f"{plural(t.false_alarms, 'false alarm')} ({percent(t.precision)} of those predicted "
+            "are right)."
+        )
 
 
-def _fitting(cells: list[list[str]], width: int) -> list[int]:
-    """Return the columns that fit into a width; the least needed are left out first."""
-    wide = [max(len(text) for text in column) for column in zip(_HEADINGS, *cells, strict=True)]
-    shown = list(range(len(COLUMNS)))
-    for heading in _LEFT_OUT_FIRST:
-        if sum(wide[j] + _GAP for j in shown) < width:
-            break
-        shown.remove(_HEADINGS.index(heading))
-    return shown
+def verdict_on(
+    comparison: Comparison, *, chosen: bool, first: Sequence[str] = (), last: Sequence[str] = ()
+) -> Verdict:
+    """Return the verdict on the reference of a comparison whose outcomes kept posteriors.
+
+    ``chosen`` says that the reference was chosen by the comparison itself. The ``first`` caveats
+    forbid a plain yes, the ``last`` ones do not.
+    """
+    own = comparison[comparison.reference]
+    honest = choice_estimate(comparison.row_losses) if chosen else None
+    error, (low, high) = own.error, own.interval
+    protocol = f"{comparison.protocol}; the model was named beforehand"
+    if honest is not None:
+        error, low, high = honest.error, honest.low, honest.high
+        protocol = f"{comparison.protocol}; nested: in each fold the others chose the model"
+    gains, found = _gains(comparison, own), _found(own.held_out)
+    useful = [gain.measure for gain in gains if gain.is_better]
+    missed = [each for each in found if each.found < each.of / 2]
+    serious = [*first, *_missed(missed), *_few(found)]
+    return Verdict(
+        own.name,
+        "no" if not useful else "yes" if "error" in useful and not serious else "with care",
+        error,
+        low,
+        high,
+        protocol,
+        gains,
+        found,
+        own.auc,
+        _threshold(own) if missed else None,
+        price_of(comparison),
+        (*serious, *last)[:MOST_CAVEATS],
+    )
 
 
-def _heading(comparison: Comparison) -> str:
-    return f"{comparison.n_rows:,} rows of {len(comparison.classes)} classes; {comparison.protocol}"
+def _gains(comparison: Comparison, own: Outcome) -> tuple[Gain, ...]:
+    constant = comparison.baseline
+    tests = {loss: comparison.differences(loss) for loss in ("error", "log_loss")}
+    p = {loss: next(d.p_value for d in t if d.model == constant.name) for loss, t in tests.items()}
+    gains = [Gain("error", own.error, constant.error, p["error"])]
+    if np.isfinite(own.log_loss):
+        gains.append(Gain("log-loss", own.log_loss, constant.log_loss, p["log_loss"]))
+    return (*gains, _balanced(own))
 
 
-def _below(comparison: Comparison) -> list[str]:
-    return [comparison.verdict, *comparison.notes]
+def _balanced(own: Outcome) -> Gain:
+    """Return the mean share of each class that is found, against 1/K of any constant answer."""
+    rows = own.held_out
+    hits = np.bincount(rows.truth, rows.weights * (rows.predicted == rows.truth))
+    n = np.bincount(rows.truth, rows.weights, len(hits))
+    hits, n = hits[n > 0], n[n > 0]
+    k = len(n)
+    share = (hits + 1) / (n + 2)
+    # Var = Σ_k r_k (1 − r_k) / n_k / K², of rows that are correlated over folds
+    se = np.sqrt((share * (1 - share) / n).sum() * (1 + own.overlap)) / k
+    balanced = float((hits / n).mean())
+    return Gain("balanced accuracy", balanced, 1 / k, float(2 * ndtr(-abs(balanced - 1 / k) / se)))
 
 
-def _cells(comparison: Comparison) -> list[list[str]]:
-    return [[write(row) for _, write in COLUMNS] for row in comparison.rows()]
+def _found(rows: Predictions) -> tuple[Found, ...]:
+    """Return how many rows of each class are found, least share first."""
+    k = len(rows.classes)
+    of = np.bincount(rows.truth, minlength=k)
+    hits = np.bincount(rows.truth[rows.predicted == rows.truth], minlength=k)
+    order = np.argsort(hits / np.maximum(of, 1), kind="stable")
+    return tuple(
+        Found(plain(rows.classes[j]), int(hits[j]), int(of[j])) for j in order if of[j] > 0
+    )
 
 
-def _style(row: Row) -> str:
-    if row["failure"]:
-        return "red"
-    return "" if row["p_adjusted"] <= LEVEL else "bold"
+def _threshold(own: Outcome) -> Threshold | None:
+    """Return the threshold of most balanced accuracy for the rarer of two classes."""
+    rows = own.held_out
+    if rows.logs is None or len(rows.classes) != 2:
+        return None
+    counts = np.bincount(rows.truth, minlength=2)
+    rare = int(counts.argmin())
+    label = rows.classes[rare]
+    # a miss counts as much more than a false alarm as its class is rarer
+    weight = {"false_alarm_cost": float(counts[rare]), "miss_cost": float(counts[1 - rare])}
+    value = cost_curve(rows, label, **weight).best_threshold
+    called = rows.posteriors[:, rare] >= value
+    found = int((called & (rows.truth == rare)).sum())
+    alarms = int((called & (rows.truth != rare)).sum())
+    return Threshold(plain(label), float(value), found, int(counts[rare]), alarms)
 
 
-def _styled(name: str, style: str) -> Callable[[Row], str]:
-    return lambda row: cell(row[name], style)
+def _missed(missed: Sequence[Found]) -> list[str]:
+    if not missed:
+        return []
+    worst, more = missed[0], len(missed) - 1
+    also = f"; {plural(more, 'other class')} {'is' if more == 1 else 'are'} missed too" * (more > 0)
+    return [f"It finds only {worst.found:,} of {plural(worst.of, 'row')} of {worst.label!r}{also}."]
 
 
-def _error(row: Row) -> str:
-    return "failed" if row["failure"] else f"{100 * row['error']:.1f} %"
-
-
-def _interval(row: Row) -> str:
-    if row["failure"]:
-        return NOTHING
-    return f"{100 * row['error_low']:.1f} – {100 * row['error_high']:.1f}"
-
-
-def _p_value(row: Row) -> str:
-    if row["failure"]:
-        return NOTHING
-    return "" if np.isnan(row["p_adjusted"]) else p_value(row["p_adjusted"])
-
-
-# heading → how its cell is written from a row
-COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
-    ("model", lambda row: str(row["model"])),
-    ("error", _error),
-    ("95 %", _interval),
-    ("log-loss", _styled("log_loss", "loss")),
-    ("Brier", _styled("brier", "loss")),
-    ("calib.", _styled("calibration_error", "loss")),
-    ("AUC", _styled("auc", "loss")),
-    ("params", _styled("n_parameters", "count")),
-    ("fit", _styled("fit_seconds", "seconds")),
-    ("predict", _styled("predict_seconds", "seconds")),
-    ("p", _p_value),
-)
-_HEADINGS = tuple(heading for heading, _ in COLUMNS)
-_LEFT_OUT_FIRST = ("calib.", "predict", "Brier", "params", "AUC", "fit", "95 %", "log-loss")
-_GAP = 2  # letters between columns
+def _few(found: Sequence[Found]) -> list[str]:
+    n, least = sum(each.of for each in found), min(found, key=lambda each: each.of)
+    if n < FEW_ROWS:
+        return [f"There are only {plural(n, 'row')}: the error is known only roughly."]
+    if least.of < FEW_OF_A_CLASS:
+        of = plural(least.of, "row")
+        return [f"Class {least.label!r} has only {of}: how often it is found is hardly known."]
+    return []

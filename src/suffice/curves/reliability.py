@@ -10,6 +10,8 @@ from suffice.table.matrix import as_weights
 from suffice.typing import Codes, Floats
 from suffice.validation.significance import wilson
 
+BINS = 15  # of equal width: those of the calibration error, wherever it is stated
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reliability:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr
 
-from suffice.curves.reliability import Reliability, reliability
+from suffice.curves.reliability import BINS, Reliability, reliability
 from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.lists import plain
-from suffice.text.numbers import p_statement
+from suffice.text.numbers import loss, p_statement, percent
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions
@@ -46,6 +46,10 @@ class SpiegelhalterTest:
         z = excess / np.sqrt(total) if total > 0 else float("nan")
         doubt = float((1 - p.max(1)).sum())
         return cls(float(observed.mean()), float(expected.mean()), float(z), doubt)
+
+    def __str__(self) -> str:
+        test = p_statement(self.p_value) if np.isfinite(self.p_value) else "too few errors to test"
+        return f"Spiegelhalter's z = {self.z:.2f}, {test}"
 
     @property
     def p_value(self) -> float:
@@ -145,18 +149,26 @@ class Calibration(Diagnostic):
 
     def __repr__(self) -> str:
         account = (
-            f"calibration error {self.top.calibration_error:.3g}, a calibrated model would "
-            f"show {self.top.expected_error:.3g}; "
-            f"Spiegelhalter z = {self.spiegelhalter.z:.2f}; {p_statement(self.p_value)}"
+            f"calibration error {loss(self.top.calibration_error)}, where a calibrated model "
+            f"would show {loss(self.top.expected_error)}; {self.spiegelhalter}; of both tests "
+            f"together {p_statement(self.p_value)}"
         )
         return f"{self._verdict()} ({account})"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a user of the posteriors should know: one sentence, or none."""
+        return () if self.p_value > LEVEL else (f"{self._verdict()}.",)
 
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"
         stated = float(self.top.bins.counts @ self.top.bins.stated) / self.n_rows
-        how = "Overconfident" if self.top.excess > 0 else "Underconfident"
-        return f"{how}: states {stated:.1%} on average, is right {stated - self.top.excess:.1%}"
+        how = "too large" if self.top.excess > 0 else "too small"
+        return (
+            f"Its probabilities are {how}: it states {percent(stated)} on average for the "
+            f"predicted class and is right in {percent(stated - self.top.excess)}"
+        )
 
 
 def calibration(
@@ -164,7 +176,7 @@ def calibration(
     posteriors: Any,
     classes: Any = None,
     *,
-    bins: int = 15,
+    bins: int = BINS,
     simulations: int = 999,
     random_state: Any = 0,
 ) -> Calibration:

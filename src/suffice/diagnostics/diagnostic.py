@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from suffice.drawing import draw
+from suffice.text.numbers import p_statement
 from suffice.text.tables import Row, Tabled
 from suffice.typing import Floats
 
@@ -84,3 +85,8 @@ def simulated_p(statistic: Any, replicates: Floats) -> Any:
     # a replicate that ties up to rounding counts as larger
     larger = replicates >= statistic - 1e-12 * np.abs(statistic)
     return (1 + larger.sum(0)) / (1 + len(replicates))
+
+
+def simulated_statement(p: float, simulations: int) -> str:
+    """Return a simulated p-value in words: the least that so many draws can show is a bound."""
+    return p_statement(p, "≤" if p <= 1 / (simulations + 1) else "=")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
 
-from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
+from suffice.diagnostics.diagnostic import Diagnostic, simulated_p, simulated_statement
 from suffice.diagnostics.normality import checked_table, sampled
 from suffice.diagnostics.usable_columns import (
     columns_remark,
@@ -28,9 +28,10 @@ from suffice.model import GaussianModel
 from suffice.model.covariance import Covariance
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import PerClassScatter
+from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
-from suffice.text.numbers import p_statement
+from suffice.text.numbers import percent
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.significance import LEVEL, holm
@@ -208,9 +209,9 @@ class PredictiveCheck(Diagnostic):
         ]
 
     def __repr__(self) -> str:
+        said = [simulated_statement(p, self.simulations) for p in self.p_values]
         account = (
-            f"{p_statement(self.p_values[0])} for distances, {p_statement(self.p_values[1])} for "
-            f"marginals, {self.simulations} simulations"
+            f"{said[0]} for distances, {said[1]} for marginals, {self.simulations} simulations"
         )
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
@@ -235,15 +236,21 @@ class PredictiveCheck(Diagnostic):
         found = []
         if adjusted[0] <= LEVEL:
             k = int(np.argmax(self.observed.distances / self.expected.distances))
-            found.append(
-                f"distances of class {plain(self.classes[k])!r} "
-                f"({self.observed.beyond[k]:.1%} of its rows beyond the ellipsoid of 95 %)"
-            )
+            found.append(f"distances of class {plain(self.classes[k])!r} ({self._beyond(k)})")
         if adjusted[1] <= LEVEL:
             ratios = self.observed.marginals / self.expected.marginals
             at, j = np.unravel_index(np.argmax(ratios), ratios.shape)
             found.append(f"{self.feature_names[j]!r} in class {plain(self.classes[at])!r}")
         return found
+
+    def _beyond(self, k: int) -> str:
+        """Return the share of a class beyond the 95 % ellipsoid, beside its sampling error."""
+        share, expected = self.observed.beyond[k], self.expected.beyond[k]
+        twice = 2 * np.sqrt(expected * (1 - expected) / self.n_used[k])
+        said = f"{percent(share)} of its rows lie beyond the 95 % ellipsoid"
+        if abs(share - expected) <= twice:
+            return f"{said}, no more or fewer than chance explains: their shape differs"
+        return f"{said}, where {percent(expected)} ± {percent(twice)} are expected"
 
 
 def predictive_check(
@@ -303,6 +310,7 @@ def predictive_check(
     >>> check.p_values  # of distances, and of marginals: widths were rounded to a millimetre
     (0.51, 0.01)
     """
+    estimator, X = _as_transformed(estimator, X)
     table, present = _matched(estimator, X, y, simulations)
     estimator, x, left_out = _where_it_varies(estimator, table.x)
     rng = np.random.default_rng(random_state)
@@ -323,6 +331,18 @@ def predictive_check(
         refit=refit,
         left_out=left_out,
     )
+
+
+def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return estimator and rows in the features that the Gaussians see."""
+    power = getattr(getattr(estimator, "moments_", None), "power", None)
+    if power is None:
+        return estimator, X
+    from sklearn.base import clone
+
+    plain_sums = replace(estimator.moments_, power=None)
+    fitted = clone(estimator).set_params(power=None).fit_moments(plain_sums)
+    return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))
 
 
 def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]:

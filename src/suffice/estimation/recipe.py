@@ -177,7 +177,8 @@ class Recipe:
 
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
-        return group_codes(self.tied, classes)
+        # λ = 1: every class has the pooled covariance
+        return group_codes(True if self.regularisation.pooling == 1 else self.tied, classes)
 
     def settled(self, moments: Moments) -> Recipe:
         """Return the recipe with the family chosen, where that was left to the moments."""

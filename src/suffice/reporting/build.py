@@ -14,7 +14,7 @@ from suffice.moments import Moments
 from suffice.reporting.blocks import Section
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.chosen import chosen
-from suffice.reporting.compared import headline, models_compared
+from suffice.reporting.compared import models_compared
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.figures import Drawings
 from suffice.reporting.glance import glance, summary
@@ -157,7 +157,7 @@ def report_of(
     return Report(
         data.name,
         summary(data),
-        headline(judgement),
+        judgement.verdict.headline,
         sections,
         judgement.estimator,
         judgement.comparison,

@@ -1,8 +1,6 @@
-"""Which classifier to trust: models compared on the same folds, and the rule that picks one."""
+"""Which classifier to use: models compared on the same folds, and the verdict on one of them."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,61 +8,51 @@ from sklearn.base import clone
 
 from suffice.comparison import Comparison
 from suffice.comparison.comparison import compared, folds_for
+from suffice.comparison.importance import Importance, permutation_importance
 from suffice.comparison.judging import FromMoments, learner_of, overheard
-from suffice.comparison.models import ComparedModel, parse_models
+from suffice.comparison.learning_curve import Growth, growth
+from suffice.comparison.models import ComparedModel, affordable, n_parameters, parse_models, seconds
 from suffice.comparison.outcome import Outcome
-from suffice.errors import InvalidInputError
+from suffice.comparison.verdict import Verdict, verdict_on
+from suffice.diagnostics import Calibration, calibration
+from suffice.diagnostics.data import DataChecks, data_checks
 from suffice.estimation.settings import is_open
-from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
 from suffice.reporting.documented import DocumentedTable
-from suffice.validation.folds import fitted
+from suffice.validation.folds import Folds, fitted
 from suffice.validation.predictions import Predictions
 
-MOST_SEARCHED = 200_000  # K d³ up to which settings are searched for within every fold
+FAST = ("LDA", "GaussianNB", "logistic regression", "decision tree")
 SEARCHING = ("RDA", "AutoGaussian")
-OURS = (GaussianClassifier, AutoGaussian)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
     """The models compared, and the classifier that was chosen, fitted on all rows."""
 
-    comparison: Comparison
-    outcome: Outcome  # of the chosen one
+    comparison: Comparison  # its reference is the chosen one
     estimator: Any  # fitted on all rows
     explained: Any  # the Gaussian classifier behind it, None where there is none
     held_out: Predictions  # of the judged rows, in their order, each while it was held out
     expected_error: float | None  # of the Gaussian classifier, were it true
     asked_for: bool  # whether a person chose it, rather than the rule
+    checks: DataChecks
+    calibration: Calibration | None  # of held-out posteriors, None where there are none
+    verdict: Verdict
+    importance: tuple[Importance, ...]  # of the columns as they came, largest first
+    growth: Growth | None  # what more rows would bring
+    fast: bool  # whether simulations, importance and learning curve were left out
 
     @property
     def name(self) -> str:
         """What the chosen one is called among the models."""
-        return self.outcome.name
+        return self.comparison.reference
 
-
-def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettings) -> Judgement:
-    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
-    members = settings.members(sample)
-    table = sample.table
-    folds = folds_for(sample.rows, table.labels, settings.cv, table.weight, None, settings.seed)
-    comparison = compared(members, folds, settings.seed, settings.progress, keep=True)
-    asked = settings.estimator is not None
-    outcome = comparison.outcomes[0]
-    if asked:
-        outcome = _outcome_of(comparison, members[0].name)
-    else:
-        outcome = simplest(comparison, members) or outcome
-    member = next(m for m in members if m.name == outcome.name)
-    with overheard():
-        chosen = fitted_on(data, member.estimator)
-        explained = explained_by(chosen, data)
-        expected = None if explained is None else float(explained.bayes_error(20_000))
-    return Judgement(
-        comparison, outcome, chosen, explained, outcome.held_out.in_order(), expected, asked
-    )
+    @property
+    def outcome(self) -> Outcome:
+        """What held-out rows say of the chosen one."""
+        return self.comparison[self.name]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,32 +64,94 @@ class ReportSettings:
     cv: Any = None
     seed: int = 0
     progress: Any = None
+    fast: bool = False  # a first look: few models, three folds, no simulation
 
-    def members(self, data: DocumentedTable) -> tuple[ComparedModel, ...]:
-        """Return who is compared; an estimator that a person chose comes first."""
-        members = parse_models(self.models, self.seed)
-        if self.models is None:
-            members = (*_affordable(members, data), *_regularised(data))
+    def members(
+        self, n_fits: int, shape: tuple[int, int, int]
+    ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
+        """Return who is compared, an estimator that a person chose first; and who takes too long.
+
+        ``shape`` are the rows, columns and classes of a fit.
+        """
+        models = FAST if self.fast and self.models is None else self.models
+        members, left_out = parse_models(models, self.seed), ()
+        if models is None:
+            members, left_out = affordable(members, n_fits, shape)
+            if not {m.name for m in members} & set(SEARCHING):
+                members = (*members, *_closed_forms())
         if self.estimator is None:
-            return members
+            return members, left_out
         own = parse_models([clone(self.estimator)], self.seed)[0]
-        others = [m for m in members if m.name != own.name]
-        return (own, *others)
+        return (own, *(m for m in members if m.name != own.name)), left_out
 
 
-def simplest(comparison: Comparison, members: tuple[ComparedModel, ...]) -> Outcome | None:
-    """Return the Gaussian classifier of fewest parameters that is about as good as the best.
+def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettings) -> Judgement:
+    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
+    table = sample.table
+    cv = 3 if settings.fast and settings.cv is None else settings.cv
+    folds = folds_for(sample.rows, table.labels, cv, table.weight, None, settings.seed)
+    shape = (len(folds.splits[0][0]), table.n_features, table.n_classes)
+    members, left_out = settings.members(len(folds.splits), shape)
+    comparison = compared(
+        members, folds, settings.seed, settings.progress, left_out=left_out, keep=True
+    )
+    asked = settings.estimator is not None
+    if asked:
+        comparison = comparison.against(members[0].name)
+    member = next(m for m in members if m.name == comparison.reference)
+    with overheard():
+        chosen = fitted_on(data, member.estimator)
+        explained = explained_by(chosen, data)
+        expected = None if explained is None else float(explained.bayes_error(20_000))
+        importance, curve = _explored(member, comparison, folds, sample, settings)
+        checks = data_checks(data.rows, data.table.labels)
+    comparison = _forgetful(comparison, n_parameters(chosen))
+    held_out = comparison[comparison.reference].held_out.in_order()
+    calibrated = _calibrated(held_out, 199 if settings.fast else 999)
+    verdict = verdict_on(
+        comparison,
+        chosen=not asked,
+        first=checks.caveats,
+        last=() if calibrated is None else calibrated.caveats,
+    )
+    answer = (asked, checks, calibrated, verdict, importance, curve, settings.fast)
+    return Judgement(comparison, chosen, explained, held_out, expected, *answer)
 
-    As good means: its log-loss is within one standard error of the smallest, the error being that
-    of the difference over folds (Nadeau & Bengio 2003).
-    """
-    ours = {m.name for m in members if isinstance(m.estimator, OURS)}
-    judged = [o for o in comparison.outcomes if o.name in ours and np.isfinite(o.log_loss)]
-    if not judged:
+
+def _explored(
+    member: ComparedModel,
+    comparison: Comparison,
+    folds: Folds,
+    sample: DocumentedTable,
+    settings: ReportSettings,
+) -> tuple[tuple[Importance, ...], Growth | None]:
+    """Return which columns the chosen model needs, and what more rows would bring."""
+    if settings.fast:
+        return (), None
+    own, seed = comparison[member.name], settings.seed
+    shape = (sample.table.n_rows, sample.table.n_features, sample.table.n_classes)
+    # as many repeats as a few seconds have time for
+    n_repeats = int(np.clip(0.5 / max(seconds(member.name, shape), 1e-3), 3, 8))
+    curve = growth(member, folds, own.error, n_repeats=n_repeats, seed=seed)
+    return permutation_importance(member, own, folds, sample.columns, seed), curve
+
+
+def _forgetful(comparison: Comparison, size: float) -> Comparison:
+    """Return a comparison without the classifiers of folds; the size of the chosen is its own."""
+    outcomes = tuple(
+        replace(
+            o, learnt=(), n_parameters=size if o.name == comparison.reference else o.n_parameters
+        )
+        for o in comparison.outcomes
+    )
+    return replace(comparison, outcomes=outcomes)
+
+
+def _calibrated(rows: Predictions, simulations: int) -> Calibration | None:
+    if rows.logs is None:
         return None
-    best = min(judged, key=lambda o: o.log_loss)
-    close = [o for o in judged if _gap_in_errors(o, best, comparison.test_ratio) <= 1]
-    return min(close, key=lambda o: (o.n_parameters, o.log_loss))
+    p = rows.posteriors / rows.posteriors.sum(1, keepdims=True)
+    return calibration(rows.labels, p, rows.classes, simulations=simulations)
 
 
 def fitted_on(data: DocumentedTable, estimator: Any) -> Any:
@@ -134,47 +184,10 @@ def explained_by(fitted: Any, data: DocumentedTable) -> Any:
     return clone(best).set_params(**found).fit_moments(best.moments_)
 
 
-def _affordable(
-    members: tuple[ComparedModel, ...], data: DocumentedTable
-) -> tuple[ComparedModel, ...]:
-    """Return the members less those whose search would take minutes here."""
-    if _is_searchable(data):
-        return members
-    return tuple(m for m in members if m.name not in SEARCHING)
-
-
-def _regularised(data: DocumentedTable) -> tuple[ComparedModel, ...]:
-    """Return one Gaussian that chooses its settings by search, or two by closed form."""
-    if _is_searchable(data):
-        left_open: dict[str, Any] = dict.fromkeys(
-            ("pooling", "shrinkage", "power", "temperature"), "auto"
-        )
-        return (ComparedModel("GaussianClassifier (auto)", GaussianClassifier(**left_open)),)
+def _closed_forms() -> tuple[ComparedModel, ...]:
+    """Return two Gaussians whose settings need no search."""
     closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
     return (
         ComparedModel("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
         ComparedModel("QDA (OAS)", GaussianClassifier(**closed)),
     )
-
-
-def _is_searchable(data: DocumentedTable) -> bool:
-    return data.table.n_classes * data.table.n_features**3 <= MOST_SEARCHED
-
-
-def _outcome_of(comparison: Comparison, name: str) -> Outcome:
-    for outcome in comparison.outcomes:
-        if outcome.name == name:
-            return outcome
-    reason = next(f.message for f in comparison.failures if f.name == name)
-    msg = f"{name} could not be judged: {reason}"
-    raise InvalidInputError(msg)
-
-
-def _gap_in_errors(outcome: Outcome, best: Outcome, test_ratio: float) -> float:
-    """Return how many standard errors a log-loss lies over the smallest."""
-    d = outcome.fold_losses[:, 1] - best.fold_losses[:, 1]
-    if not d.any():
-        return 0.0
-    # se² = (1/F + n_test/n_train) s²
-    scale = np.sqrt((1 / len(d) + test_ratio) * d.var(ddof=1))
-    return float(d.mean() / scale) if scale > 0 else np.inf

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.curves.importance import standardised_coefficients
+from suffice.comparison.models import core
+from suffice.curves.importance import separation, standardised_coefficients
+from suffice.estimation.divisors import total_variances
 from suffice.reporting.blocks import (
     Block,
     CellStyle,
@@ -30,8 +32,9 @@ def chosen(data: DocumentedTable, judgement: Judgement, figures: tuple[Block, ..
     """Return the section of the chosen model."""
     model = judgement.explained
     if model is None:
-        words = f"{judgement.name} has no class densities: {_settings(judgement.estimator)}."
-        return Section("model", "The chosen model", (Paragraph(words), *figures))
+        return Section(
+            "model", "The chosen model", (Paragraph(_without_densities(judgement)), *figures)
+        )
     blocks: list[Block] = [
         Paragraph(in_words(judgement), "lead"),
         *_averaged(judgement),
@@ -44,24 +47,31 @@ def chosen(data: DocumentedTable, judgement: Judgement, figures: tuple[Block, ..
     return Section("model", "The chosen model", (*blocks, *figures))
 
 
+def _without_densities(judgement: Judgement) -> str:
+    size = judgement.outcome.n_parameters
+    kept = "keeps rows instead of parameters" if np.isnan(size) else f"{size:,.0f} parameters"
+    shape = "its scores are linear in the features" * hasattr(core(judgement.estimator), "coef_")
+    return f"{judgement.name} has no class densities; {', '.join(filter(None, [shape, kept]))}."
+
+
 def in_words(judgement: Judgement) -> str:
-    """Return what kind of model was chosen."""
+    """Return what kind of model was chosen, by its fitted covariances."""
     model = judgement.explained
     gaussian = model.model_
-    diagonal = model.covariance == "diagonal"
-    shape = (
-        "features independent within a class"
-        if diagonal
-        else "one covariance shared by all classes"
-        if gaussian.shared_covariance is not None
-        else "a covariance for each class"
-    )
-    bent = "straight" if gaussian.shared_covariance is not None else "quadratic"
+    tied = gaussian.shared_covariance is not None
+    alone = "features independent within a class, " * _is_diagonal(gaussian)
+    shape = f"{alone}{'one covariance shared by all classes' if tied else 'a covariance for each class'}"
+    bent = "linear" if tied else "quadratic"
     of = "" if model.moments_.power is None else " of transformed features"
     return (
         f"{judgement.name}: one Gaussian for each class, {shape}; boundaries are {bent}{of}. "
         f"{plural(gaussian.n_parameters, 'free parameter')}{_regularisation(model)}."
     )
+
+
+def _is_diagonal(gaussian: Any) -> bool:
+    sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
+    return sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
 
 
 def _averaged(judgement: Judgement) -> tuple[Paragraph, ...]:
@@ -71,7 +81,8 @@ def _averaged(judgement: Judgement) -> tuple[Paragraph, ...]:
     shares = sum(c.weight > 0 for c in choices)
     return (
         Paragraph(
-            f"{judgement.name} averages the posteriors of {plural(shares, 'setting')}. All that "
+            f"{judgement.name} averages the posteriors of {plural(shares, 'setting')}, with "
+            f"{judgement.outcome.n_parameters:,.0f} free parameters together. All that "
             "follows in this section, and densities, samples and outliers everywhere, are of the "
             "best single one of them; errors and posteriors are of the average.",
             "note",
@@ -94,7 +105,7 @@ def _facts(judgement: Judgement) -> Facts:
     gaussian = judgement.explained.model_
     return Facts(
         (
-            Fact("free parameters", f"{gaussian.n_parameters:,}"),
+            Fact("free parameters", f"{judgement.outcome.n_parameters:,.0f}"),
             Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
             Fact("error it expects", percent(judgement.expected_error), "were the model true"),
         )
@@ -161,7 +172,7 @@ def _parameters(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
         body = [(data.names[j], *weights[shown, j].tolist()) for j in order]
         tables.append(
             DataTable(
-                f"Change of a class's score for one standard deviation of a feature{of}",
+                f"Change of a class's score for one standard deviation of a feature{of}, over all rows",
                 ("feature", *columns),
                 _styles(len(columns)),
                 tuple(body),
@@ -179,13 +190,10 @@ def _styles(n_numbers: int) -> tuple[CellStyle, ...]:
 def _importance(model: Any) -> tuple[Floats | None, Floats]:
     """Return standardised coefficients, if scores are linear, and the weight of each feature."""
     moments = model.moments_
-    variances = moments.scatter.pooled_diagonal() / moments.total_weight
-    if model.model_.shared_covariance is not None:
-        weights = standardised_coefficients(model.coef_, np.sqrt(variances))
-        return weights, np.abs(weights).max(0)
-    between = model.priors_ @ np.square(moments.centred_means)
-    ratio: Floats = np.divide(between, variances, out=np.zeros_like(between), where=variances > 0)
-    return None, ratio
+    if model.model_.shared_covariance is None:
+        return None, separation(moments)
+    weights = standardised_coefficients(model.coef_, np.sqrt(total_variances(moments)))
+    return weights, np.abs(weights).max(0)
 
 
 def _transforms(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
@@ -214,7 +222,3 @@ def _left_out(data: DocumentedTable, shown: int) -> str:
     if data.table.n_classes > MOST_CLASSES:
         parts.append(f"{MOST_CLASSES} of {plural(data.table.n_classes, 'class')}")
     return f"Shown: {'; '.join(parts)}." if parts else ""
-
-
-def _settings(estimator: Any) -> str:
-    return " ".join(repr(estimator).split())

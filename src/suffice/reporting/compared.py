@@ -1,14 +1,10 @@
-"""The models compared as a table, and the verdict in words."""
+"""The models compared as a table, and why one of them is chosen."""
 
-import numpy as np
-
-from suffice.comparison.outcome import p_against
 from suffice.reporting.blocks import Block, CellStyle, DataTable, Notes, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import listed, truncated
-from suffice.text.numbers import number, p_statement, percent
-from suffice.validation.significance import LEVEL
+from suffice.text.numbers import percent
 
 COLUMNS: tuple[tuple[str, str, CellStyle], ...] = (
     ("model", "model", "text"),
@@ -21,25 +17,11 @@ COLUMNS: tuple[tuple[str, str, CellStyle], ...] = (
     ("AUC", "auc", "loss"),
     ("size", "n_parameters", "count"),
     ("fit", "fit_seconds", "seconds"),
+    ("more errors", "error_difference", "percent"),
+    ("at least", "error_difference_low", "percent"),
+    ("at most", "error_difference_high", "percent"),
     ("p", "p_adjusted", "p"),
 )
-
-
-def headline(judgement: Judgement) -> str:
-    """Return the verdict in one or two sentences."""
-    o = judgement.outcome
-    low, high = o.interval
-    first = (
-        f"{'About' if judgement.asked_for else 'Trust'} {o.name}: of rows it has not seen it "
-        f"gets {percent(o.error)} wrong (95 % interval {percent(low)} to {percent(high)})."
-    )
-    better = _clearly_better(judgement)
-    if better:
-        named = listed(
-            [f"{name} ({percent(error)}, {p_statement(p)})" for name, error, p in better]
-        )
-        return f"{first} Fewer errors are made by {named}, but without densities to explain them."
-    return f"{first} No model compared is significantly better."
 
 
 def models_compared(
@@ -55,10 +37,11 @@ def models_compared(
         tuple(style for _, _, style in COLUMNS),
         tuple(tuple(row[name] for _, name, _ in COLUMNS) for row in told),
         note=(
-            "Every loss is of rows that were held out, its mean over folds; from and to bound the "
-            "95 % interval of the error. p: corrected resampled t test of the error against the "
-            "first, adjusted by Holm's rule. Size: free parameters. "
-            "Fit: time for one fold."
+            "Every loss is a mean over held-out rows; from and to bound the 95 % interval of the "
+            f"error. More errors: than {judgement.name} on the same rows, with an interval that "
+            "holds for all models at once. p: paired by rows (McNemar's test with the variance "
+            "that overlapping training sets call for), adjusted for the number of models "
+            "(Bonferroni). Size: free parameters. Fit: time for one fold."
         ),
         marked=(at,),
     )
@@ -72,30 +55,25 @@ def models_compared(
 
 
 def reason(judgement: Judgement) -> str:
-    """Return why this classifier was chosen."""
-    o, outcomes = judgement.outcome, judgement.comparison.outcomes
+    """Return why this classifier was chosen, with its price."""
+    own, price = judgement.name, judgement.verdict.price
     if judgement.asked_for:
-        return f"{o.name} was asked for; the others are there to compare it with."
-    smallest = min((x for x in outcomes if np.isfinite(x.log_loss)), key=lambda x: x.log_loss)
-    if smallest.name == o.name:
+        return f"{own} was asked for; the others are there to compare it with."
+    written = [o for o in judgement.comparison.outcomes if o.is_readable]
+    if not judgement.outcome.is_readable:
+        simple = min(written, key=lambda o: o.error)
+        more = next(d for d in judgement.comparison.differences() if d.model == simple.name)
         return (
-            f"{o.name} has the smallest log-loss of all ({number(o.log_loss, 3)}): its posteriors "
-            "say most about the rows it has not seen."
+            f"{own} cannot be written down as an equation or one tree, but no model that can is "
+            f"as good: the best of them, {simple.name}, misclassifies {percent(simple.error)}, "
+            f"{100 * more.mean:.1f} points more."
         )
+    cost = f", at {price}" if price else ""
     return (
-        f"{o.name} is the Gaussian classifier of fewest parameters ({o.n_parameters:,.0f}) whose "
-        f"log-loss, {number(o.log_loss, 3)}, is within one standard error of the smallest among "
-        f"them; the smallest of all is {number(smallest.log_loss, 3)}, of {smallest.name}. "
-        "Simple models are easier to explain, and to trust on rows unlike these."
+        f"{own} is the simplest model that is about as good as the best{cost}: no model has "
+        "significantly fewer errors or less log-loss, and its log-loss is within one standard "
+        "error of the least."
     )
-
-
-def _clearly_better(judgement: Judgement) -> list[tuple[str, float, float]]:
-    """Return the models whose error is significantly smaller: name, error, p."""
-    comparison, own = judgement.comparison, judgement.outcome
-    less = [o for o in comparison.outcomes if o.error < own.error]
-    tested = [(o.name, o.error, p_against(o, own, comparison.test_ratio)) for o in less]
-    return [t for t in tested if t[2] * len(tested) <= LEVEL]
 
 
 def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgement) -> list[Block]:
@@ -106,6 +84,9 @@ def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgemen
             f"{data.table.n_rows:,} rows; {judgement.name} was then fitted to all of them."
         )
         remarks.append(Paragraph(words, "note"))
+    slow = judgement.comparison.left_out
+    if slow:
+        remarks.append(Paragraph(f"Left out for time: {listed(slow)}.", "note"))
     notes = judgement.comparison.notes
     if notes:
         remarks.append(

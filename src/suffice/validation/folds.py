@@ -95,9 +95,10 @@ class Folds:
         return np.unique(np.concatenate([test for _, test in self.splits]))
 
     @property
-    def test_ratio(self) -> float:
-        """Rows judged by for each row learnt from, on average over folds."""
-        return float(np.mean([len(test) / len(train) for train, test in self.splits]))
+    def overlap(self) -> float:
+        """Rows judged by for each row that a fold learns from; 0 of one fold."""
+        n_train = np.mean([len(train) for train, _ in self.splits])
+        return float(len(self.judged_rows) / n_train) if len(self.splits) > 1 else 0.0
 
     def with_rows(self, x: Matrix) -> Self:
         """Return the same folds of other numbers, such as transformed ones."""

@@ -1,7 +1,7 @@
-"""Whether a difference is more than luck: a paired test, Holm's rule, Wilson's interval."""
+"""Whether a difference is more than luck: Holm's rule, Wilson's interval."""
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import ndtri
 
 from suffice.typing import Floats
 
@@ -17,24 +17,6 @@ def holm(p: Floats) -> Floats:
     steps = np.arange(len(order), 0, -1) * p[order]
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
-
-
-def corrected_t_test(differences: Floats, test_ratio: float) -> float:
-    """Return the two-sided p-value of a mean difference over folds.
-
-    Training sets of folds overlap, so that differences vary less from fold to fold than from
-    data set to data set; the corrected variance makes up for it (Nadeau & Bengio 2003, *Machine
-    Learning* 52, 239–281).
-    """
-    d = differences[np.isfinite(differences)]
-    if len(d) < 2:
-        return np.nan
-    if not d.any():
-        return 1.0
-    # t = d̄ / √((1/F + n_test/n_train) s²),  F − 1 degrees of freedom
-    scale = np.sqrt((1 / len(d) + test_ratio) * d.var(ddof=1))
-    t = np.abs(d.mean()) / scale if scale > 0 else np.inf
-    return float(2 * stdtr(len(d) - 1, -t))
 
 
 def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:

@@ -1,0 +1,71 @@
+"""Competitors in their fair form: what others would tune is chosen from the training rows."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+
+from suffice.typing import Floats, Labels
+
+NUMBERS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])  # of neighbours
+PENALTIES = (1.0, 10.0, 100.0)  # C of the support vector machine
+N_FOLDS = 3
+
+
+class ChosenNeighbours(ClassifierMixin, BaseEstimator):
+    """Nearest neighbours, their number the one of least Brier score of leave-one-out votes."""
+
+    def __init__(self, weights: str = "uniform") -> None:
+        self.weights = weights
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the number of neighbours, and keep the rows."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        able = NUMBERS[NUMBERS < len(codes)]
+        known = KNeighborsClassifier(int(able[-1]), weights=self.weights).fit(X, y)
+        near = known.kneighbors(return_distance=False)  # of each row, itself left out
+        votes = np.eye(len(self.classes_))[codes[near]].cumsum(1)
+        truth = np.eye(len(self.classes_))[codes]
+        briers = [np.square(votes[:, k - 1] / k - truth).sum() for k in able]
+        self.neighbours_ = known.set_params(n_neighbors=int(able[np.argmin(briers)]))
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        """Return the class of most votes."""
+        return np.asarray(self.neighbours_.predict(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return shares of votes."""
+        return np.asarray(self.neighbours_.predict_proba(X))
+
+
+class CalibratedSvm(ClassifierMixin, BaseEstimator):
+    """RBF-SVM, its C and its probabilities by a logistic regression on held-out decisions."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose C by the log-loss of calibrated decisions of three folds."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        tried = [self._calibrated(X, codes, c) for c in PENALTIES]
+        loss, c, self.link_ = min(tried, key=lambda each: each[0])
+        self.machine_ = SVC(C=c).fit(X, codes)
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        """Return the most probable class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return calibrated probabilities."""
+        scores = self.machine_.decision_function(X)
+        return np.asarray(self.link_.predict_proba(scores.reshape(len(scores), -1)))
+
+    def _calibrated(self, X: Any, codes: Any, c: float) -> tuple[float, float, Any]:
+        how: Any = {"cv": N_FOLDS, "method": "decision_function"}
+        scores = cross_val_predict(SVC(C=c), X, codes, **how).reshape(len(codes), -1)
+        link = LogisticRegression(max_iter=200).fit(scores, codes)
+        stated = link.predict_log_proba(scores)[np.arange(len(codes)), codes]
+        return float(-stated.mean()), c, link

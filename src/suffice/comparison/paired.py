@@ -1,0 +1,181 @@
+"""Models compared by the rows they were both judged by: differences, and the one recommended.
+
+One rule for text, tables and figures: the mean difference of the losses of each row, with the
+variance that overlapping training sets call for, and Bonferroni's correction for the number of
+models compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from suffice.comparison.outcome import Outcome
+from suffice.typing import Codes, Floats
+from suffice.validation.significance import LEVEL, wilson
+
+CONSTANT = "constant"  # the classifier that states the class frequencies for every row
+LARGEST = 10.0  # log-loss of a row beyond which it counts no more in a test
+LOSSES = ("error", "log_loss")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The loss of a model less that of the reference, on the rows both were judged by."""
+
+    model: str
+    loss: str  # "error" or "log_loss"
+    mean: float
+    low: float  # 95 % interval, for all models at once
+    high: float
+    p_value: float  # adjusted for the number of models: at most 0.05 where 0 lies outside
+
+    @property
+    def verdict(self) -> Literal["better", "worse", "alike"]:
+        """Whether the model is significantly better or worse than the reference."""
+        if not self.p_value <= LEVEL:
+            return "alike"
+        return "worse" if self.mean > 0 else "better"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLosses:
+    """The losses of M models row by row; NaN where a model was not judged by a row."""
+
+    names: tuple[str, ...]
+    losses: Floats  # error, and log-loss up to LARGEST  (2, M, n)
+    weights: Floats  # (n,)
+    folds: Codes  # in which each row was held out  (n,)
+    overlap: float  # rows judged by for each row that a fold learns from
+    sizes: Floats  # number of parameters, ∞ where there is none  (M,)
+    readable: tuple[bool, ...]  # (M,)
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> "RowLosses":
+        """Return the losses of outcomes on the same folds."""
+        most = max(outcomes, key=lambda o: o.n_rows)
+        rows, first = np.unique(most.held_out.rows, return_index=True)
+        losses = np.full((2, len(outcomes), len(rows)), np.nan)
+        for m, outcome in enumerate(outcomes):
+            at = np.searchsorted(rows, outcome.held_out.rows)
+            times = np.bincount(at, minlength=len(rows))
+            capped = np.minimum(outcome.row_losses[:2], LARGEST)
+            with np.errstate(invalid="ignore"):
+                losses[:, m] = [np.bincount(at, each, len(rows)) / times for each in capped]
+        return cls(
+            tuple(o.name for o in outcomes),
+            losses,
+            most.held_out.weights[first],
+            most.folds[first],
+            most.overlap,
+            np.nan_to_num([o.n_parameters for o in outcomes], nan=np.inf),
+            tuple(o.is_readable for o in outcomes),
+        )
+
+    def within(self, rows: Floats) -> "RowLosses":
+        """Return the losses on some of the rows, given by a mask (n,)."""
+        kept = (self.losses[:, :, rows], self.weights[rows], self.folds[rows])
+        return RowLosses(self.names, *kept, self.overlap, self.sizes, self.readable)
+
+    def mean(self, loss: int, model: int) -> float:
+        """Return the mean loss of a model."""
+        each = self.losses[loss, model]
+        known = np.isfinite(each)
+        return float(np.average(each[known], weights=self.weights[known]))
+
+    def tested(self, loss: int, model: int, other: int) -> tuple[float, float, float, float]:
+        """Return mean and centre of the difference of two models, its standard error, and df."""
+        d = self.losses[loss, model] - self.losses[loss, other]
+        known = np.isfinite(d)
+        d, w = d[known], self.weights[known]
+        n = float(w.sum() ** 2 / (w @ w)) if len(w) else 0.0
+        if n < 2:
+            return np.nan, np.nan, np.nan, np.nan
+        mean, square = float(w @ d / w.sum()), float(w @ (d * d) / w.sum())
+        centre = mean
+        if LOSSES[loss] == "error":
+            # one row more that only the one misclassifies, and one that only the other does
+            # (Bonett & Price 2012): McNemar's test, with an interval where few rows differ
+            n, centre, square = n + 2, mean * n / (n + 2), (square * n + 2) / (n + 2)
+        # se² = s² (1/n + 1/n_train)  (Nadeau & Bengio 2003, row by row)
+        variance = max(square - centre**2, 0.0) * n / (n - 1)
+        return mean, centre, float(np.sqrt(variance * (1 + self.overlap) / n)), n - 1
+
+    def difference(self, loss: int, model: int, other: int) -> Difference:
+        """Return the loss of a model less that of another, of all M − 1 at once."""
+        mean, centre, se, df = self.tested(loss, model, other)
+        n_tests = max(len(self.names) - 1, 1)
+        half = se * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
+        t = abs(centre) / se if se > 0 else np.inf if centre else 0.0
+        p = np.nan if np.isnan(mean) else min(1.0, float(2 * n_tests * stdtr(df, -t)))
+        return Difference(self.names[model], LOSSES[loss], mean, centre - half, centre + half, p)
+
+    def is_beaten(self, model: int, loss: int) -> bool:
+        """Whether some other model is significantly better."""
+        others = (m for m in range(len(self.names)) if m != model)
+        return any(self.difference(loss, m, model).verdict == "better" for m in others)
+
+    def recommended(self) -> int:
+        """Return the simplest model that is about as good as the best.
+
+        Only models count that none is significantly better than, in error or in log-loss; among
+        them those within one standard error of the least log-loss, and as few errors. Of these
+        the first is the one that can be written down, and has the fewest parameters.
+        """
+        real = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
+        stated = [m for m in real if np.isfinite(self.losses[1, m]).any()]
+        able = [m for m in stated or real if not self.is_beaten(m, 0)] or [real[0]]
+        able = [m for m in able if not self.is_beaten(m, 1)] or able
+        loss = 1 if stated else 0
+        best = min(able, key=lambda m: (self.mean(loss, m), self.mean(0, m)))
+        close = [m for m in able if m == best or self._is_close(m, best, loss)]
+        return min(close, key=lambda m: (not self.readable[m], self.sizes[m], self.mean(loss, m)))
+
+    def _is_close(self, model: int, best: int, loss: int) -> bool:
+        """Whether losses are within one standard error, of the difference and of the best's own."""
+        return all(
+            difference <= min(se, self._standard_error(each, best))
+            for each in {0, loss}
+            for difference, _, se, _ in [self.tested(each, model, best)]
+        )
+
+    def _standard_error(self, loss: int, model: int) -> float:
+        each = self.losses[loss, model]
+        known = np.isfinite(each)
+        variance = np.average((each[known] - self.mean(loss, model)) ** 2)
+        return float(np.sqrt(variance * (1 + self.overlap) / known.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceEstimate:
+    """The error of the whole procedure, choice included: no fold had a part in its own choice."""
+
+    error: float
+    low: float
+    high: float
+    choices: tuple[str, ...]  # the model that the other folds chose, fold by fold
+
+
+def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
+    """Return the error of rows by the model that the other folds recommend; None of one fold.
+
+    The classifiers are those of the comparison, so that nothing is fitted again; what is chosen
+    for a fold depends on the held-out losses of the other folds only (Varma & Simon 2006).
+    """
+    folds = np.unique(losses.folds)
+    if len(folds) < 2:
+        return None
+    each, choices = np.empty(len(losses.weights)), []
+    for fold in folds:
+        here = losses.folds == fold
+        chosen = losses.within(~here).recommended()
+        each[here] = losses.losses[0, chosen, here]
+        choices.append(losses.names[chosen])
+    known = np.isfinite(each)
+    w = losses.weights[known]
+    error = float(np.average(each[known], weights=w))
+    effective = w.sum() ** 2 / (w @ w) / (1 + losses.overlap)
+    low, high = wilson(np.array([error]), np.array([effective]))
+    return ChoiceEstimate(error, float(low[0]), float(high[0]), tuple(choices))

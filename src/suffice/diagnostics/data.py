@@ -1,0 +1,175 @@
+"""Is the data what it seems? Copies, columns that give the class away, impossible values."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.table.sampling import stratified_sample
+from suffice.table.table import Table
+from suffice.text.lists import plural
+from suffice.text.numbers import number, percent
+from suffice.typing import Codes, Floats
+
+FEWEST = 20  # rows from which a column can be suspicious
+ENOUGH = 5_000  # rows that columns are looked at one by one
+MOST_COLUMNS = 200
+# error of a column alone that is too good: absolutely, and by the error of the largest class
+TOO_GOOD, TOO_GOOD_SHARE = 0.03, 0.1
+CODES = {sign * float("9" * n) for n in range(1, 7) for sign in (1, -1)} | {0.0, -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A column, and why it deserves a second look."""
+
+    column: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataChecks:
+    """What a reader should know of the rows before believing any model of them."""
+
+    n_rows: int
+    n_duplicates: int  # rows whose features equal those of an earlier row
+    n_conflicting: int  # rows whose features another class has as well
+    suspects: tuple[Suspect, ...]  # row numbers, identifiers, dates, columns that predict alone
+    impossible: tuple[Suspect, ...]  # values that may stand for something else
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What casts doubt on an error counted on such rows, worst first."""
+        said = [
+            f"Column {s.column!r} {s.why}: make sure that it is known before the class is, or "
+            "leave it out"
+            for s in self.suspects
+        ]
+        if self.n_duplicates > 0.05 * self.n_rows:
+            copies = plural(self.n_duplicates, "row")
+            said.append(f"{copies} of {self.n_rows:,} repeat others: errors are counted too small")
+        return tuple(f"{each}." for each in said)
+
+
+def data_checks(X: Any, y: Any) -> DataChecks:
+    """Return copies, suspicious columns and impossible values of labelled rows.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), labels (n,)
+        Rows of any kind, as they came.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(60, 1))
+    >>> found = data_checks(np.hstack([x, np.arange(60)[:, None]]), np.repeat(["a", "b"], 30))
+    >>> [suspect.why for suspect in found.suspects]
+    ['counts the rows']
+    """
+    table = Table.of(X, y)
+    n_duplicates, n_conflicting = _copies(table)
+    columns = dict(_columns(table))
+    suspects = {name: why for name in _dates(X) for why in ["is a date"]}
+    if table.n_rows >= FEWEST:
+        at = stratified_sample(table.codes, ENOUGH, 0)
+        for name, values in list(columns.items())[:MOST_COLUMNS]:
+            why = _counting(values) or _alone(values[at], table.codes[at]) or _identifying(values)
+            if why:
+                suspects[name] = why
+    impossible = [
+        Suspect(name, why)
+        for name, values in columns.items()
+        if values.dtype.kind == "f"
+        for why in _impossible(values)
+    ]
+    found = tuple(Suspect(name, why) for name, why in suspects.items())
+    return DataChecks(table.n_rows, n_duplicates, n_conflicting, found, tuple(impossible))
+
+
+def _columns(table: Table) -> Iterator[tuple[str, Any]]:
+    """Yield each column: numbers as they are, categories as codes."""
+    schema = table.schema
+    numbers = table.names or [f"x{j + 1}" for j in range(table.x.shape[1])]
+    if schema is not None:
+        numbers = [column.name for column in schema.numbers]
+    x = np.asarray(table.x, np.float64)
+    yield from ((str(name), x[:, j]) for j, name in enumerate(numbers))
+    if schema is not None and table.indicators is not None:
+        groups = table.indicators[:, -len(schema.categories) :].T if schema.categories else ()
+        pairs = zip(schema.categories, groups, strict=True)
+        yield from ((category.name, codes) for category, codes in pairs)
+
+
+def _copies(table: Table) -> tuple[int, int]:
+    """Return the rows that repeat an earlier one, and those that another class has as well."""
+    parts = [np.ascontiguousarray(table.x, np.float64).view(np.uint64)]
+    if table.indicators is not None:
+        parts.append(table.indicators.astype(np.uint64))
+    bits = np.concatenate(parts, axis=1)
+    odd = np.random.default_rng(0).integers(1, 2**63, bits.shape[1], np.uint64) * 2 + 1
+    # Σ_j a_j b_j mod 2⁶⁴ tells rows apart but for one pair in 10¹⁹
+    _, row = np.unique((bits * odd).sum(1), return_inverse=True)
+    pairs = np.unique(np.stack([row, table.codes]), axis=1)[0]
+    conflicting = np.bincount(pairs, minlength=row.max(initial=-1) + 1)[row] > 1
+    return len(row) - len(np.unique(row)), int(conflicting.sum())
+
+
+def _dates(X: Any) -> list[str]:
+    """Return the columns of a frame that hold dates."""
+    dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+    return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
+
+
+def _counting(values: Any) -> str:
+    steps = np.diff(values)
+    counts = values.dtype.kind == "f" and (np.all(steps == 1) or np.all(steps == -1))
+    return "counts the rows" if counts else ""
+
+
+def _identifying(values: Any) -> str:
+    whole = values.dtype.kind == "f" and len(values) >= 50 and np.all(values == np.rint(values))
+    unique = whole and len(np.unique(values)) == len(values)
+    return "has another number in every row, as an identifier has" if unique else ""
+
+
+def _alone(values: Any, codes: Codes) -> str:
+    """Return what to say of a column that alone predicts nearly every class, else nothing."""
+    base = 1 - np.bincount(codes).max() / len(codes)
+    error = _error_by_level(values, codes) if values.dtype.kind != "f" else _error(values, codes)
+    if error > min(TOO_GOOD, TOO_GOOD_SHARE * base):
+        return ""
+    return f"alone predicts {percent(1 - error)} of the classes"
+
+
+def _error(values: Floats, codes: Codes) -> float:
+    """Return the error of a few intervals of a number, or of its being empty."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_leaf_nodes=2 * (int(codes.max()) + 1), random_state=0)
+    x = values[:, None]
+    return float(1 - tree.fit(x, codes).score(x, codes))
+
+
+def _error_by_level(levels: Codes, codes: Codes) -> float:
+    """Return the error of the most frequent class of each level; a row alone tells nothing."""
+    counts = np.zeros((int(levels.max()) + 2, int(codes.max()) + 1))
+    np.add.at(counts, (levels + 1, codes), 1)
+    right = np.where(counts.sum(1) > 1, counts.max(1), 0).sum()
+    return float(1 - right / len(codes))
+
+
+def _impossible(values: Floats) -> list[str]:
+    """Return what to say of codes such as 0, −1 or 999 that lie apart from all other values."""
+    known = values[np.isfinite(values)]
+    distinct, counts = np.unique(known, return_counts=True)
+    if len(distinct) < 10:
+        return []
+    low, high = np.quantile(known, [0.25, 0.75])
+    ends = ((0, distinct[1] - distinct[0]), (-1, distinct[-1] - distinct[-2]))
+    return [
+        f"is {number(distinct[end])} in {plural(int(counts[end]), 'row')}, far from all others"
+        for end, gap in ends
+        if float(distinct[end]) in CODES and counts[end] > 1 and gap > high - low
+    ]
