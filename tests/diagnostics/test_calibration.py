@@ -70,13 +70,13 @@ def test_confident_posteriors_keep_the_level_too():
     assert np.mean(np.array(p) <= 0.05) <= 0.09
 
 
-@pytest.mark.parametrize(("t", "word"), [(2.0, "Overconfident"), (0.5, "Underconfident")])
+@pytest.mark.parametrize(("t", "word"), [(2.0, "too large"), (0.5, "too small")])
 def test_false_confidence_is_found_and_called_by_name(t, word):
     rng = np.random.default_rng(6)
     p, y = drawn(rng, n=1500)
     found = calibration(y, sharpened(p, t))
     assert found.p_value < 0.01
-    assert str(found).startswith(f"{word}: states ")
+    assert str(found).startswith(f"Its probabilities are {word}: it states ")
     assert found.top.calibration_error > 3 * found.top.expected_error
     assert np.sign(found.spiegelhalter.z) == np.sign(t - 1)
     assert str(calibration(y, p)).startswith("Calibrated: no evidence against it (")
@@ -115,7 +115,8 @@ def test_posteriors_without_doubt_are_judged_by_their_errors():
     assert sure.p_value == 1
     wrong = calibration(np.repeat([0, 1], [40, 10]), p, [0, 1])
     assert wrong.p_value < 0.01
-    assert str(wrong).startswith("Overconfident: states 100.0% on average, is right 80.0%")
+    said = "Its probabilities are too large: it states 100\N{NO-BREAK SPACE}% on average for the"
+    assert str(wrong).startswith(said)
 
 
 def test_bad_input_is_refused_by_name():

@@ -32,7 +32,7 @@ def test_those_told_apart_from_the_best_are_grey(result):
     style = plots.LIGHT
     worse = result.to_frame()["p_adjusted"].to_numpy() <= 0.05
     assert colours == [style.soft if w else style.accent for w in worse]
-    assert worse.tolist() == [False, False, True]
+    assert worse.tolist() == [False, False, True, True]
 
 
 def test_a_member_without_posteriors_says_so(result):

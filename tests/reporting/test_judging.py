@@ -22,7 +22,8 @@ class Counted(DecisionTreeClassifier):
         return super().fit(X, y, sample_weight)
 
 
-def test_no_model_is_fitted_twice_on_a_fold(iris):
+def test_no_model_is_fitted_twice_on_a_fold(iris, monkeypatch):
+    monkeypatch.setattr("suffice.reporting.choosing.growth", lambda *_, **__: None)
     X, y = iris
     FITS.clear()
     models = {"stump": Counted(max_depth=1, random_state=0)}
@@ -35,7 +36,7 @@ def test_kept_predictions_are_those_of_the_models_of_the_other_folds(name, iris)
     X, y = iris
     folds = folds_for(X, y, 5, None, None, 0)
     (model,) = parse_models(name, 0)
-    kept = compared((model,), folds, 0, keep=True).outcomes[0].held_out.in_order()
+    kept = compared((model,), folds, 0, keep=True)[model.name].held_out.in_order()
     np.testing.assert_array_equal(kept.rows, np.arange(len(y)))
     for train, test in folds.splits:
         fitted = model.estimator.fit(X[train], y[train])
@@ -45,6 +46,6 @@ def test_kept_predictions_are_those_of_the_models_of_the_other_folds(name, iris)
 
 
 def test_posteriors_are_not_kept_unless_asked_for(iris):
-    (outcome,) = sf.compare(*iris, ["LDA"], 3).outcomes
+    outcome = sf.compare(*iris, ["LDA"], 3)["LDA"]
     assert outcome.held_out.logs is None
     assert outcome.held_out.error == pytest.approx(outcome.error, abs=0.01)

@@ -91,20 +91,6 @@ def test_the_rule_takes_the_simplest_model_that_is_about_as_good(iris_report):
     assert lineup.rows[lineup.marked[0]][0] == "LDA"
 
 
-def test_a_model_is_simple_if_one_standard_error_is_all_it_costs(iris):
-    from suffice.comparison.models import parse_models
-    from suffice.reporting.choosing import simplest
-
-    X, y = iris
-    compared = sf.compare(X.to_numpy(), y, MODELS, cv=10)
-    chosen = simplest(compared, parse_models(MODELS, 0))
-    best = min((o for o in compared.outcomes if o.name in ("LDA", "QDA")), key=lambda o: o.log_loss)
-    gap = chosen.fold_losses[:, 1] - best.fold_losses[:, 1]
-    assert (chosen.name, best.name) == ("LDA", "QDA")
-    assert gap.mean() <= np.sqrt((1 / 10 + compared.test_ratio) * gap.var(ddof=1))
-    assert chosen.n_parameters < best.n_parameters
-
-
 def test_html_markdown_and_json_tell_the_same_tables(iris_report):
     page = Page(iris_report.write("html"))
     words = " ".join(page.words)
@@ -197,7 +183,7 @@ def test_the_report_is_the_same_twice(iris, iris_report):
 def test_an_estimator_reports_about_itself(iris):
     report = sf.QDA(shrinkage=0.1).report(*iris, models=["LDA"], cv=5)
     assert repr(report.estimator) == "QDA(shrinkage=0.1)"
-    assert report.verdict.startswith("About QDA")
+    assert report.verdict.startswith("QDA can be used")
 
 
 def test_a_classifier_without_densities_is_reported_too(iris):
@@ -311,7 +297,7 @@ def test_one_class_is_refused(iris):
 
 def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
     html = iris_report._repr_html_()
-    assert "Trust LDA" in html
+    assert "LDA can be used" in html
     assert "<table>" in html
 
 

@@ -25,7 +25,7 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the number of neighbours, and keep the rows."""
         self.classes_, codes = np.unique(y, return_inverse=True)
-        able = NUMBERS[NUMBERS < len(codes)]
+        able = NUMBERS[len(codes) > NUMBERS]
         known = KNeighborsClassifier(int(able[-1]), weights=self.weights).fit(X, y)
         near = known.kneighbors(return_distance=False)  # of each row, itself left out
         votes = np.eye(len(self.classes_))[codes[near]].cumsum(1)
@@ -50,7 +50,7 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
         """Choose C by the log-loss of calibrated decisions of three folds."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         tried = [self._calibrated(X, codes, c) for c in PENALTIES]
-        loss, c, self.link_ = min(tried, key=lambda each: each[0])
+        _, c, self.link_ = min(tried, key=lambda each: each[0])
         self.machine_ = SVC(C=c).fit(X, codes)
         return self
 

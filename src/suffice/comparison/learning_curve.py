@@ -243,7 +243,7 @@ def growth(
     if len(sizes) < 3:
         return None
     each = [replace(folds, splits=_prefixes(orders, size)) for size in sizes]
-    with Progress(False, 1, "learning curve") as steps, single_threaded(folds):
+    with Progress(wish=False, total=1, what="learning curve") as steps, single_threaded(folds):
         curve = _curve(model, each, steps, n_repeats)
     errors = curve.losses[:, :, 0]
     if not np.isfinite(errors).all():

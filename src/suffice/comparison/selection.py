@@ -131,12 +131,13 @@ def _pick(
 ) -> ComparedModel:
     """Return the model of least loss; of equal ones, the one of least error."""
     column = CRITERIA.index(criterion)
-    losses = [float(outcome.means[column]) for outcome in comparison.outcomes]
+    known = {model.name: model for model in candidates}
+    outcomes = [outcome for outcome in comparison.outcomes if outcome.name in known]
+    losses = [float(outcome.means[column]) for outcome in outcomes]
     if np.isnan(losses).all():
         msg = f"no model has posteriors, so that none has a {criterion}: pick by 'error'"
         raise InvalidParameterError(msg)
-    name = comparison.outcomes[int(np.nanargmin(losses))].name
-    return next(model for model in candidates if model.name == name)
+    return known[outcomes[int(np.nanargmin(losses))].name]
 
 
 def _tested(pick: ComparedModel, folds: Folds) -> tuple[Any, Outcome]:

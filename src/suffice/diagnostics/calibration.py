@@ -48,8 +48,9 @@ class SpiegelhalterTest:
         return cls(float(observed.mean()), float(expected.mean()), float(z), doubt)
 
     def __str__(self) -> str:
-        test = p_statement(self.p_value) if np.isfinite(self.p_value) else "too few errors to test"
-        return f"Spiegelhalter's z = {self.z:.2f}, {test}"
+        if np.isnan(self.p_value):
+            return "too few errors for Spiegelhalter's test"
+        return f"Spiegelhalter's z = {self.z:.2f}, {p_statement(self.p_value)}"
 
     @property
     def p_value(self) -> float:

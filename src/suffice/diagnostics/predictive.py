@@ -210,9 +210,7 @@ class PredictiveCheck(Diagnostic):
 
     def __repr__(self) -> str:
         said = [simulated_statement(p, self.simulations) for p in self.p_values]
-        account = (
-            f"{said[0]} for distances, {said[1]} for marginals, {self.simulations} simulations"
-        )
+        account = f"distances {said[0]}, marginals {said[1]}, {self.simulations} simulations"
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
         remark += columns_remark(self.left_out)
@@ -340,7 +338,7 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
         return estimator, X
     from sklearn.base import clone
 
-    plain_sums = replace(estimator.moments_, power=None)
+    plain_sums = replace(estimator.moments_, power_sums=None)
     fitted = clone(estimator).set_params(power=None).fit_moments(plain_sums)
     return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))
 

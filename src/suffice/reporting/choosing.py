@@ -74,7 +74,8 @@ class ReportSettings:
         ``shape`` are the rows, columns and classes of a fit.
         """
         models = FAST if self.fast and self.models is None else self.models
-        members, left_out = parse_models(models, self.seed), ()
+        members = parse_models(models, self.seed)
+        left_out: tuple[str, ...] = ()
         if models is None:
             members, left_out = affordable(members, n_fits, shape)
             if not {m.name for m in members} & set(SEARCHING):

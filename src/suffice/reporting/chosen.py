@@ -60,11 +60,12 @@ def in_words(judgement: Judgement) -> str:
     gaussian = model.model_
     tied = gaussian.shared_covariance is not None
     alone = "features independent within a class, " * _is_diagonal(gaussian)
-    shape = f"{alone}{'one covariance shared by all classes' if tied else 'a covariance for each class'}"
+    shape = "one covariance shared by all classes" if tied else "a covariance for each class"
     bent = "linear" if tied else "quadratic"
     of = "" if model.moments_.power is None else " of transformed features"
     return (
-        f"{judgement.name}: one Gaussian for each class, {shape}; boundaries are {bent}{of}. "
+        f"{judgement.name}: one Gaussian for each class, {alone}{shape}; "
+        f"boundaries are {bent}{of}. "
         f"{plural(gaussian.n_parameters, 'free parameter')}{_regularisation(model)}."
     )
 
@@ -172,7 +173,7 @@ def _parameters(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
         body = [(data.names[j], *weights[shown, j].tolist()) for j in order]
         tables.append(
             DataTable(
-                f"Change of a class's score for one standard deviation of a feature{of}, over all rows",
+                f"Change of a class's score for one standard deviation (all rows) of a feature{of}",
                 ("feature", *columns),
                 _styles(len(columns)),
                 tuple(body),
