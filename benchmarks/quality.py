@@ -1,13 +1,13 @@
-"""Quality: error, log-loss and Brier score of ours and the peers' classifiers on real tables.
+"""Quality: error, log-loss, Brier score and AUC of ours and the peers' classifiers on real tables.
 
-``python -m benchmarks quality [--data FOLDER] [--only NAME ...] [--cache FILE]``: every CSV of the
-folder (header row, last column the target), or the tables of the tests, and the tables bundled
-with scikit-learn; numeric columns only, rows with missing values left out. Five stratified
-folds, shuffled once with a fixed seed; the same folds for all.
+``python -m benchmarks quality [--data FOLDER] [--mixed] [--only NAME ...] --results FOLDER``: every
+CSV of the data folder (header row, last column the target), and the tables bundled with
+scikit-learn; numeric columns only, rows with missing values left out. Five stratified folds,
+shuffled once with a fixed seed; the same folds for all. Results are kept by classifier, table and
+fold, so that a run can be stopped and taken up again; one process may run each classifier.
 
 With ``--mixed`` all columns and rows of the folder count, text and holes too; only rows without
-a target and classes of fewer than ten rows are left out. Boosting sees categories and holes as they
-are, the other peers see them imputed by means with indicators, and one-hot.
+a target and classes of fewer than ten rows are left out.
 """
 
 from __future__ import annotations
@@ -22,27 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
+from scipy.stats import rankdata, studentized_range
 from sklearn import datasets
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
 
-import suffice as sf
+from benchmarks.contestants import MOST_ROWS, ours, peers
 from benchmarks.timing import table
 
 if TYPE_CHECKING:
@@ -50,119 +35,49 @@ if TYPE_CHECKING:
 
 N_FOLDS = 5
 FLOOR = 1e-15  # of a predicted probability, for every classifier alike
+MEASURES = ("error", "log_loss", "brier", "auc")
+SMALL = 1000  # rows, up to which those of MOST_ROWS are compared, too
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks quality")
     parser.add_argument("--data", type=Path, default=Path("tests/reference/data"))
     parser.add_argument("--mixed", action="store_true", help="text columns and holes count")
-    parser.add_argument("--only", nargs="*", help="classifiers to run; the rest from the cache")
-    parser.add_argument(
-        "--cache", type=Path, help="JSON file of earlier results, read and extended"
-    )
+    parser.add_argument("--only", nargs="*", help="classifiers to run; none: show what is known")
+    parser.add_argument("--again", action="store_true", help="run what is known, too")
+    parser.add_argument("--most-rows", type=int, default=10**9, help="of tables to run on")
+    parser.add_argument("--splits", type=int, default=N_FOLDS, help="folds that are judged on")
+    parser.add_argument("--results", type=Path, required=True, help="folder, read and extended")
+    parser.add_argument("--without", nargs="*", default=(), help="classifiers to leave out")
+    parser.add_argument("--small", action="store_true", help=f"compare up to {SMALL} rows")
+    parser.add_argument("--figure", type=Path, help="critical differences of log-loss and error")
     options = parser.parse_args(arguments)
-    known = (
-        json.loads(options.cache.read_text()) if options.cache and options.cache.exists() else {}
-    )
-    found = mixed_tables(options.data) if options.mixed else tables(options.data)
-    models = mixed_models() if options.mixed else {**ours(), **peers()}
+    options.results.mkdir(exist_ok=True)
+    found = list(mixed_tables(options.data) if options.mixed else tables(options.data))
+    models = {**ours(), **peers()}
+    for model in models if options.only is None else options.only:
+        run(model, models[model], found, options)
+    known = {p.stem: json.loads(p.read_text()) for p in sorted(options.results.glob("*.json"))}
+    left = set(options.without) if options.small else {*options.without, *MOST_ROWS}
+    results = {model: of for model, of in known.items() if model not in left}
+    names = [name for name, X, _ in found if len(X) <= SMALL or not options.small]
+    names = [name for name in names if all(name in of for of in results.values())]
+    print(summary(results, names))
+    print(by_table(results, names))
+    if options.figure:
+        drawn(results, names).savefig(options.figure, dpi=120, bbox_inches="tight")
+
+
+def run(model: str, make: Callable[[], Any], found: list[Any], options: Any) -> None:
+    """Judge a classifier on the tables that it has not been judged on, and keep what is found."""
+    path = options.results / f"{model}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    most = min(options.most_rows, MOST_ROWS.get(model, options.most_rows))
     for name, X, y in found:
-        for model, make in models.items():
-            key = f"{name}/{model}"
-            if key in known and not (options.only and model in options.only):
-                continue
-            if options.only and model not in options.only:
-                continue
-            known[key] = judged(make, X, y)
-            if options.cache:
-                options.cache.write_text(json.dumps(known))
-    print(summary(known))
-    if options.mixed:
-        print(log_losses(known))
-
-
-def ours() -> dict[str, Callable[[], Any]]:
-    return {
-        "AutoClassifier": lambda: sf.AutoClassifier(),
-        "AutoGaussian": lambda: sf.AutoGaussian(),
-        "RDA": lambda: sf.RDA(),
-        "LDA": lambda: sf.LDA(),
-        "QDA": lambda: sf.QDA(),
-        "GaussianNB": lambda: sf.GaussianNB(),
-    }
-
-
-def peers() -> dict[str, Callable[[], Any]]:
-    found: dict[str, Callable[[], Any]] = {
-        "sk LDA": lambda: LinearDiscriminantAnalysis(),
-        "sk LDA auto": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-        "sk QDA": lambda: QuadraticDiscriminantAnalysis(),
-        "sk GaussianNB": lambda: GaussianNB(),
-        "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
-        "15-NN": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(15)),
-        "tree": lambda: DecisionTreeClassifier(random_state=0),
-        "random forest": lambda: RandomForestClassifier(200, random_state=0, n_jobs=2),
-        "extra trees": lambda: ExtraTreesClassifier(200, random_state=0, n_jobs=2),
-        "hist boosting": lambda: HistGradientBoostingClassifier(random_state=0),
-        "RBF SVM": lambda: make_pipeline(
-            StandardScaler(), CalibratedClassifierCV(SVC(), ensemble=False)
-        ),
-    }
-    try:
-        from lightgbm import LGBMClassifier
-        from xgboost import XGBClassifier
-    except ImportError:
-        return found
-    found["LightGBM"] = lambda: LGBMClassifier(verbose=-1, random_state=0, n_jobs=2)
-    found["XGBoost"] = lambda: XGBClassifier(random_state=0, n_jobs=2)
-    return found
-
-
-def mixed_models() -> dict[str, Callable[[], Any]]:
-    from lightgbm import LGBMClassifier
-
-    return {
-        "AutoGaussian": lambda: sf.AutoGaussian(),
-        "hist boosting": lambda: HistGradientBoostingClassifier(random_state=0),
-        "LightGBM": lambda: LGBMClassifier(verbose=-1, random_state=0, n_jobs=1),
-        "CatBoost": lambda: _CatBoost(),
-        "logistic": lambda: make_pipeline(_numbers(), LogisticRegression(max_iter=2000)),
-        "random forest": lambda: make_pipeline(
-            _numbers(), RandomForestClassifier(200, random_state=0)
-        ),
-        "RBF SVM": lambda: make_pipeline(_numbers(), CalibratedClassifierCV(SVC(), ensemble=False)),
-    }
-
-
-class _CatBoost:
-    """CatBoost with its own categories: an empty one is a level of its own."""
-
-    def fit(self, X: Any, y: Any) -> _CatBoost:
-        from catboost import CatBoostClassifier
-
-        levels = list(X.select_dtypes("category"))
-        quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
-        self.model = CatBoostClassifier(cat_features=levels, random_seed=0, **quiet)
-        self.model.fit(self._filled(X), y)
-        return self
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        return self.model.predict_proba(self._filled(X))
-
-    @staticmethod
-    def _filled(X: Any) -> Any:
-        levels = {c: X[c].astype(object).fillna("(missing)") for c in X.select_dtypes("category")}
-        return X.assign(**levels)
-
-
-def _numbers() -> Any:
-    """Return the pipeline of peers that take complete numbers only."""
-    filled = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
-    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return make_column_transformer(
-        (filled, make_column_selector(dtype_include="number")),
-        (levels, make_column_selector(dtype_exclude="number")),
-    )
+        if (name in known and not options.again) or len(X) > most:
+            continue
+        known[name] = judged(make, X, y, options.splits)
+        path.write_text(json.dumps(known))
 
 
 def mixed_tables(folder: Path) -> Iterator[tuple[str, Any, np.ndarray]]:
@@ -176,15 +91,17 @@ def mixed_tables(folder: Path) -> Iterator[tuple[str, Any, np.ndarray]]:
         yield path.stem, frame.assign(**text), y
 
 
-def tables(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield name, numeric rows and integer labels of every table."""
-    for path in sorted(folder.glob("*.csv")):
-        X, y = read(path)
-        if X.shape[1] and len(np.unique(y)) > 1 and np.bincount(y).min() >= N_FOLDS:
-            yield path.stem, X, y
-    for load in (datasets.load_breast_cancer, datasets.load_digits):
-        X, y = load(return_X_y=True)
-        yield load.__name__.removeprefix("load_"), X, y
+def tables(folder: Path) -> list[tuple[str, Any, np.ndarray]]:
+    """Return name, frame of numbers and integer labels of every table, small ones first."""
+    found = [(path.stem, *read(path)) for path in sorted(folder.glob("*.csv"))]
+    bundled = {"breast_cancer": datasets.load_breast_cancer, "digits": datasets.load_digits}
+    found += [(name, *load(return_X_y=True)) for name, load in bundled.items()]
+    kept = [
+        (name, pd.DataFrame(X).add_prefix("x"), y)
+        for name, X, y in found
+        if X.shape[1] and len(np.unique(y)) > 1 and np.bincount(y).min() >= N_FOLDS
+    ]
+    return sorted(kept, key=lambda each: each[1].size)
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -208,65 +125,128 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def judged(make: Callable[[], Any], X: Any, y: np.ndarray) -> dict[str, Any]:
-    """Return mean error, log-loss and Brier score over the folds, and seconds; or the failure."""
-    losses, start = [], time.perf_counter()
-    rows = getattr(X, "iloc", X)
+def judged(make: Callable[[], Any], X: Any, y: np.ndarray, n_splits: int) -> dict[str, Any]:
+    """Return the measures of each fold, and processor seconds of fit and predict; or a failure."""
+    found: dict[str, list[float]] = {name: [] for name in (*MEASURES, "fit", "predict")}
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for train, test in folds.split(X, y):
+        for train, test in list(folds.split(X, y))[:n_splits]:
+            clock = [time.process_time()]
             try:
-                p = make().fit(rows[train], y[train]).predict_proba(rows[test])
+                fitted = make().fit(X.iloc[train], y[train])
+                clock.append(time.process_time())
+                p = fitted.predict_proba(X.iloc[test])
             except Exception as error:
                 return {"failed": f"{type(error).__name__}: {error}"[:200]}
-            p = np.clip(np.nan_to_num(p), FLOOR, None)
-            p /= p.sum(1, keepdims=True)
-            truth = np.eye(p.shape[1])[y[test]]
-            losses.append(
-                [
-                    (p.argmax(1) != y[test]).mean(),
-                    -np.log((p * truth).sum(1)).mean(),
-                    np.square(p - truth).sum(1).mean(),
-                ]
-            )
-    error, log_loss, brier = np.mean(losses, axis=0)
-    seconds = time.perf_counter() - start
-    return {"error": error, "log_loss": log_loss, "brier": brier, "seconds": seconds}
+            clock.append(time.process_time())
+            for name, value in zip(found, (*measured(p, y[test]), *np.diff(clock)), strict=True):
+                found[name].append(float(value))
+    return found
 
 
-def log_losses(results: dict[str, dict[str, Any]]) -> str:
+def measured(p: np.ndarray, y: np.ndarray) -> tuple[float, ...]:
+    """Return error, log-loss, Brier score and area under the curve of posteriors (n, K)."""
+    p = np.clip(np.nan_to_num(p), FLOOR, None)
+    p /= p.sum(1, keepdims=True)
+    truth = np.eye(p.shape[1])[y]
+    scores = p[:, 1] if p.shape[1] == 2 else p
+    return (
+        (p.argmax(1) != y).mean(),
+        -np.log((p * truth).sum(1)).mean(),
+        np.square(p - truth).sum(1).mean(),
+        roc_auc_score(y, scores, multi_class="ovr"),
+    )
+
+
+Results = dict[str, dict[str, dict[str, Any]]]
+
+
+def means(results: Results, names: list[str], measure: str) -> np.ndarray:
+    """Return means over the folds that all have, (tables, classifiers): inf of a failure."""
+    sign = -1.0 if measure == "auc" else 1.0  # less is better
+    rows = [[np.atleast_1d(of[n].get(measure, np.inf)) for of in results.values()] for n in names]
+    fewest = [
+        min((len(each) for each in row if np.isfinite(each).all()), default=1) for row in rows
+    ]
+    return np.array(
+        [[sign * each[:m].mean() for each in row] for row, m in zip(rows, fewest, strict=True)]
+    )
+
+
+def ranked(values: np.ndarray) -> np.ndarray:
+    return np.array([rankdata(np.round(row, 10)) for row in values])
+
+
+def summary(results: Results, names: list[str]) -> str:
+    """Return mean ranks, wins, ratios to the best and seconds of every classifier."""
+    values = {measure: means(results, names, measure) for measure in MEASURES}
+    ranks = {measure: ranked(each) for measure, each in values.items()}
+    # the best of a table may be 0: an error of half a row more, a log-loss of 0.01 more for all
+    best = values["log_loss"].min(1, keepdims=True)
+    ratio = np.exp(np.log((values["log_loss"] + 0.01) / (best + 0.01)).mean(0))
+    rows = []
+    for i, (model, of) in enumerate(results.items()):
+        row: dict[str, Any] = {"classifier": model}
+        row |= {f"rank {name}": round(float(each[:, i].mean()), 2) for name, each in ranks.items()}
+        row["wins error"] = int((ranks["error"][:, i] == ranks["error"].min(1)).sum())
+        row["wins log_loss"] = int((ranks["log_loss"][:, i] == 1).sum())
+        row["log-loss to best"] = round(float(ratio[i]), 3)
+        row["failures"] = sum("failed" in of[n] for n in names)
+        for what in ("fit", "predict"):
+            row[f"{what} s"] = float(sum(np.sum(of[n].get(what, 0.0)) for n in names))
+        rows.append(row)
+    rows.sort(key=lambda row: row["rank log_loss"])
+    return f"{len(names)} tables: {', '.join(names)}\n\n{table(rows)}\n"
+
+
+def by_table(results: Results, names: list[str]) -> str:
     """Return the log-loss of every classifier on every table."""
-    names = sorted({key.split("/")[0] for key in results})
-    models = [m for m in mixed_models() if any(f"{n}/{m}" in results for n in names)]
-    rows = [
-        {"table": n}
-        | {m: results.get(f"{n}/{m}", {}).get("log_loss", float("nan")) for m in models}
-        for n in names
-    ]
-    return table(rows)
+    values = means(results, names, "log_loss")
+    return table(
+        [
+            {"table": name} | dict(zip(results, row.tolist(), strict=True))
+            for name, row in zip(names, values, strict=True)
+        ]
+    )
 
 
-def summary(results: dict[str, dict[str, Any]]) -> str:
-    """Return mean ranks and wins of every classifier over the tables that all have run on."""
-    models = sorted({key.split("/")[1] for key in results})
-    names = sorted({key.split("/")[0] for key in results})
-    names = [n for n in names if all(f"{n}/{m}" in results for m in models)]
-    ranks = {}
-    for loss in ("error", "log_loss", "brier"):
-        values = np.array([[results[f"{n}/{m}"].get(loss, np.inf) for m in models] for n in names])
-        ranks[loss] = np.array([rankdata(np.round(row, 10)) for row in values])
-    rows = [
-        {
-            "classifier": m,
-            "rank error": round(float(ranks["error"][:, i].mean()), 2),
-            "rank log-loss": round(float(ranks["log_loss"][:, i].mean()), 2),
-            "rank Brier": round(float(ranks["brier"][:, i].mean()), 2),
-            "wins log-loss": int((ranks["log_loss"][:, i] == 1).sum()),
-            "failures": sum("failed" in results[f"{n}/{m}"] for n in names),
-            "seconds": sum(results[f"{n}/{m}"].get("seconds", 0.0) for n in names),
-        }
-        for i, m in enumerate(models)
-    ]
-    rows.sort(key=lambda row: row["rank log-loss"])
-    return f"{len(names)} tables: {', '.join(names)}\n\n{table(rows)}"
+def drawn(results: Results, names: list[str]) -> Any:
+    """Return critical-difference diagrams: mean ranks, and bars over what chance may explain."""
+    from matplotlib.figure import Figure
+
+    k = len(results)
+    # Nemenyi: q_0.05 √(k (k + 1) / 6 N) with q of the studentised range, over √2
+    q = studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
+    critical = float(q * np.sqrt(k * (k + 1) / (6 * len(names))))
+    figure = Figure(figsize=(9, 0.5 + 0.42 * k))
+    for axes, measure in zip(figure.subplots(2, 1), ("log_loss", "error"), strict=True):
+        mean = ranked(means(results, names, measure)).mean(0)
+        _diagram(axes, list(results), mean, critical)
+        axes.set_title(
+            f"Mean rank by {measure.replace('_', '-')}, {len(names)} tables", fontsize=10
+        )
+    return figure
+
+
+def _diagram(axes: Any, models: list[str], mean: np.ndarray, critical: float) -> None:
+    order = np.argsort(mean)
+    k, half = len(order), (len(order) + 1) // 2
+    for at, i in enumerate(order):
+        left = at < half
+        depth, edge = (at + 1 if left else k - at), (0.4 if left else k + 0.6)
+        colour = "tab:red" if models[i].startswith("Auto") else "black"
+        axes.plot([mean[i], mean[i], edge], [0, depth, depth], color=colour, lw=0.8)
+        label = f"{models[i]} {mean[i]:.2f}"
+        side = "right" if left else "left"
+        axes.text(edge, depth, f" {label} ", ha=side, va="center", fontsize=8, color=colour)
+    ranks, level, reached = mean[order], -0.35, -1
+    for i in range(k):
+        # a bar joins those that lie within the critical difference of the best of them
+        last = int(np.flatnonzero(ranks <= ranks[i] + critical)[-1])
+        if last > max(i, reached):
+            axes.plot(ranks[[i, last]] + np.array([-0.05, 0.05]), [level, level], "k", lw=3)
+            level, reached = level - 0.35, last
+    axes.set(xlim=(0.3, k + 0.7), ylim=(half + 1, level - 0.2), yticks=[])
+    axes.xaxis.set_ticks_position("top")
+    axes.spines[["left", "right", "bottom"]].set_visible(False)

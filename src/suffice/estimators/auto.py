@@ -28,6 +28,7 @@ from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
 from suffice.search.candidates import Candidate
+from suffice.search.learners import ExtraTrees, ForeignLearner, Learner, LogisticPath
 from suffice.search.members import Member, OutsideCandidate
 from suffice.search.plan import chosen
 from suffice.table import Table
@@ -52,7 +53,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     ----------
     fourier_features : bool, default=True
         Whether tied Gaussians over random Fourier features may join.
-    n_kept : int, default=3
+    n_kept : int, default=2
         How many of the best settings of each view of the features (as they are, transformed,
         with Fourier features) may share in the average; 1 picks the best of all.
     members : list of classifiers, optional
@@ -96,7 +97,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         self,
         *,
         fourier_features: bool = True,
-        n_kept: int = 3,
+        n_kept: int = 2,
         members: Any = None,
         categorical: Any = None,
         random_state: int = 0,
@@ -127,7 +128,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
             self.varying_ = varying_features(table, self.encoding_)
         table = table.with_rows(table.x[:, self.varying_])
         options: Any = {"n_kept": self.n_kept, "fourier_features": self.fourier_features}
-        options |= {"seed": self.random_state, "members": self._invited(table.n_rows)}
+        options |= {"seed": self.random_state, "members": self._invited(table)}
         options["levels"] = level_features(self.encoding_, self.varying_)
         with one_blas_thread():
             found = chosen(table, **options)
@@ -139,7 +140,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
 
-    def _invited(self, n_rows: int) -> dict[str, Any]:  # noqa: ARG002
+    def _invited(self, table: Table) -> dict[str, Learner]:  # noqa: ARG002
         """Return the classifiers of other kinds that may join, by name."""
         return named_members(self.members)
 
@@ -227,7 +228,9 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         return "\n".join([*lines, f"Averaged: {'; '.join(shares)}.", self.effort_])
 
 
-_ROWS_OF_A_TREE = 5_000
+PENALTIES = (100.0, 1.0, 0.01)
+LEAVES = (1, 2)
+_FEW_ROWS, _FEW_NUMBERS = 2_000, 200_000  # up to which several settings are judged
 
 
 class AutoClassifier(AutoGaussian):
@@ -254,30 +257,26 @@ class AutoClassifier(AutoGaussian):
     True
     """
 
-    def _invited(self, n_rows: int) -> dict[str, Any]:
-        from sklearn.ensemble import ExtraTreesClassifier
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-        drawn: Any = {"bootstrap": True, "max_samples": min(n_rows, _ROWS_OF_A_TREE)}
-        trees = ExtraTreesClassifier(100, random_state=self.random_state, **drawn)
-        return {"logistic regression": logistic, "extra trees": trees} | named_members(self.members)
+    def _invited(self, table: Table) -> dict[str, Learner]:
+        n_numbers = table.x.size * table.n_classes
+        logistic = LogisticPath(PENALTIES if n_numbers < _FEW_NUMBERS else (1.0,))
+        trees = ExtraTrees(LEAVES if table.n_rows < _FEW_ROWS else (1,), self.random_state)
+        found: dict[str, Learner] = {"logistic regression": logistic, "extra trees": trees}
+        return found | named_members(self.members)
 
 
 def _kept(choice: Mapping[str, Any], views: list[Any]) -> Candidate | OutsideCandidate:
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
     if "outsider" in rest:
-        return OutsideCandidate(rest.pop("outsider"), None, **rest)
+        return OutsideCandidate(rest.pop("outsider"), None, 0, **rest)
     view = views[rest.pop("view")]
     return Candidate(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
 
 
-def named_members(members: Any) -> dict[str, Any]:
+def named_members(members: Any) -> dict[str, Learner]:
     """Return classifiers by name, their own where none is given."""
-    found: dict[str, Any] = {}
+    found: dict[str, Learner] = {}
     for member in members or ():
         name, estimator = member if isinstance(member, tuple) else (None, member)
         if not hasattr(estimator, "predict_proba"):
@@ -287,7 +286,7 @@ def named_members(members: Any) -> dict[str, Any]:
         if called in found:
             msg = f"two members are called {called!r}: name them by pairs (name, classifier)"
             raise InvalidParameterError(msg)
-        found[called] = estimator
+        found[called] = ForeignLearner(estimator)
     return found
 
 

@@ -5,11 +5,11 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from suffice.model import tree_kernels as kernels
 from suffice.model.linear import LinearModel
 from suffice.model.posterior import Posterior
+from suffice.table import Table
 from suffice.typing import Codes, Floats
-
-_NODES = 1 << 21  # of rows and trees followed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,21 +46,31 @@ class Trees:
             shares / shares.sum(1, keepdims=True),
         )
 
+    @classmethod
+    def grown(cls, table: Table, n_trees: int, least: int, n_rows: int, seed: int) -> Self:
+        """Return extremely randomised trees of some rows each, with leaves of so many at least."""
+        rng = np.random.default_rng(seed)
+        x = np.asarray(table.x, np.float32)
+        parts = []
+        for _ in range(n_trees):
+            rows = rng.permutation(table.n_rows)[:n_rows]
+            known = table.codes, table.weights, rows, table.n_classes, least
+            parts.append(kernels.grown(x, *known, rng.integers(1 << 31)))
+        left, right, feature, threshold, sums = (
+            np.concatenate(each) for each in zip(*parts, strict=True)
+        )
+        counts = np.array([len(part[0]) for part in parts])
+        roots = np.cumsum(counts) - counts
+        base = np.repeat(roots, counts)
+        shares = sums / sums.sum(1, keepdims=True)
+        return cls(roots, left + base, right + base, feature, threshold, shares)
+
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K); as scikit-learn's, trees see rows in single precision."""
-        rows = np.asarray(x, np.float32)
-        step = max(1, _NODES // len(self.roots))
-        blocks = [self._block(rows[lo : lo + step]) for lo in range(0, len(rows), step)]
-        return np.concatenate(blocks) if blocks else np.zeros((0, self.shares.shape[1]))
-
-    def _block(self, x: Any) -> Floats:
-        node, rows = np.tile(self.roots, (len(x), 1)), np.arange(len(x))[:, None]
-        while True:
-            lower = x[rows, self.feature[node]] <= self.threshold[node]
-            following = np.where(lower, self.left[node], self.right[node])
-            if np.array_equal(following, node):
-                return np.asarray(self.shares[node].mean(1))
-            node = following
+        out = np.zeros((len(x), self.shares.shape[1]))
+        nodes = self.left, self.right, self.feature, self.threshold, self.shares
+        kernels.add_leaves(np.ascontiguousarray(x, np.float32), self.roots, *nodes, out)
+        return out / len(self.roots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

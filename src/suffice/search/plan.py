@@ -28,6 +28,7 @@ from suffice.power import PowerTransform
 from suffice.progress import Progress
 from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
+from suffice.search.learners import Learner
 from suffice.search.members import Member, OutsideCandidate, judged_member
 from suffice.search.odds import fold_maps, log_odds_view
 from suffice.search.training import Cells, Training
@@ -127,7 +128,7 @@ def chosen(
     fourier_features: bool,
     n_kept: int,
     seed: int,
-    members: Mapping[str, Any] | None = None,
+    members: Mapping[str, Learner] | None = None,
     levels: Sequence[Codes] = (),
 ) -> Chosen:
     """Return the best candidates, and those of them that count, fitted to all rows.
@@ -197,7 +198,7 @@ def judged(
     cells: Cells,
     grids: Sequence[Grid],
     n_kept: int,
-    members: Mapping[str, Any] = MappingProxyType({}),
+    members: Mapping[str, Learner] = MappingProxyType({}),
 ) -> Judged | None:
     """Return the best ``n_kept`` points of each view, and the members; None if nothing can be."""
     with Progress(total=len(grids) + len(members), what="judging settings") as progress:
@@ -209,9 +210,9 @@ def judged(
             return replace(training, x=training.x[:0]), verdicts
 
         done = side_by_side(judge, grids, n_numbers=cells.table.x.size)
-        others = []
-        for name, estimator in members.items() if done[0][0].n_folds else ():
-            others.append(judged_member(name, estimator, cells))
+        others: list[tuple[OutsideCandidate, Floats]] = []
+        for name, learner in members.items() if done[0][0].n_folds else ():
+            others += judged_member(name, learner, cells, n_kept)
             progress.step()
     pairs = [(grid, *each) for grid, each in zip(grids, done, strict=True)]
     found = [(grid.view, grid.recipe, v) for grid, _, v in pairs if v is not None]
