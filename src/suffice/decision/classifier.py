@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from suffice.decision.costs import Decision, parse_costs
-from suffice.errors import InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.model.averaged import AveragedModel
 from suffice.model.class_model import ClassModel
+from suffice.model.gaussian import GaussianModel
 from suffice.model.linear import LinearModel
+from suffice.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.table.mixed import read
 from suffice.table.schema import Encoding
 from suffice.typing import Codes, Floats, Labels
@@ -75,6 +78,21 @@ class Classifier:
             return self.feature_names or ()
         return tuple(c.name for c in self.encoding.schema.columns if c.kind != "left out")
 
+    def answer(self, verb: Callable[[Classifier, Any], Any], x: Any) -> Any:
+        """Return what ``verb`` says of rows, for arrays of another library in kind.
+
+        Rows on a device are scored there where scores are linear or of Gaussians and no number is
+        missing; otherwise they visit the host.
+        """
+        if not is_foreign(x):
+            return verb(self, x)
+        scored_there = isinstance(self.model, (GaussianModel, LinearModel)) and self.decision.is_map
+        if is_on_device(x) and scored_there and self.encoding is None:
+            # of NaN and infinity the host says in which row, or integrates it out
+            with np.errstate(invalid="ignore", over="ignore"), suppress(InvalidInputError):
+                return verb(replace(self, allow_missing=False), x)
+        return like(verb(self, to_numpy(x)), x)
+
     def rows(self, X: Any) -> Any:
         """Return rows as the model reads them: numbers, and indicators of levels."""
         if self.encoding is None:
@@ -99,7 +117,8 @@ class Classifier:
 
     def predict(self, x: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""
-        return self.decision.decode(self.decide(x))
+        codes = self.decide(x)
+        return like(self.decision.decode(to_numpy(codes)), codes)
 
     def decide(self, x: Any) -> Codes:
         """Return the code of the action for each row; K is to reject."""

@@ -45,6 +45,7 @@ from suffice.power import PowerTransform
 from suffice.saved import densities as saved
 from suffice.search.plan import settled
 from suffice.table import Table
+from suffice.table.foreign import is_foreign, like, to_numpy
 from suffice.table.labels import as_labels, code_of, codes_of, has_label
 from suffice.table.matrix import as_weights, filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
@@ -357,7 +358,8 @@ class GaussianClassifier(
         recipe, power, temperature = self.recipe(), self.power, self.resolved_temperature()
         if not (recipe.open_settings or is_open(temperature) or is_open(power)):
             return recipe, power
-        table, _ = Table.of(x, y, sample_weight, **self._reading()).encoded()
+        given = map(to_numpy, (x, y, sample_weight))
+        table, _ = Table.of(*given, **self._reading()).encoded()
         table = table.with_rows(filled(table.x), table.names)
         require_two_classes(table.classes, table.class_weights)
         rows = table if table.weight is None else table.take(table.weight > 0)
@@ -444,6 +446,8 @@ class GaussianClassifier(
         Where all classes share one covariance, it is ``X @ coef_.T + intercept_``; of rows with
         empty cells it is known up to a term common to all classes.
         """
+        if is_foreign(X):
+            return cast("Floats", like(self.decision_function(to_numpy(X)), X))
         x = self.classifier_.rows(checked_rows(self, X))
         if len(self.classes_) == 2 or self.model_.shared_covariance is None or has_missing(x):
             return super().decision_function(X)

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -21,6 +21,7 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.export import onnx, sql
 from suffice.saved.fields import save
+from suffice.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels, codes_of, has_label
 from suffice.table.matrix import as_weights, taken
 from suffice.table.mixed import is_mixed
@@ -43,7 +44,10 @@ def checked_table(
             "pass one label per row"
         )
         raise ValueError(msg)
-    X, y, sample_weight = labelled_rows(X, y, sample_weight)
+    if is_on_device(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X, y, sample_weight
+    X, y, sample_weight = labelled_rows(*map(to_numpy, (X, y, sample_weight)))
     x = _validated(estimator, X, reset=reset)
     labels = _check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
     check_consistent_length(x, labels)
@@ -71,6 +75,9 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Return rows to predict, with the features seen in fit."""
     check_is_fitted(estimator)
+    if is_foreign(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return X
     return _validated(estimator, X, reset=False)
 
 
@@ -143,7 +150,7 @@ class PredictorMixin(ClassifierMixin, ABC):
     def _answer(self, X: Any, verb: Callable[[Classifier, Any], Answer]) -> Answer:
         x = checked_rows(self, X)
         with at_most(self.n_jobs):
-            return verb(self.classifier_, x)
+            return cast("Answer", self.classifier_.answer(verb, x))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict``, of a rejecting classifier among the rows it answers.

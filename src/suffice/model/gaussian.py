@@ -15,6 +15,7 @@ from suffice.linalg import LOG_2PI
 from suffice.model.bayes_error import BayesError, gaussian_error
 from suffice.model.class_model import WrappedModel
 from suffice.model.covariance import Covariance
+from suffice.model.device import scored
 from suffice.model.elliptical import EllipticalModel
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, Scorer
@@ -170,7 +171,7 @@ class GaussianModel(EllipticalModel):
         self, x: Any, readout: Readout, log_weights: Floats | None = None
     ) -> npt.NDArray[Any]:
         scorer = self._scorer if log_weights is None else self._density_scorer(log_weights)
-        return scorer.score(x, readout)
+        return scored(scorer, x, readout)
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
         # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.model.device import scored
 from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
 from suffice.model.scoring import Formula, Scorer
 from suffice.typing import Codes, Floats
@@ -59,11 +60,11 @@ class LinearModel:
 
     def scores(self, x: Any) -> Floats:
         """Return wₖᵀ(x − m) + bₖ, shape (n, K); of two classes the first has score 0."""
-        return self.formula.scorer.score(x, Joint())
+        return scored(self.formula.scorer, x, Joint())
 
     def most_probable(self, x: Any) -> Codes:
         """Return argmaxₖ of the scores, shape (n,)."""
-        return self.formula.scorer.score(x, Argmax())
+        return scored(self.formula.scorer, x, Argmax())
 
     @property
     def formula(self) -> Formula:
@@ -75,8 +76,8 @@ class LinearModel:
 
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K)."""
-        return self.formula.scorer.score(x, Posterior(self.temperature))
+        return scored(self.formula.scorer, x, Posterior(self.temperature))
 
     def log_posterior(self, x: Any) -> Floats:
         """Return log p(k | x), shape (n, K), exact far from the data."""
-        return self.formula.scorer.score(x, LogPosterior(self.temperature))
+        return scored(self.formula.scorer, x, LogPosterior(self.temperature))

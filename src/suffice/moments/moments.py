@@ -13,7 +13,14 @@ import numpy as np
 from suffice import archive
 from suffice.errors import FileFormatError, MissingStatisticsError
 from suffice.moments.algebra import aligned, merged
-from suffice.moments.collect import collect, plan, refuse_vanishing
+from suffice.moments.collect import SMALLEST, collect, plan, refuse_vanishing
+from suffice.moments.device import (
+    device_counts,
+    device_labels,
+    device_sums,
+    device_weights,
+    is_constant,
+)
 from suffice.moments.file import KIND, arrays_of, cells_of, fields_from, header_of, with_cells
 from suffice.moments.forgetting import without
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
@@ -21,6 +28,7 @@ from suffice.moments.power_sums import PowerSums, parse_power
 from suffice.moments.scatter_storage import FourthMoments, Scatter
 from suffice.power import PowerTransform
 from suffice.table import Table
+from suffice.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels
 from suffice.table.matrix import refuse_nonfinite, refuse_unusable
 from suffice.table.schema import Encoding, Schema
@@ -127,6 +135,12 @@ class Moments:
         n_jobs : int, optional
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
+        if is_foreign(X):
+            plain = power is None and categorical is None and not fourth and X.shape[0]
+            sums = cls._of_device(X, y, sample_weight, storage, classes) if plain else None
+            if sums is not None:
+                return sums
+            X, y, sample_weight = map(to_numpy, (X, y, sample_weight))
         options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
         options |= {"holes": missing != "refuse", "max_patterns": max_patterns}
         kept = "marginal" if missing == "refuse" else missing
@@ -134,6 +148,25 @@ class Moments:
         with at_most(n_jobs):
             table = Table.of(X, y, sample_weight, classes=classes, **reading)
             return cls.of_table(table, **options)
+
+    @classmethod
+    def _of_device(
+        cls, x: Any, y: Any, sample_weight: Any, storage: str, classes: Any
+    ) -> Moments | None:
+        """Return the sums of rows on a device; None where the host is to look at them."""
+        if not is_on_device(x):
+            return None
+        (labels, codes), w = device_labels(x, y, classes), device_weights(x, sample_weight)
+        kept, _ = plan(storage, len(labels), x.shape[1], fourth=False)
+        parts, blank = device_sums(x, codes, w, len(labels), kept), np.zeros(len(labels), np.intp)
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = functools.reduce(merged, (cls(labels, None, blank, *p) for p in parts))
+        spread = total.scatter.pooled_diagonal()
+        finite = np.isfinite(total.means).all() and np.isfinite(spread).all()
+        if not (finite and is_constant(x, np.flatnonzero(spread < SMALLEST))):
+            return None
+        counts = total.weights if w is None else device_counts(codes, w, len(labels))
+        return replace(total, counts=counts.astype(np.intp))
 
     @classmethod
     def of_table(

@@ -1,0 +1,214 @@
+"""Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie.
+
+A block of rows is sorted by class, without moving the rows: tiles of rows of one class are
+gathered, shifted by the first row of their class and multiplied; the host gets one matrix for each
+class. On CUDA, where features are few, a fused kernel does so without writing tiles back. No sum
+depends on the order in which threads finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from suffice.moments.collect import ChunkSums, Storage, two_sum
+from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.table.foreign import (
+    device_of,
+    in_blocks,
+    is_foreign,
+    is_on_device,
+    namespace,
+    to_numpy,
+)
+from suffice.table.labels import as_labels, encode, union
+from suffice.table.matrix import as_weights
+from suffice.table.table import require_as_many
+from suffice.typing import Codes, Labels
+
+BLOCK_ROWS = 1 << 26
+GATHERED = 1 << 27  # numbers of the tiles that are multiplied at once
+_NARROW = 256  # labels in so small a range are sorted as bytes
+
+
+def device_sums(
+    x: Any, codes: Any, weight: Any, n_classes: int, storage: Storage, block: int = BLOCK_ROWS
+) -> Iterator[ChunkSums]:
+    """Yield the sums of consecutive blocks of rows."""
+
+    def sums(lo: int, hi: int) -> ChunkSums:
+        w = None if weight is None else weight[lo:hi]
+        return _block_sums(x[lo:hi, :], codes[lo:hi], w, n_classes, storage)
+
+    yield from in_blocks(sums, x.shape[0], block)
+
+
+def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
+    """Return the classes (K,), on the host, and the code of each row (n,), where x is."""
+    xp, place = namespace(x), device_of(x)
+    require_as_many(x.shape[0], y.shape[0] if is_foreign(y) else len(y))
+    if not is_foreign(y):
+        labels, codes = encode(as_labels(y))
+        codes = xp.asarray(codes, device=place)
+    elif xp.isdtype(y.dtype, "integral"):
+        labels, codes = _integer_labels(xp, y)
+    else:
+        found, codes = xp.unique_inverse(y)
+        labels = as_labels(to_numpy(found))
+    if classes is None:
+        return labels, codes
+    known = union(np.unique(as_labels(classes)), labels)
+    places = xp.asarray(np.searchsorted(known, labels), device=place)
+    return known, xp.take(places, xp.astype(codes, xp.int64))
+
+
+def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
+    first = int(xp.min(y))
+    if int(xp.max(y)) - first >= _NARROW:
+        found, codes = xp.unique_inverse(y)
+        return to_numpy(found), codes
+    narrow = xp.astype(y - first, xp.uint8)
+    found = to_numpy(xp.unique_values(narrow)).astype(np.int64)
+    if found[-1] >= len(found):  # some numbers in between are no labels
+        places = np.searchsorted(found, np.arange(_NARROW)).astype(np.uint8)
+        narrow = xp.take(xp.asarray(places, device=device_of(y)), xp.astype(narrow, xp.int64))
+    return found + first, narrow
+
+
+def device_weights(x: Any, weight: Any) -> Any:
+    """Return row weights where x is, checked, or None where every row counts once."""
+    if weight is None:
+        return None
+    return namespace(x).asarray(as_weights(to_numpy(weight), x.shape[0]), device=device_of(x))
+
+
+def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
+    """Return the number of rows of positive weight of each class, (K,)."""
+    counted = codes if weight is None else codes[weight > 0]
+    return np.diff(to_numpy(_class_starts(counted, n_classes)))
+
+
+def is_constant(x: Any, columns: Codes) -> bool:
+    """Return whether each of some columns holds one number alone."""
+    xp = namespace(x)
+    return all(bool(xp.all(x[:, int(j)] == x[0, int(j)])) for j in columns)
+
+
+def _class_starts(codes: Any, n_classes: int) -> Any:
+    """Return how many rows have a class before each, and all rows at last, (K + 1,)."""
+    xp = namespace(codes)
+    classes = xp.arange(n_classes + 1, dtype=xp.int32, device=device_of(codes))
+    return xp.searchsorted(xp.astype(xp.sort(codes), xp.int32), classes)
+
+
+def _block_sums(x: Any, codes: Any, weight: Any, n_classes: int, storage: Storage) -> ChunkSums:
+    xp = namespace(x)
+    if weight is not None and not bool(xp.all(weight > 0)):  # rows of weight zero are absent
+        rows = xp.nonzero(weight > 0)[0]
+        x, codes, weight = xp.take(x, rows, axis=0), xp.take(codes, rows), xp.take(weight, rows)
+    if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
+        x = xp.astype(x, xp.float64)
+    n, d = x.shape
+    if not n:
+        nothing, scatter = np.zeros((n_classes, d)), np.zeros(_shape(storage, n_classes, d))
+        return ChunkSums(nothing[:, 0], nothing, nothing, _SCATTERS[storage](scatter), None)
+    order, starts = xp.argsort(codes, stable=True), _class_starts(codes, n_classes)
+    # the first row of each class; of a class without rows any row, which counts nothing
+    shifts = xp.take(x, xp.take(order, xp.clip(starts[:-1], max=n - 1)), axis=0)
+    fused = _fused(x) if storage != "diagonal" else None
+    if fused is None or not fused.can_sum(x, n_classes):
+        found = _tiled_sums(x, order, to_numpy(starts), shifts, weight, storage)
+    else:
+        found = map(xp.from_dlpack, fused.class_sums(x, order, starts, shifts, weight))
+    weights, sums, raw = found
+    raw = xp.sum(raw, axis=0) if storage == "pooled" and raw.ndim == 3 else raw
+    # S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w
+    offsets = sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]
+    if storage == "pooled":
+        raw = raw - xp.matrix_transpose(offsets) @ sums
+    else:
+        raw = raw - (offsets * sums if raw.ndim == 2 else offsets[:, :, None] * sums[:, None, :])
+    if storage != "diagonal":
+        raw = 0.5 * (raw + xp.matrix_transpose(raw))
+    origin = to_numpy(shifts).astype(np.float64) * (to_numpy(weights) > 0)[:, None]
+    means, low = two_sum(origin, to_numpy(offsets))
+    return ChunkSums(to_numpy(weights), means, low, _SCATTERS[storage](to_numpy(raw)), None)
+
+
+_SCATTERS: dict[Storage, Any] = {
+    "per-class": PerClassScatter, "pooled": PooledScatter, "diagonal": DiagonalScatter,
+}  # fmt: skip
+
+
+def _shape(storage: Storage, k: int, d: int) -> tuple[int, ...]:
+    return {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[storage]
+
+
+def _fused(x: Any) -> Any:
+    """Return the kernels in Triton, where rows are on CUDA and there is Triton."""
+    if not is_on_device(x):
+        return None
+    try:
+        from suffice.moments import device_kernels
+    except ImportError:
+        return None
+    return device_kernels
+
+
+def _tiled_sums(
+    x: Any, order: Any, starts: Codes, shifts: Any, weight: Any, storage: Storage
+) -> tuple[Any, Any, Any]:
+    """Return weights (K,), sums (K, d) and products about the shifts, by tiles of one class."""
+    xp, place, (n, d), k = namespace(x), device_of(x), x.shape, len(starts) - 1
+    height = min(max(1 << (n // (2 * k)).bit_length(), 16), max(1024, 16 * d))
+    n_tiles = -(-np.diff(starts) // height)
+    of = np.repeat(np.arange(k), n_tiles)  # class of each tile
+    first = starts[of] + height * (
+        np.arange(len(of)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
+    )
+    step = max(min(GATHERED // (height * d), GATHERED // k), 1)
+    totals: list[Any] = [0.0, 0.0, 0.0]
+    for lo in range(0, len(of), step):
+        tiles = slice(lo, lo + step)
+        bounds = (of[tiles], first[tiles], starts[of[tiles]], starts[of[tiles] + 1])
+        which, begin, origin, end = (xp.asarray(v, device=place) for v in bounds)
+        place_of = begin[:, None] + xp.arange(height, dtype=begin.dtype, device=place)[None, :]
+        # past its class a tile repeats the first row, which is zero once shifted
+        past = place_of >= end[:, None]
+        place_of = xp.where(past, origin[:, None], place_of)
+        rows = xp.take(order, xp.reshape(place_of, (-1,)))
+        z = xp.reshape(_shifted_rows(x, rows, shifts, which, height), (*past.shape, d))
+        w, wz = xp.astype(~past, xp.float64), z
+        if weight is not None:
+            w = w * xp.reshape(xp.take(weight, rows), past.shape)
+            wz = z * xp.astype(w, z.dtype)[:, :, None]
+        member = xp.arange(k, dtype=which.dtype, device=place)[:, None] == which[None, :]
+        member = xp.astype(member, xp.float64)
+        products = _products(xp, wz, z, storage)
+        ones = xp.ones((1, height), dtype=z.dtype, device=place)
+        sums = xp.astype((ones @ wz)[:, 0, :], xp.float64)
+        found = (xp.sum(w, axis=1), sums, products)
+        for i, part in enumerate(found):
+            by_class = xp.sum(part, axis=0) if i == 2 and storage == "pooled" else member @ part
+            totals[i] = totals[i] + by_class
+    weights, sums, products = totals
+    return weights, sums, xp.reshape(products, _shape(storage, k, d))
+
+
+def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> Any:
+    """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
+    xp, fused = namespace(x), _fused(x)
+    if fused is not None:
+        return xp.from_dlpack(fused.shifted_rows(x, rows, shifts, of, height))
+    z = xp.reshape(xp.take(x, rows, axis=0), (of.shape[0], height, x.shape[1]))
+    return z - xp.take(shifts, of, axis=0)[:, None, :]
+
+
+def _products(xp: Any, wz: Any, z: Any, storage: Storage) -> Any:
+    """Return Σ w z zᵀ of each tile, as rows of numbers, or its diagonal."""
+    if storage == "diagonal":
+        return xp.sum(wz * z, axis=1, dtype=xp.float64)
+    grams = xp.astype(xp.matmul(xp.matrix_transpose(wz), z), xp.float64)
+    return xp.reshape(grams, (grams.shape[0], -1))

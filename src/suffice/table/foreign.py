@@ -1,0 +1,80 @@
+"""Arrays of other libraries, such as PyTorch or CuPy: where they lie, to NumPy and back."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from suffice.errors import InvalidInputError
+
+V = TypeVar("V")
+_SMALLEST = 1 << 12  # rows of a block
+_HOST = (1, 3)  # DLPack's numbers of the host's memory, pinned or not
+
+
+def is_foreign(x: Any) -> bool:
+    """Return whether x is an array of another library, which then gets answers of its own kind."""
+    library = type(x).__module__.partition(".")[0]
+    named = library in ("torch", "cupy")
+    return named or (library != "numpy" and hasattr(x, "__array_namespace__"))
+
+
+def is_on_device(x: Any) -> bool:
+    """Return whether x is an array in the memory of a GPU or the like."""
+    return is_foreign(x) and x.__dlpack_device__()[0] not in _HOST
+
+
+def namespace(x: Any) -> Any:
+    """Return the functions of the Array API for x."""
+    return _compat().array_namespace(x)
+
+
+def device_of(x: Any) -> Any:
+    """Return where x lies."""
+    return _compat().device(x)
+
+
+def to_numpy(x: Any) -> Any:
+    """Return another library's array as NumPy's, copied only from a device; else as it is."""
+    if not is_foreign(x):
+        return x
+    if hasattr(x, "detach"):  # PyTorch
+        x = x.detach().cpu()
+    return np.asarray(x.get() if hasattr(x, "get") else x)  # CuPy
+
+
+def like(values: Any, x: Any) -> Any:
+    """Return numbers as an array like x, on its device; text, and all else, as it is."""
+    numbers = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
+    if not (numbers and is_foreign(x)):
+        return values
+    return namespace(x).asarray(values, device=device_of(x))
+
+
+def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Iterator[V]:
+    """Yield the answers for rows lo … hi − 1; blocks get smaller where the device is too small."""
+    lo = 0
+    while lo < n_rows:
+        try:
+            found = answer(lo, min(lo + block, n_rows))
+        except Exception as error:
+            if "OutOfMemory" not in type(error).__name__:
+                raise
+            if block <= _SMALLEST:
+                msg = (
+                    f"the device has no memory left for {block} more rows: free some, or use NumPy"
+                )
+                raise MemoryError(msg) from error
+            block = max(block // 4, _SMALLEST)
+            continue
+        yield found
+        lo += block
+
+
+def _compat() -> Any:
+    try:
+        import array_api_compat
+    except ImportError as error:
+        msg = 'arrays of other libraries need array-api-compat: pip install "suffice[gpu]"'
+        raise InvalidInputError(msg) from error
+    return array_api_compat

@@ -1,0 +1,111 @@
+"""Rows of other array libraries get answers of their own kind, equal to those for NumPy."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from tests.cuda import LIBRARIES, asarray_of
+
+import suffice as sf
+from suffice.errors import InvalidInputError
+from suffice.table import foreign
+
+MODELS = [
+    sf.LDA(),
+    sf.QDA(),
+    sf.GaussianNB(),
+    sf.GaussianClassifier(tied=[[0, 1], [2]]),
+    sf.RDA(pooling=0.4, shrinkage=0.1),
+    sf.QDA(temperature=2.0),
+    sf.QDA(estimate="predictive"),
+    sf.LogisticRegression(),
+]
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request, monkeypatch):
+    return asarray_of(request.param, monkeypatch)
+
+
+def data():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 300)
+    return rng.normal(size=(300, 4)) * [1, 2, 3, 4] + y[:, None] * [1, 0, 2, 1] + 1e4, y
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: repr(m)[:40])
+def test_answers_equal_those_for_numpy(library, model):
+    x, y = data()
+    expected = clone(model).fit(x, y)
+    there = library(x)
+    verbs = ["predict_proba", "predict_log_proba", "predict", "decision_function"]
+    verbs += ["log_density", "class_log_density"] * hasattr(model, "class_log_density")
+    for verb in verbs:
+        found, known = getattr(expected, verb)(there), getattr(expected, verb)(x)
+        assert type(found) is type(there), verb
+        np.testing.assert_allclose(foreign.to_numpy(found), known, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 33, 64, 130])
+def test_any_width(library, d):
+    rng = np.random.default_rng(d)
+    y = rng.integers(0, 3, 900)
+    x = rng.normal(size=(900, d)) + 0.3 * y[:, None]
+    for model in (sf.LDA(), sf.QDA(shrinkage=0.1)):
+        fitted = model.fit(x, y)
+        found = foreign.to_numpy(fitted.predict_log_proba(library(x)))
+        np.testing.assert_allclose(found, fitted.predict_log_proba(x), rtol=1e-7, atol=1e-9)
+
+
+def test_in_the_memory_of_the_host_answers_come_in_kind():
+    torch = pytest.importorskip("torch")
+    x, y = data()
+    fitted = sf.QDA().fit(torch.asarray(x), torch.asarray(y))
+    proba = fitted.predict_proba(torch.asarray(x))
+    assert isinstance(proba, torch.Tensor)
+    np.testing.assert_array_equal(proba.numpy(), sf.QDA().fit(x, y).predict_proba(x))
+
+
+def test_a_fit_on_the_device_answers_there(library):
+    x, y = data()
+    expected = sf.QDA().fit(x, y)
+    there, labels = library(x), library(y)
+    fitted = sf.QDA().fit(there, labels)
+    assert fitted.n_features_in_ == 4
+    np.testing.assert_allclose(fitted.means_, expected.means_, rtol=1e-13)
+    proba = fitted.predict_proba(there)
+    assert type(proba) is type(there)
+    np.testing.assert_allclose(foreign.to_numpy(proba), expected.predict_proba(x), atol=1e-10)
+    fitted.partial_fit(there, labels).forget(there, labels)
+    np.testing.assert_allclose(fitted.covariance_, expected.covariance_, rtol=1e-9)
+    chosen = sf.RDA().fit(there, labels)  # hyperparameters are chosen on the host
+    assert chosen.pooling_ == sf.RDA().fit(x, y).pooling_
+
+
+def test_float32_stays_float32(library):
+    x, y = data()
+    there = library((x - 1e4).astype(np.float32))
+    proba = sf.QDA().fit(there, y).predict_proba(there)
+    assert proba.dtype == there.dtype
+    exact = sf.QDA().fit(x - 1e4, y).predict_proba(x - 1e4)
+    np.testing.assert_allclose(foreign.to_numpy(proba), exact, atol=2e-5)
+
+
+def test_text_labels_come_as_numpy(library):
+    x, y = data()
+    names = np.array(["a", "b", "c"])[y]
+    fitted = sf.LDA().fit(library(x), names)
+    assert fitted.predict(library(x)).tolist() == sf.LDA().fit(x, names).predict(x).tolist()
+
+
+def test_rows_with_holes_and_costs_visit_the_host(library):
+    x, y = data()
+    model = sf.QDA().fit(x, y)
+    costly = model.with_costs(np.array([[0, 5, 1], [1, 0, 1], [1, 1, 0.0]]))
+    x[4, 1] = np.nan
+    found = foreign.to_numpy(model.predict_proba(library(x)))
+    np.testing.assert_allclose(found, model.predict_proba(x))
+    there = library(x)
+    assert foreign.to_numpy(costly.predict(there)).tolist() == costly.predict(x).tolist()
+    x[4, 1] = np.inf
+    with pytest.raises(InvalidInputError, match="row 4"):
+        model.predict(library(x))
