@@ -118,7 +118,8 @@ class Classifier:
     def predict(self, x: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""
         codes = self.decide(x)
-        return like(self.decision.decode(to_numpy(codes)), codes)
+        labels: Labels = like(self.decision.decode(to_numpy(codes)), codes)
+        return labels
 
     def decide(self, x: Any) -> Codes:
         """Return the code of the action for each row; K is to reject."""

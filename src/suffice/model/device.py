@@ -8,19 +8,23 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior, Readout
-from suffice.model.scoring import Linear, Scaled, Scorer, Whitened
+from suffice.model.scoring import LinearScores, Scaled, Scorer, Whitened
 from suffice.table.foreign import device_of, in_blocks, is_on_device, namespace
 
 _WIDE = 64
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
 
 
-def scored(scorer: Scorer, x: Any, readout: Readout) -> Any:
+def scored(scorer: Scorer, x: Any, readout: Readout) -> npt.NDArray[Any]:
     """Return what is read out for each row of ``x`` (n, d), on the host or where x lies."""
-    return device_score(scorer, x, readout) if is_on_device(x) else scorer.score(x, readout)
+    found: npt.NDArray[Any] = (device_score if is_on_device(x) else Scorer.score)(
+        scorer, x, readout
+    )
+    return found
 
 
 def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
@@ -37,7 +41,7 @@ def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
         a = found[0] if len(found) == 1 else xp.take(xp.concat(found, axis=1), back, axis=1)
         return _read(xp, a, readout)
 
-    linear = isinstance(scorer.parts[0], Linear)
+    linear = isinstance(scorer.parts[0], LinearScores)
     wide = scorer.n_classes * (1 if linear else 8 * x.shape[1])
     block = max(SCORED // wide, 1 << 12)
     parts = list(in_blocks(read, x.shape[0], block))
@@ -70,7 +74,7 @@ class _Scores:
         if single:
             yield np.concatenate([p.classes for p in single]), self._whitened(single)
         for part in parts:
-            if isinstance(part, Linear):
+            if isinstance(part, LinearScores):
                 yield part.classes, self._linear(part)
             elif isinstance(part, Scaled) or len(part.classes) > 1:
                 yield part.classes, self._grouped(part)
@@ -79,7 +83,7 @@ class _Scores:
         for value in values:
             yield self.xp.asarray(value, dtype=self.like.dtype, device=device_of(self.like))
 
-    def _linear(self, part: Linear) -> Callable[[Any], Any]:
+    def _linear(self, part: LinearScores) -> Callable[[Any], Any]:
         # wₖᵀ(x − o) + bₖ; at once where no digits are lost by it
         moved = np.abs(part.weights) @ np.abs(self.scorer.origin)
         single = self.xp.finfo(self.like.dtype).bits == 32

@@ -87,7 +87,8 @@ def device_weights(x: Any, weight: Any) -> Any:
 def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
     """Return the number of rows of positive weight of each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
-    return np.diff(to_numpy(_class_starts(counted, n_classes)))
+    counts: Codes = np.diff(to_numpy(_class_starts(counted, n_classes)))
+    return counts
 
 
 def is_constant(x: Any, columns: Codes) -> bool:
@@ -121,8 +122,8 @@ def _block_sums(x: Any, codes: Any, weight: Any, n_classes: int, storage: Storag
     if fused is None or not fused.can_sum(x, n_classes):
         found = _tiled_sums(x, order, to_numpy(starts), shifts, weight, storage)
     else:
-        found = map(xp.from_dlpack, fused.class_sums(x, order, starts, shifts, weight))
-    weights, sums, raw = found
+        found = fused.class_sums(x, order, starts, shifts, weight)
+    weights, sums, raw = map(xp.from_dlpack, found)
     raw = xp.sum(raw, axis=0) if storage == "pooled" and raw.ndim == 3 else raw
     # S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w
     offsets = sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]

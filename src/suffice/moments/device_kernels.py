@@ -56,7 +56,7 @@ def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> Any:
 
 
 def _width(d: int) -> int:
-    return max(16, triton.next_power_of_2(d))
+    return max(16, 1 << (d - 1).bit_length())
 
 
 @triton.jit
