@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from suffice.typing import Floats, Labels
 
 NUMBERS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])  # of neighbours
-PENALTIES = (1.0, 10.0, 100.0)  # C of the support vector machine
+PENALTIES = (1.0, 10.0)  # C of the support vector machine
 N_FOLDS = 3
 
 
@@ -66,6 +66,6 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
     def _calibrated(self, X: Any, codes: Any, c: float) -> tuple[float, float, Any]:
         how: Any = {"cv": N_FOLDS, "method": "decision_function"}
         scores = cross_val_predict(SVC(C=c), X, codes, **how).reshape(len(codes), -1)
-        link = LogisticRegression(max_iter=200).fit(scores, codes)
+        link = LogisticRegression(max_iter=1000, tol=1e-3).fit(scores, codes)
         stated = link.predict_log_proba(scores)[np.arange(len(codes)), codes]
         return float(-stated.mean()), c, link

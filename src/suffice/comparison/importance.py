@@ -8,11 +8,12 @@ from scipy.special import ndtri
 
 from suffice.comparison.judging import learner_of
 from suffice.comparison.models import ComparedModel
-from suffice.comparison.outcome import Outcome, row_losses
+from suffice.comparison.outcome import Outcome
 from suffice.comparison.paired import LARGEST, LOSSES
 from suffice.table.matrix import taken
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Floats, Labels
 from suffice.validation.folds import Folds
+from suffice.validation.predictions import log_posteriors_of, losses_of_rows
 from suffice.validation.significance import LEVEL
 
 REPEATS = 5
@@ -49,21 +50,33 @@ def permutation_importance(
     rng = np.random.default_rng(seed)
     parts: list[Floats] = []  # rise of error and log-loss by column, of the rows of a fold
     for fold, learnt in enumerate(outcome.learnt):
-        shown = learner.shown(folds, folds.splits[fold][1])
+        test = folds.splits[fold][1]
+        shown, truth = learner.shown(folds, test), folds.codes[test]
 
-        def losses(rows: Any, fold: int = fold, learnt: Any = learnt) -> Floats:
-            return np.minimum(row_losses(folds.predictions(fold, learnt, rows))[:2], LARGEST)
+        def losses(rows: Any, times: int, learnt: Any = learnt, truth: Codes = truth) -> Floats:
+            return _losses(learnt, rows, np.tile(truth, times), folds.classes)
 
-        orders = [[rng.permutation(len(shown)) for _ in range(REPEATS)] for _ in names]
-        shuffled = [
-            np.mean([losses(_shuffled(shown, j, order)) for order in orders[j]], axis=0)
-            for j in range(len(names))
-        ]
-        parts.append(np.stack(shuffled) - losses(shown))
+        n, before = len(test), losses(shown, 1)
+        copies = taken(shown, np.tile(np.arange(n), REPEATS))  # of which each is shuffled apart
+        shuffled = []
+        for j in range(len(names)):
+            order = np.concatenate([at * n + rng.permutation(n) for at in range(REPEATS)])
+            each = losses(_shuffled(copies, j, order), REPEATS)
+            shuffled.append(each.reshape(2, REPEATS, n).mean(1) - before)
+        parts.append(np.stack(shuffled))
     rises = np.concatenate(parts, axis=2)
     told = [_told(rises[:, at], loss, outcome, names) for at, loss in enumerate(LOSSES)]
     clear = told[0][0].low > 0 or np.isnan(told[1][0].mean)
     return told[0] if clear else told[1]
+
+
+def _losses(learnt: Any, rows: Any, truth: Codes, classes: Labels) -> Floats:
+    """Return error and log-loss of each row, (2, n)."""
+    logs = log_posteriors_of(learnt, rows, classes)
+    if logs is None:
+        wrong = learnt.predict(rows) != classes[truth]
+        return np.stack([wrong, np.full(len(wrong), np.nan)])
+    return np.minimum(losses_of_rows(logs, truth)[:2], LARGEST)
 
 
 def _told(

@@ -122,13 +122,10 @@ def outcome_of(
 ) -> Outcome:
     """Return what all folds say of a model; posteriors are forgotten unless ``keep``."""
     held_out = Predictions.joined([fold.predictions for fold in folds])
-    scores = None
-    if all(fold.scores is not None for fold in folds):
-        scores = np.concatenate([fold.scores for fold in folds if fold.scores is not None])
     return Outcome(
         name,
         row_losses(held_out),
-        np.nan if scores is None else mean_area(held_out.truth, scores, held_out.weight),
+        _area(held_out, [fold.scores for fold in folds]),
         calibration_error(held_out),
         float(np.rint(np.mean([fold.n_parameters for fold in folds]))),
         float(np.median([fold.fit_seconds for fold in folds])),
@@ -141,6 +138,16 @@ def outcome_of(
         tuple(fold.learnt for fold in folds) if keep else (),
         tuple(notes),
     )
+
+
+def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:
+    """Return the area under the ROC curve of all held-out rows, mean over classes."""
+    known = [each for each in scores if each is not None]
+    if len(known) < len(scores):
+        return np.nan
+    if all((each == each[0]).all() for each in known):
+        return 0.5  # a constant ranks nothing, though its constants differ between folds
+    return mean_area(held_out.truth, np.concatenate(known), held_out.weight)
 
 
 def row_losses(held_out: Predictions) -> Floats:

@@ -5,8 +5,11 @@ variance that overlapping training sets call for, and Bonferroni's correction fo
 models compared.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -40,7 +43,7 @@ class Difference:
         return "worse" if self.mean > 0 else "better"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RowLosses:
     """The losses of M models row by row; NaN where a model was not judged by a row."""
 
@@ -53,7 +56,7 @@ class RowLosses:
     readable: tuple[bool, ...]  # (M,)
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> "RowLosses":
+    def of(cls, outcomes: Sequence[Outcome]) -> RowLosses:
         """Return the losses of outcomes on the same folds."""
         most = max(outcomes, key=lambda o: o.n_rows)
         rows, first = np.unique(most.held_out.rows, return_index=True)
@@ -74,16 +77,17 @@ class RowLosses:
             tuple(o.is_readable for o in outcomes),
         )
 
-    def within(self, rows: Floats) -> "RowLosses":
+    def within(self, rows: Floats) -> RowLosses:
         """Return the losses on some of the rows, given by a mask (n,)."""
         kept = (self.losses[:, :, rows], self.weights[rows], self.folds[rows])
         return RowLosses(self.names, *kept, self.overlap, self.sizes, self.readable)
 
-    def mean(self, loss: int, model: int) -> float:
-        """Return the mean loss of a model."""
-        each = self.losses[loss, model]
-        known = np.isfinite(each)
-        return float(np.average(each[known], weights=self.weights[known]))
+    @cached_property
+    def means(self) -> Floats:
+        """Mean losses of each model, NaN where it has none, (2, M)."""
+        known = np.isfinite(self.losses)
+        with np.errstate(invalid="ignore"):
+            return np.where(known, self.losses, 0) @ self.weights / (known @ self.weights)
 
     def tested(self, loss: int, model: int, other: int) -> tuple[float, float, float, float]:
         """Return mean and centre of the difference of two models, its standard error, and df."""
@@ -114,8 +118,8 @@ class RowLosses:
 
     def is_beaten(self, model: int, loss: int) -> bool:
         """Whether some other model is significantly better."""
-        others = (m for m in range(len(self.names)) if m != model)
-        return any(self.difference(loss, m, model).verdict == "better" for m in others)
+        lower = np.flatnonzero(self.means[loss] < self.means[loss, model])
+        return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def recommended(self) -> int:
         """Return the simplest model that is about as good as the best.
@@ -129,9 +133,9 @@ class RowLosses:
         able = [m for m in stated or real if not self.is_beaten(m, 0)] or [real[0]]
         able = [m for m in able if not self.is_beaten(m, 1)] or able
         loss = 1 if stated else 0
-        best = min(able, key=lambda m: (self.mean(loss, m), self.mean(0, m)))
+        best = min(able, key=lambda m: (self.means[loss, m], self.means[0, m]))
         close = [m for m in able if m == best or self._is_close(m, best, loss)]
-        return min(close, key=lambda m: (not self.readable[m], self.sizes[m], self.mean(loss, m)))
+        return min(close, key=lambda m: (not self.readable[m], self.sizes[m], self.means[loss, m]))
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
         """Whether losses are within one standard error, of the difference and of the best's own."""
@@ -142,10 +146,8 @@ class RowLosses:
         )
 
     def _standard_error(self, loss: int, model: int) -> float:
-        each = self.losses[loss, model]
-        known = np.isfinite(each)
-        variance = np.average((each[known] - self.mean(loss, model)) ** 2)
-        return float(np.sqrt(variance * (1 + self.overlap) / known.sum()))
+        each = np.square(self.losses[loss, model] - self.means[loss, model])
+        return float(np.sqrt(np.nanmean(each) * (1 + self.overlap) / np.isfinite(each).sum()))
 
 
 @dataclass(frozen=True, slots=True)

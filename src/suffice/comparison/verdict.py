@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
@@ -20,6 +20,7 @@ from suffice.text.numbers import p_statement, percent
 from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL
 
+Usable: TypeAlias = Literal["yes", "with care", "no"]
 MOST_CAVEATS = 3
 FEW_ROWS, FEW_OF_A_CLASS = 100, 10  # below which an error is hardly known
 
@@ -70,7 +71,7 @@ class Verdict:
     """Whether a model can be used, how much better than class frequencies, and what it misses."""
 
     model: str
-    usable: Literal["yes", "with care", "no"]
+    usable: Usable
     error: float  # of rows not seen, the choice of the model included
     low: float  # its 95 % interval
     high: float
@@ -158,9 +159,14 @@ def verdict_on(
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
     serious = [*first, *_missed(missed), *_few(found)]
+    # of few rows even a useful model shows no significant gain
+    hopeful = own.n_rows < FEW_ROWS and own.error < comparison.baseline.error
+    usable: Usable = "with care" if useful or hopeful else "no"
+    if "error" in useful and not serious:
+        usable = "yes"
     return Verdict(
         own.name,
-        "no" if not useful else "yes" if "error" in useful and not serious else "with care",
+        usable,
         error,
         low,
         high,
@@ -216,6 +222,10 @@ def _threshold(own: Outcome) -> Threshold | None:
         return None
     counts = np.bincount(rows.truth, minlength=2)
     rare = int(counts.argmin())
+    # se² ≤ A (1 − A) / min(n₀, n₁)  (Birnbaum & Klose 1957)
+    bound = own.auc * (1 - own.auc) / counts[rare] * (1 + own.overlap)
+    if not own.auc - 2 * np.sqrt(bound) > 0.5:
+        return None
     label = rows.classes[rare]
     # a miss counts as much more than a false alarm as its class is rarer
     weight = {"false_alarm_cost": float(counts[rare]), "miss_cost": float(counts[1 - rare])}

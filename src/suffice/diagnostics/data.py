@@ -1,5 +1,6 @@
 """Is the data what it seems? Copies, columns that give the class away, impossible values."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ class DataChecks:
     n_rows: int
     n_duplicates: int  # rows whose features equal those of an earlier row
     n_conflicting: int  # rows whose features another class has as well
+    has_many_values: bool  # whether rows would differ, were they not copied
     suspects: tuple[Suspect, ...]  # row numbers, identifiers, dates, columns that predict alone
     impossible: tuple[Suspect, ...]  # values that may stand for something else
 
@@ -46,9 +48,12 @@ class DataChecks:
             "leave it out"
             for s in self.suspects
         ]
-        if self.n_duplicates > 0.05 * self.n_rows:
+        if self.has_many_values and self.n_duplicates > 0.05 * self.n_rows:
             copies = plural(self.n_duplicates, "row")
-            said.append(f"{copies} of {self.n_rows:,} repeat others: errors are counted too small")
+            said.append(
+                f"{copies} of {self.n_rows:,} repeat others, so that some held-out rows were seen "
+                "in training"
+            )
         return tuple(f"{each}." for each in said)
 
 
@@ -68,7 +73,9 @@ def data_checks(X: Any, y: Any) -> DataChecks:
     >>> [suspect.why for suspect in found.suspects]
     ['counts the rows']
     """
-    table = Table.of(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how columns are read was said where they were read
+        table = Table.of(X, y)
     n_duplicates, n_conflicting = _copies(table)
     columns = dict(_columns(table))
     suspects = {name: why for name in _dates(X) for why in ["is a date"]}
@@ -77,7 +84,7 @@ def data_checks(X: Any, y: Any) -> DataChecks:
         for name, values in list(columns.items())[:MOST_COLUMNS]:
             why = _counting(values) or _alone(values[at], table.codes[at]) or _identifying(values)
             if why:
-                suspects[name] = why
+                suspects.setdefault(name, why)
     impossible = [
         Suspect(name, why)
         for name, values in columns.items()
@@ -85,7 +92,9 @@ def data_checks(X: Any, y: Any) -> DataChecks:
         for why in _impossible(values)
     ]
     found = tuple(Suspect(name, why) for name, why in suspects.items())
-    return DataChecks(table.n_rows, n_duplicates, n_conflicting, found, tuple(impossible))
+    many = any(len(np.unique(values)) > table.n_rows / 4 for values in columns.values())
+    copies = (n_duplicates, n_conflicting, many)
+    return DataChecks(table.n_rows, *copies, found, tuple(impossible))
 
 
 def _columns(table: Table) -> Iterator[tuple[str, Any]]:
@@ -166,10 +175,11 @@ def _impossible(values: Floats) -> list[str]:
     distinct, counts = np.unique(known, return_counts=True)
     if len(distinct) < 10:
         return []
-    low, high = np.quantile(known, [0.25, 0.75])
-    ends = ((0, distinct[1] - distinct[0]), (-1, distinct[-1] - distinct[-2]))
-    return [
-        f"is {number(distinct[end])} in {plural(int(counts[end]), 'row')}, far from all others"
-        for end, gap in ends
-        if float(distinct[end]) in CODES and counts[end] > 1 and gap > high - low
-    ]
+    found = []
+    for end, beside in ((0, 1), (-1, -2)):
+        code, gap = float(distinct[end]), abs(distinct[end] - distinct[beside])
+        low, high = np.quantile(known[known != code], [0.25, 0.75])
+        if code in CODES and 1 < counts[end] < len(known) / 2 and gap > high - low:
+            times = plural(int(counts[end]), "row")
+            found.append(f"is {number(code)} in {times}, far from all others")
+    return found

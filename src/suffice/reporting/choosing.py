@@ -105,7 +105,7 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
         explained = explained_by(chosen, data)
         expected = None if explained is None else float(explained.bayes_error(20_000))
         importance, curve = _explored(member, comparison, folds, sample, settings)
-        checks = data_checks(data.rows, data.table.labels)
+        checks = data_checks(data.frame if data.source is None else data.source, data.table.labels)
     comparison = _forgetful(comparison, n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)

@@ -12,7 +12,7 @@ from suffice.moments import Moments
 from suffice.reporting.blocks import Block, Check, Checks, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
-from suffice.text.lists import truncated
+from suffice.text.lists import plural, truncated
 from suffice.text.numbers import percent
 from suffice.validation.significance import LEVEL
 
@@ -41,10 +41,11 @@ def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
     if not doubts:
         return "No test finds evidence against the model."
     many = " With so many rows, tests find differences too small to matter." * (n_rows > MANY)
+    found = f"{plural(len(doubts), 'check')} of {len(checks)}"
     return (
-        f"{len(doubts)} of {len(checks)} checks give cause for caution. Errors on this page were "
-        "counted on held-out rows and hold whether or not the assumptions do; densities, samples "
-        f"and outliers depend on them.{many}"
+        f"{found} found cause for caution. Errors on this page were counted on held-out rows and "
+        "hold whether or not the assumptions do; densities, samples and outliers depend on "
+        f"them.{many}"
     )
 
 

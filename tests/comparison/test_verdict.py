@@ -1,0 +1,200 @@
+"""Whether a model can be used: against class frequencies, in counts, with caveats."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice as sf
+from suffice.comparison.comparison import compared, folds_for
+from suffice.comparison.importance import permutation_importance
+from suffice.comparison.learning_curve import growth
+from suffice.comparison.models import parse_models
+from suffice.comparison.verdict import verdict_on
+from suffice.curves.ranking import roc_curve
+from suffice.reporting.choosing import ReportSettings, judge
+from suffice.reporting.documented import DocumentedTable
+
+
+def verdict(X, y, models, cv=5, **options):
+    folds = folds_for(X, y, cv, None, None, 0)
+    result = compared(parse_models(models, 0), folds, 0, keep=True)
+    return result, verdict_on(result, chosen=True, **options)
+
+
+def judged(X, y, models, **settings):
+    data = DocumentedTable.of(X, y)
+    return judge(data, data, ReportSettings(models=models, cv=5, progress=False, **settings))
+
+
+@pytest.fixture(scope="module")
+def abalone(table):
+    X, y, _ = table("abalone19_some")
+    return verdict(X, y, ["logistic", "NB"])
+
+
+def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
+    result, found = abalone
+    worst = found.found[0]
+    assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
+    assert found.usable != "yes"
+    assert "It finds 0 of 32 rows of 'positive'." in found.sentences
+    assert "finds only 0 of 32 rows" in found.caveats[0]
+    assert "not significantly fewer" in found.headline
+    assert result.reference == "logistic regression"
+
+
+def test_it_is_said_at_which_threshold_it_would_be_useful(abalone):
+    result, found = abalone
+    rows = result[result.reference].held_out
+    p, truth = rows.posteriors[:, 1], rows.truth
+    called = p >= found.threshold.value
+    assert found.threshold.found == (called & (truth == 1)).sum() >= 16
+    assert found.threshold.false_alarms == (called & (truth == 0)).sum()
+    shares = [
+        ((p >= t) & (truth == 1)).sum() / 32 + ((p < t) & (truth == 0)).sum() / 1200 for t in p
+    ]
+    own = found.threshold.found / 32 + 1 - found.threshold.false_alarms / 1200
+    assert own == pytest.approx(max(shares))
+    assert any("would find" in sentence for sentence in found.sentences)
+
+
+def test_the_auc_of_the_table_is_the_area_of_the_roc_curve(abalone):
+    result, found = abalone
+    rows = result[result.reference].held_out
+    assert found.auc == roc_curve(rows.truth == 1, rows.posteriors[:, 1]).area
+
+
+def test_weekly_returns_are_not_predicted(table):
+    X, y, _ = table("islr_weekly")
+    _, found = verdict(X, y, ["LDA", "logistic"])
+    assert found.usable == "no"
+    assert found.threshold is None
+    assert found.headline.startswith("Do not use ")
+    assert all(gain.p_value > 0.05 for gain in found.gains)
+
+
+def test_the_gain_over_class_frequencies_is_tested_three_times(iris):
+    _, found = verdict(*iris, ["LDA"])
+    error, log_loss, balanced = found.gains
+    assert (error.measure, log_loss.measure) == ("error", "log-loss")
+    assert error.constant == pytest.approx(2 / 3)
+    assert log_loss.constant == pytest.approx(np.log(3), rel=1e-3)
+    assert (balanced.measure, balanced.constant) == ("balanced accuracy", pytest.approx(1 / 3))
+    assert balanced.model == pytest.approx(0.98)
+    assert all(gain.is_better and gain.p_value < 0.0001 for gain in found.gains)
+    assert found.usable == "yes"
+    assert found.caveats == ()
+
+
+def test_the_protocol_says_how_the_winner_was_judged(iris):
+    result, found = verdict(*iris, ["LDA", "tree"])
+    assert found.protocol.endswith("nested: in each fold the others chose the model")
+    named = verdict_on(result.against("decision tree"), chosen=False)
+    assert named.protocol.endswith("the model was named beforehand")
+    assert named.error == result["decision tree"].error
+
+
+def test_a_row_number_as_the_only_signal_is_a_caveat():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"noise": rng.normal(size=300), "index": np.arange(300)})
+    found = judged(X, np.repeat(["a", "b", "c"], 100), ["LDA", "tree"]).verdict
+    assert found.usable == "with care"
+    assert found.caveats[0].startswith("Column 'index' counts the rows: ")
+
+
+def test_at_most_three_caveats_are_told(iris):
+    _, found = verdict(*iris, ["LDA"], first=["1.", "2."], last=["3.", "4."])
+    assert found.caveats == ("1.", "2.", "3.")
+    assert found.usable == "with care"
+
+
+def test_twenty_rows_are_used_with_care(table):
+    X, y, _ = table("hours")
+    _, found = verdict(X, y, ["LDA"])
+    assert found.usable == "with care"
+    assert "There are only 20 rows: the error is known only roughly." in found.caveats
+
+
+def test_importance_is_that_of_held_out_rows():
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    X = pd.DataFrame(
+        {"signal": rng.normal(size=400) + 2 * y, "noise": rng.normal(size=400), "tag": "x"}
+    ).assign(tag=[f"t{i % 7}" for i in range(400)])
+    folds = folds_for(X, y, 5, None, None, 0)
+    (model,) = parse_models(["tree"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["decision tree"]
+    found = {i.feature: i for i in permutation_importance(model, outcome, folds, tuple(X.columns))}
+    assert next(iter(found)) == "signal"
+    assert found["signal"].low > 0.15
+    for name in ("noise", "tag"):  # which the tree has learnt by heart
+        assert abs(found[name].mean) < 0.05
+    assert {i.loss for i in found.values()} == {"error"}
+
+
+def test_importance_equals_shuffling_by_hand():
+    rng = np.random.default_rng(2)
+    y = np.arange(200) % 2
+    X = np.column_stack([rng.normal(size=200) + 3 * y, rng.normal(size=200)])
+    folds = folds_for(X, y, 4, None, None, 0)
+    (model,) = parse_models(["LDA"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["LDA"]
+    (first, second) = permutation_importance(model, outcome, folds, ("a", "b"), seed=5)
+    rises = []
+    for train, test in folds.splits:
+        fitted = sf.LDA().fit(X[train], y[train])
+        for _ in range(40):
+            mixed = X[test].copy()
+            mixed[:, 0] = rng.permutation(mixed[:, 0])
+            rises.append(np.mean(fitted.predict(mixed) != y[test]))
+    assert (first.feature, second.feature) == ("a", "b")
+    assert first.mean == pytest.approx(np.mean(rises) - outcome.error, abs=0.03)
+    assert first.low < first.mean < first.high
+
+
+def test_the_error_with_more_rows_is_foretold_within_its_interval():
+    rng = np.random.default_rng(3)
+
+    def rows(n):
+        y = np.arange(n) % 2
+        return rng.normal(size=(n, 12)) + 0.45 * y[:, None], y
+
+    X, y = rows(120)
+    folds = folds_for(X, y, 5, None, None, 0)
+    (model,) = parse_models(["LDA"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["LDA"]
+    found = growth(model, folds, outcome.error)
+    assert [f.n_rows for f in found.forecast] == [120, 240, 480]
+    assert found.forecast[0].error == pytest.approx(outcome.error)
+    errors = [f.error for f in found.forecast]
+    assert errors == sorted(errors, reverse=True)
+    many, truth = rows(20_000)
+    real = np.mean(sf.LDA().fit(*rows(480)).predict(many) != truth)
+    assert found.forecast[-1].low <= real <= found.forecast[-1].high
+    assert found.sentence.startswith("More rows would ")
+
+
+def test_numbers_are_the_same_wherever_they_are_told(iris):
+    found = judged(*iris, ["LDA", "QDA"])
+    outcome = found.outcome
+    assert found.calibration.top.calibration_error == pytest.approx(outcome.calibration_error)
+    assert found.calibration.spiegelhalter.brier == pytest.approx(outcome.means[2])
+    assert outcome.error == found.held_out.error
+    assert outcome.log_loss == pytest.approx(found.held_out.log_loss)
+    assert f"calibration error {outcome.calibration_error:.3f}," in str(found.calibration)
+
+
+def test_parameters_are_counted_once(iris):
+    found = judged(*iris, ["LDA"], estimator=sf.AutoGaussian(fourier_features=False))
+    from suffice.comparison.models import n_parameters
+
+    assert found.outcome.n_parameters == n_parameters(found.estimator)
+    row = next(r for r in found.comparison.rows() if r["model"] == "AutoGaussian")
+    assert row["n_parameters"] == found.outcome.n_parameters
+
+
+def test_a_first_look_leaves_simulations_out(iris):
+    found = judged(*iris, None, fast=True)
+    assert found.growth is None
+    assert found.importance == ()
+    assert len(found.comparison.outcomes) == 5
