@@ -118,7 +118,7 @@ class RowLosses:
 
     def is_beaten(self, model: int, loss: int) -> bool:
         """Whether some other model is significantly better."""
-        lower = np.flatnonzero(self.means[loss] < self.means[loss, model])
+        lower = np.flatnonzero(self.means[loss] < self.means[loss, model]).tolist()
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def recommended(self) -> int:
