@@ -37,7 +37,7 @@ def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     worst = found.found[0]
     assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
-    assert "It finds 0 of 32 rows of 'positive'." in found.sentences
+    assert "It finds 0 of 32 rows of class positive." in found.sentences
     assert "finds only 0 of 32 rows" in found.caveats[0]
     assert "not significantly fewer" in found.headline
     assert result.reference == "logistic regression"

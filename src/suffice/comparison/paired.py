@@ -2,7 +2,7 @@
 
 One rule for text, tables and figures: the mean difference of the losses of each row, with the
 variance that overlapping training sets call for, and Bonferroni's correction for the number of
-models compared.
+models compared; the constant classifier is compared for itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Difference:
     model: str
     loss: str  # "error" or "log_loss"
     mean: float
-    low: float  # 95 % interval, for all models at once
+    low: float  # 95 % interval, for all models at once; of the constant one, for itself
     high: float
     p_value: float  # adjusted for the number of models: at most 0.05 where 0 lies outside
 
@@ -108,9 +108,13 @@ class RowLosses:
         return mean, centre, float(np.sqrt(variance * (1 + self.overlap) / n)), n - 1
 
     def difference(self, loss: int, model: int, other: int) -> Difference:
-        """Return the loss of a model less that of another, of all M − 1 at once."""
+        """Return the loss of a model less that of another, one of so many as are compared.
+
+        Whether a model is better than the constant one is a question of its own.
+        """
         mean, centre, se, df = self.tested(loss, model, other)
-        n_tests = max(len(self.names) - 1, 1)
+        real = sum(name != CONSTANT for name in self.names)
+        n_tests = 1 if CONSTANT in (self.names[model], self.names[other]) else max(real - 1, 1)
         half = se * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
         t = abs(centre) / se if se > 0 else np.inf if centre else 0.0
         p = np.nan if np.isnan(mean) else min(1.0, float(2 * n_tests * stdtr(df, -t)))

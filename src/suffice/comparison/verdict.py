@@ -127,13 +127,13 @@ class Verdict:
         worst = self.found[0]
         if all(each.found == each.of for each in self.found):
             return "It finds all rows of every class."
-        return f"It finds {worst.found:,} of {plural(worst.of, 'row')} of {worst.label!r}" + (
+        return f"It finds {worst.found:,} of {plural(worst.of, 'row')} of class {worst.label}" + (
             f", the class it misses most of {len(self.found)}." if len(self.found) > 2 else "."
         )
 
     def _at_threshold(self, t: Threshold) -> str:
         return (
-            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label!r} from a "
+            f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} from a "
             f"posterior of {t.value:.2g} on would find {t.found:,} of {t.of:,}, with "
             f"{plural(t.false_alarms, 'false alarm')} ({percent(t.precision)} of those predicted "
             "are right)."
@@ -241,7 +241,9 @@ def _missed(missed: Sequence[Found]) -> list[str]:
         return []
     worst, more = missed[0], len(missed) - 1
     also = f"; {plural(more, 'other class')} {'is' if more == 1 else 'are'} missed too" * (more > 0)
-    return [f"It finds only {worst.found:,} of {plural(worst.of, 'row')} of {worst.label!r}{also}."]
+    return [
+        f"It finds only {worst.found:,} of {plural(worst.of, 'row')} of class {worst.label}{also}."
+    ]
 
 
 def _few(found: Sequence[Found]) -> list[str]:
@@ -250,5 +252,5 @@ def _few(found: Sequence[Found]) -> list[str]:
         return [f"There are only {plural(n, 'row')}: the error is known only roughly."]
     if least.of < FEW_OF_A_CLASS:
         of = plural(least.of, "row")
-        return [f"Class {least.label!r} has only {of}: how often it is found is hardly known."]
+        return [f"Class {least.label} has only {of}: how often it is found is hardly known."]
     return []
