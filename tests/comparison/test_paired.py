@@ -165,14 +165,14 @@ def test_the_price_of_simplicity_stands_in_the_verdict():
 def test_the_least_of_many_estimates_flatters_and_the_nested_one_does_not():
     rng = np.random.default_rng(2)
     nested, least = [], []
-    for _ in range(8):
-        losses = random_losses(rng, n_models=20)
+    for _ in range(12):
+        losses = random_losses(rng)
         estimate = choice_estimate(losses)
         nested.append(estimate.error)
         least.append(losses.losses[0, losses.recommended()].mean())
         assert len(estimate.choices) == 5
-    assert np.mean(least) < 0.47
-    assert np.mean(nested) == pytest.approx(0.5, abs=0.02)
+    assert np.mean(least) < 0.46
+    assert np.mean(nested) == pytest.approx(0.5, abs=0.03)
 
 
 def test_the_nested_estimate_is_that_of_choosing_by_the_other_folds():
