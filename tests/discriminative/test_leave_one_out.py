@@ -5,8 +5,7 @@ import pytest
 
 from suffice import LogisticRegression
 from suffice.discriminative.design import SmallDesign
-from suffice.discriminative.leave_one_out import held_out_loss, penalties
-from suffice.discriminative.logistic_fit import fit_logistic
+from suffice.discriminative.logistic_fit import fit_logistic, held_out_loss, penalties
 from suffice.discriminative.problem import coded_moments
 from suffice.errors import InvalidParameterError
 from suffice.table import Table

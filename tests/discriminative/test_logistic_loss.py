@@ -3,8 +3,8 @@ import pytest
 
 from suffice.discriminative import design
 from suffice.discriminative.design import CompiledDesign, SmallDesign
+from suffice.discriminative.logistic_fit import zero_start
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import zero_start
 from suffice.table.sampling import strided_sample
 from suffice.table.table import Table
 

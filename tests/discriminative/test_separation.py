@@ -3,10 +3,8 @@ import pytest
 
 from suffice.discriminative import separation as module
 from suffice.discriminative.gradient import GradientDescent
-from suffice.discriminative.logistic_fit import SUBSTITUTE_L2, fit_logistic
-from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import lda_start
-from suffice.discriminative.quasi_newton import QuasiNewton
+from suffice.discriminative.logistic_fit import SUBSTITUTE_L2, fit_logistic, lda_start
+from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.separation import find_separation
 from suffice.moments import Moments
 from suffice.table.table import Table

@@ -6,10 +6,8 @@ import pytest
 from suffice.discriminative import design
 from suffice.discriminative.descent import Stopping
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, safe_rate
-from suffice.discriminative.logistic_fit import suitable_solver
-from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import lda_start, random_start, zero_start
-from suffice.discriminative.quasi_newton import QuasiNewton, SampledNewton
+from suffice.discriminative.logistic_fit import lda_start, random_start, suitable_solver, zero_start
+from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.errors import InvalidInputError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
 
@@ -122,11 +120,11 @@ def test_newton_stops_where_arithmetic_ends(rows_and_codes, problem):
 
 
 def test_quasi_newton_may_begin_with_a_bound_on_the_hessian(rows_and_codes, problem, monkeypatch):
-    from suffice.discriminative import quasi_newton
+    from suffice.discriminative import newton
 
     task = problem(*rows_and_codes(400, 6, 5), l2=1.0)
     best = Newton().solve(task, lda_start(task), Newton.default).point.phi
-    monkeypatch.setattr(quasi_newton, "WIDEST_HESSIAN", 0)
+    monkeypatch.setattr(newton, "WIDEST_HESSIAN", 0)
     found = QuasiNewton().solve(task, lda_start(task), QuasiNewton.default)
     np.testing.assert_allclose(found.point.phi, best, atol=1e-6)
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from suffice.discriminative.gradient import StochasticDescent, Stream
+from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import lda_start
 from suffice.table.table import Table
 
 

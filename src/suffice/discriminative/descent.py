@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from suffice.discriminative.logistic_loss import Evaluation, Objective
+from suffice.discriminative.logistic_loss import Evaluation
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
+
+if TYPE_CHECKING:
+    from suffice.discriminative.problem import Problem
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4
 _ROUNDING = 1e-12
 _INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
 
-P = TypeVar("P", bound=Evaluation)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step(Generic[P]):
+class Step:
     """A point that a solver has reached, and how."""
 
-    point: P
+    point: Evaluation
     size: float  # step length or learning rate that led here; 0 at the start
     decrement: float = 0.0  # gᵀH⁻¹g, twice the loss still to gain, where a solver knows it
 
@@ -42,7 +44,7 @@ class Stopping:
     epsilon: float | None = None
     max_iter: int = 100
 
-    def met(self, gradient_norm: float, before: Step[P] | None, now: Step[P]) -> bool:
+    def met(self, gradient_norm: float, before: Step | None, now: Step) -> bool:
         """Return whether the descent has arrived."""
         if gradient_norm <= self.tol and now.decrement <= self.tol:
             return True
@@ -77,44 +79,53 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution(Generic[P]):
+class Solution:
     """Where a descent ended."""
 
-    point: P
+    point: Evaluation
     n_iter: int
     converged: bool
     trace: Trace
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def follow(
-    steps: Iterator[Step[P]], objective: Objective, stopping: Stopping, *, record: bool = False
-) -> Solution[P]:
-    """Return the end of a descent: it meets the rule, breaks off, or runs out of steps."""
-    entries, phis = [], []
-    before: Step[P] | None = None
-    converged = False
-    for now in steps:
-        if not np.isfinite(now.point.loss):
-            break
-        norm = objective.gradient_norm(now.point)
-        entries.append((now.point.loss, norm, now.size))
-        if record:
-            phis.append(now.point.phi)
-        converged = stopping.met(norm, before, now)
-        before = now
-        if converged or len(entries) > stopping.max_iter:
-            break
-    if before is None:
-        msg = "the loss is not finite at the start: choose another start, or smaller weights"
-        raise InvalidInputError(msg)
-    trace = Trace(np.array(phis).reshape(-1, *objective.shape), *np.array(entries).T)
-    return Solution(before.point, len(entries) - 1, converged, trace)
+class Solver(ABC):
+    """A way down: the points it goes through, and when it stops unless told otherwise."""
+
+    default: ClassVar[Stopping]
+
+    @abstractmethod
+    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
+        """Yield the points of a descent from (C, D), for ever or until the loss stays."""
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def solve(
+        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+    ) -> Solution:
+        """Return the end of the descent: it meets the rule, breaks off, or runs out of steps."""
+        objective, entries, phis = problem.objective, [], []
+        before: Step | None = None
+        converged = False
+        for now in self.steps(problem, start):
+            if not np.isfinite(now.point.loss):
+                break
+            norm = objective.gradient_norm(now.point)
+            entries.append((now.point.loss, norm, now.size))
+            if record:
+                phis.append(now.point.phi)
+            converged = stopping.met(norm, before, now)
+            before = now
+            if converged or len(entries) > stopping.max_iter:
+                break
+        if before is None:
+            msg = "the loss is not finite at the start: choose another start, or smaller weights"
+            raise InvalidInputError(msg)
+        trace = Trace(np.array(phis).reshape(-1, *objective.shape), *np.array(entries).T)
+        return Solution(before.point, len(entries) - 1, converged, trace)
 
 
 def backtracked(
-    evaluate: Callable[[Floats], P], here: P, step: Floats, decrement: float
-) -> tuple[P, float] | None:
+    evaluate: Callable[[Floats], Evaluation], here: Evaluation, step: Floats, decrement: float
+) -> tuple[Evaluation, float] | None:
     """Return the first point among φ + t Δ, t = 1, ½, ¼ … that is low enough, and t."""
     for halving in range(_HALVINGS):
         t = 0.5**halving

@@ -16,6 +16,8 @@ from suffice.table.table import Table
 from suffice.threads import chunk_edges, over_chunks
 from suffice.typing import Floats
 
+# −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) where it was asked for
+Sums: TypeAlias = tuple[float, Floats, Floats | None]
 SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
 
 
@@ -97,15 +99,11 @@ class SmallDesign:
         """Sum of the weights."""
         return float(self.table.weights.sum())
 
-    def sums(self, phi: Floats) -> tuple[float, Floats]:
-        """Return −log-likelihood at φ (C, 1 + d) and its gradient (C, 1 + d)."""
+    def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
+        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
         loss, p = misfit_and_probabilities(phi, self.table)
-        return loss, gradient_sum(p, self.table)
-
-    def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
-        """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
-        loss, p = misfit_and_probabilities(phi, self.table)
-        return loss, gradient_sum(p, self.table), hessian_sum(p, self.table)
+        hessian = hessian_sum(p, self.table) if curved else None
+        return loss, gradient_sum(p, self.table), hessian
 
     def sample(self, n: int) -> SmallDesign:
         """Return about n rows, evenly from every class, weighted to stand for all."""
@@ -133,24 +131,21 @@ class CompiledDesign:
         weight = self.table.weight
         return float(self.table.n_rows if weight is None else weight.sum())
 
-    def sums(self, phi: Floats) -> tuple[float, Floats]:
-        """Return −log-likelihood at φ (C, 1 + d) and its gradient (C, 1 + d)."""
-        if len(phi) > 1 or not self.table.x.flags.c_contiguous:
-            loss, gradient, _ = self._summed(phi, 0)
-        else:
-            loss, gradient = self._row_by_row(phi)
-        gradient[:, 0] *= self.scaling.lead
-        return loss, gradient
-
-    def curved_sums(self, phi: Floats) -> tuple[float, Floats, Floats]:
-        """Return −log-likelihood, gradient, and Hessian (C, 1 + d, C, 1 + d)."""
+    def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
+        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
         c, d = phi.shape
-        loss, gradient, lower = self._summed(phi, c * (c + 1) // 2)
+        if c == 1 and not curved and self.table.x.flags.c_contiguous:
+            loss, gradient = self._row_by_row(phi)
+        else:
+            loss, gradient, lower = self._summed(phi, c * (c + 1) // 2 if curved else 0)
+        gradient[:, 0] *= self.scaling.lead
+        if not curved:
+            return loss, gradient, None
         hessian = np.empty((c, d, c, d))
         for block, k, j in zip(lower, *np.tril_indices(c), strict=True):
             low = np.tril(block[:d, :d])
             hessian[k, :, j] = hessian[j, :, k] = low + np.tril(low, -1).T
-        for first in (gradient[:, 0], hessian[:, 0], hessian[:, :, :, 0]):
+        for first in (hessian[:, 0], hessian[:, :, :, 0]):
             first *= self.scaling.lead
         return loss, gradient, hessian
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from suffice.discriminative.contrasts import steepest
-from suffice.discriminative.descent import Solution, Step, Stopping, follow
+from suffice.discriminative.descent import Solver, Step, Stopping
 from suffice.discriminative.design import SmallDesign
-from suffice.discriminative.logistic_loss import Evaluation, Objective
+from suffice.discriminative.logistic_loss import Objective, steepest
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter
@@ -23,7 +21,7 @@ _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 
 
 @dataclass(frozen=True, slots=True)
-class GradientDescent:
+class GradientDescent(Solver):
     """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem.
 
     Without a rate, η = 1 / L, L the greatest curvature that the mean loss can have; it is sure
@@ -31,24 +29,17 @@ class GradientDescent:
     """
 
     rate: float | None = None
-    default: ClassVar[Stopping] = Stopping(tol=1e-8, max_iter=10_000)
+    default = Stopping(tol=1e-8, max_iter=10_000)
 
-    def solve(
-        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[Evaluation]:
-        """Return where the descent ends."""
-        steps = gradient_steps(problem.objective, start, self.rate or safe_rate(problem))
-        return follow(steps, problem.objective, stopping, record=record)
-
-
-def gradient_steps(objective: Objective, start: Floats, rate: float) -> Iterator[Step[Evaluation]]:
-    """Yield the points of steps of constant rate, for ever."""
-    here, size, weight = objective.evaluate(start), 0.0, objective.design.total_weight
-    while True:
-        yield Step(here, size)
-        # φ ← φ − (η / W) M⁻¹ g
-        g = steepest(here.gradient, len(start) + 1) / weight
-        here, size = objective.evaluate(here.phi - rate * g), rate
+    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
+        """Yield the points of steps of constant rate, for ever."""
+        objective, rate = problem.objective, self.rate or safe_rate(problem)
+        here, size, weight = objective.evaluate(start), 0.0, objective.design.total_weight
+        while True:
+            yield Step(here, size)
+            # φ ← φ − (η / W) M⁻¹ g
+            g = steepest(here.gradient, len(start) + 1) / weight
+            here, size = objective.evaluate(here.phi - rate * g), rate
 
 
 def safe_rate(problem: Problem) -> float:
@@ -80,7 +71,7 @@ class AveragedIterate:
 
 
 @dataclass(frozen=True, slots=True)
-class StochasticDescent:
+class StochasticDescent(Solver):
     """Passes over the rows in random order, a few at a time; the answer is an average.
 
     A batch holds ``batch_size`` rows, or a tenth of all if that is less. The average is that of
@@ -90,16 +81,17 @@ class StochasticDescent:
     rate: float | None = None
     batch_size: int = 32
     seed: int = 0
-    default: ClassVar[Stopping] = Stopping(tol=1e-3, max_iter=1000)
+    default = Stopping(tol=1e-3, max_iter=1000)
 
-    def solve(
-        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[Evaluation]:
-        """Return where the passes end."""
-        objective = problem.objective
-        size = int(np.clip(objective.design.table.n_rows // 10, 1, self.batch_size))
-        steps = epochs(objective, start, self.schedule(problem, size), self.seed)
-        return follow(steps, objective, stopping, record=record)
+    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
+        """Yield the average after each pass over the rows, for ever."""
+        objective, n_rows = problem.objective, problem.objective.design.table.n_rows
+        schedule = self.schedule(problem, int(np.clip(n_rows // 10, 1, self.batch_size)))
+        rng, here = np.random.default_rng(self.seed), AveragedIterate(start, start)
+        yield Step(objective.evaluate(here.average), 0.0)
+        while True:
+            here = epoch(objective, here, schedule, rng.permutation(n_rows))
+            yield Step(objective.evaluate(here.average), schedule.at(here.n_steps))
 
     def schedule(self, problem: Problem, batch_size: int) -> LearningRate:
         """Return the rate asked for, or one that suits the noise of a batch."""
@@ -113,18 +105,6 @@ def noisy_rate(problem: Problem, batch_size: int) -> float:
     return float(1 / (1 / safe_rate(problem) + trace / weight / batch_size))
 
 
-def epochs(
-    objective: Objective, start: Floats, schedule: LearningRate, seed: int
-) -> Iterator[Step[Evaluation]]:
-    """Yield the average after each pass over the rows, for ever."""
-    rng, here = np.random.default_rng(seed), AveragedIterate(start, start)
-    yield Step(objective.evaluate(here.average), 0.0)
-    while True:
-        order = rng.permutation(objective.design.table.n_rows)
-        here = epoch(objective, here, schedule, order)
-        yield Step(objective.evaluate(here.average), schedule.at(here.n_steps))
-
-
 def epoch(
     objective: Objective, here: AveragedIterate, schedule: LearningRate, order: Codes
 ) -> AveragedIterate:
@@ -134,7 +114,7 @@ def epoch(
     phi, average, t = here.phi, here.average, here.n_steps
     for first in range(0, len(order), schedule.batch_size):
         batch = design.take(order[first : first + schedule.batch_size])
-        _, g = SmallDesign(batch).sums(phi)
+        _, g, _ = SmallDesign(batch).sums(phi)
         # φ ← φ − η_t M⁻¹ (mean gradient of the batch + λ M φ / W)
         g = g / (mean_weight * batch.n_rows) + objective.pull(phi) / weight
         phi = phi - schedule.at(t) * steepest(g, batch.n_classes)

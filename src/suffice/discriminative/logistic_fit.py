@@ -1,25 +1,29 @@
-"""Fitting logistic and softmax regression: choice of solver, separation, the answer."""
+"""Fitting logistic and softmax regression: where to start, which solver and penalty, the answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.contrasts import against_first, symmetric
-from suffice.discriminative.descent import Solution
+from suffice.discriminative.descent import Solution, Solver
 from suffice.discriminative.design import SMALL, Scaling, SmallDesign
-from suffice.discriminative.gradient import GradientDescent, StochasticDescent
-from suffice.discriminative.leave_one_out import held_out_loss, penalties
-from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
-from suffice.discriminative.newton import Newton
+from suffice.discriminative.logistic_loss import (
+    Evaluation,
+    Objective,
+    against_first,
+    all_scores,
+    misfit_and_probabilities,
+    symmetric,
+)
+from suffice.discriminative.newton import WIDEST_HESSIAN, Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.problem import Problem, Start, given_start, lda_start
-from suffice.discriminative.quasi_newton import WIDEST_HESSIAN, QuasiNewton, SampledNewton
+from suffice.discriminative.problem import Problem
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import Inference
 from suffice.errors import InvalidParameterError
+from suffice.linalg import positive_factor, solve_factored, solve_semidefinite
 from suffice.moments import Moments
 from suffice.table.table import Table
 from suffice.threads import one_blas_thread
@@ -28,8 +32,50 @@ from suffice.typing import Floats
 SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not exist
 _CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
 _DRAWN_ROWS = 2000
+_FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any curvature left
+_LEAST, _PER_DECADE = 1e-3, 2  # penalties to choose among
 
-Solver: TypeAlias = Newton | QuasiNewton | SampledNewton | GradientDescent | StochasticDescent
+Start: TypeAlias = Callable[[Problem], "Floats"]  # first parameters in the problem's units, (C, D)
+
+
+def zero_start(problem: Problem) -> Floats:
+    """Return zeros, shape (C, D): every class equally likely, everywhere."""
+    return np.zeros(problem.objective.shape)
+
+
+def random_start(problem: Problem, seed: int = 0) -> Floats:
+    """Return standard normal parameters, shape (C, D)."""
+    return np.random.default_rng(seed).standard_normal(problem.objective.shape)
+
+
+def lda_start(problem: Problem) -> Floats:
+    """Return the log odds of Gaussian classes of one covariance, shape (C, D).
+
+    Linear discriminant analysis is a closed form of the same linear log odds (Efron 1975, *Journal
+    of the American Statistical Association* 70, 892–898). Zeros where moments hold no full
+    covariance (very many features) or there is no intercept.
+    """
+    m, v = problem.moments, problem.scaling.inverse
+    if m.storage == "diagonal" or not problem.scaling.lead:
+        return zero_start(problem)
+    # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
+    means = m.centred_means * v
+    within = m.pooled_scatter * v * v[:, None] / m.total_weight
+    slopes = _tempered(means, solve_semidefinite(within, means.T).T)
+    log_priors = np.log(m.weights / m.total_weight)
+    intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
+    about = (m.grand_mean - problem.scaling.centre) * v
+    rows = np.column_stack([intercepts - slopes @ about, slopes])
+    return np.asarray(rows[1:] - rows[0])
+
+
+def _tempered(means: Floats, slopes: Floats) -> Floats:
+    """Return the slopes, all smaller where classes lie so far apart that the loss is flat."""
+    # half the squared distance of two class means is their log odds there
+    scores = means @ slopes.T
+    own = np.diagonal(scores)
+    distances = own + own[:, None] - scores - scores.T
+    return slopes * min(1.0, _FARTHEST / max(0.5 * float(distances.max()), _FARTHEST))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +83,7 @@ class LogisticFit:
     """A fitted logistic regression."""
 
     problem: Problem
-    solution: Solution[Any]
+    solution: Solution
     l2: float  # the penalty used
     separation: Separation | None  # found, and so l2 used, where l2=0 was asked for
 
@@ -52,8 +98,7 @@ class LogisticFit:
     def inference(self) -> Inference | None:
         """Uncertainty of ``beta``, if the solver knew the Hessian."""
         point = self.solution.point
-        curved = isinstance(point, CurvedEvaluation)
-        return Inference.of(self.problem, point, self.l2) if curved else None
+        return None if point.hessian is None else Inference.of(self.problem, point, self.l2)
 
     def path(self, names: tuple[str, ...]) -> DescentPath:
         """Return the recorded descent; of many rows, the loss around it is that of a sample."""
@@ -87,7 +132,7 @@ def fit_logistic(
     ``Problem.of``.
     """
 
-    def fitted(l2: float) -> tuple[Problem, Solution[Any]]:
+    def fitted(l2: float) -> tuple[Problem, Solution]:
         problem = Problem.of(table, moments, l2=l2, **posed)
         way = solver or suitable_solver(problem)
         first = (start or lda_start)(problem)
@@ -116,11 +161,54 @@ def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
     with one_blas_thread(when=table.x.size > SMALL):
         for l2 in penalties(moments.total_weight).tolist():
             problem = Problem.of(table, moments, l2=l2, **posed)
-            start = lda_start(problem) if beta is None else given_start(problem, beta)
+            start = lda_start(problem) if beta is None else problem.scaling.from_original(beta)
             point = Newton().solve(problem, start, Newton.default).point
             beta = problem.scaling.to_original(point.phi)
             best = min(best, (held_out_loss(problem, point), l2))
     return best[1]
+
+
+def penalties(weight: float) -> Floats:
+    """Return the λ to choose among, falling: from that of a prior as strong as all rows."""
+    decades = max(np.log10(weight / _LEAST), 1.0)
+    return np.asarray(weight * 10.0 ** -np.arange(0, decades + 1e-9, 1 / _PER_DECADE))
+
+
+def held_out_loss(problem: Problem, point: Evaluation) -> float:
+    """Return the mean of −log p(y_i | x_i) by coefficients that row i had no part in.
+
+    One Newton step from the fit of all rows gives those of all but one, from the Hessian without
+    that row: a rank-C change, so that no row needs a factorisation of its own.
+
+    References
+    ----------
+    Rad & Maleki (2020), *JRSS B* 82, 965–996.
+    """
+    inverse = solve_factored(positive_factor(point.hessian), np.eye(point.phi.size))
+    design = problem.objective.design
+    total = sum(_block_loss(block, point.phi, inverse) for block in design.blocks())
+    return total / design.total_weight
+
+
+def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
+    c, d = phi.shape
+    z, w = block.x, block.weights
+    _, p = misfit_and_probabilities(phi, block)
+    # G = Zᵀ H⁻¹ Z of each row, Z = I ⊗ z, (n, C, C)
+    of_pairs = inverse.reshape(c, d, c, d)
+    g = np.empty((len(z), c, c))
+    for k, l in np.ndindex(c, c):  # noqa: E741
+        g[:, k, l] = ((z @ of_pairs[k, :, l]) * z).sum(1)
+    # V = w (diag p − p pᵀ),  r = w (p − t)
+    v = w[:, None, None] * (np.eye(c) * p.T[:, None] - p.T[:, :, None] * p.T[:, None])
+    t = (block.codes[:, None] == np.arange(1, c + 1)).astype(float)
+    r = w[:, None] * (p.T - t)
+    # a without row i = a + (I − G V)⁻¹ G r
+    moved = np.linalg.solve(np.eye(c) - g @ v, g @ r[:, :, None])[:, :, 0]
+    a = all_scores(phi @ z.T + moved.T)
+    top = a.max(0)
+    log_total = np.log(np.exp(a - top).sum(0)) + top
+    return float(w @ (log_total - a[block.codes, np.arange(len(w))]))
 
 
 def suitable_solver(problem: Problem) -> Solver:

@@ -1,19 +1,53 @@
-"""The penalised negative log-likelihood of softmax regression, its gradient and Hessian."""
+"""The penalised negative log-likelihood of softmax regression, its gradient and Hessian.
+
+K classes have C = K − 1 scores φᵀz: the first class scores zero, the others relative to it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.discriminative.contrasts import all_scores, gram
 from suffice.linalg import positive_factor, solve_factored
 from suffice.table import Table
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
+
+
+def gram(n_classes: int) -> Floats:
+    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C).
+
+    φ_k = w_k − w_1 and the rows w_k sum to zero. Two classes have one vector, whose own length
+    counts.
+    """
+    c = n_classes - 1
+    # Σ |w_k|² = Σ |φ_k|² − K |φ̄|²,  φ̄ = Σ φ_k / K
+    return np.ones((1, 1)) if c == 1 else np.eye(c) - 1.0 / n_classes
+
+
+def steepest(gradient: Floats, n_classes: int) -> Floats:
+    """Return M⁻¹ g, (C, D): the gradient of the K symmetric rows, relative to the first."""
+    # M⁻¹ = I + 1 1ᵀ
+    return gradient if n_classes == 2 else np.asarray(gradient + gradient.sum(0))
+
+
+def all_scores(scores: Floats) -> Floats:
+    """Return the scores of all K classes, first axis classes: zero for the first."""
+    return np.concatenate([np.zeros_like(scores[:1]), scores])
+
+
+def symmetric(phi: Floats) -> Floats:
+    """Return rows that sum to zero, (K, D), or the one row of two classes, (1, D)."""
+    return phi if len(phi) == 1 else np.asarray(all_scores(phi) - all_scores(phi).mean(0))
+
+
+def against_first(rows: Floats) -> Floats:
+    """Undo ``symmetric``: return the rows relative to the first class, (C, D)."""
+    return rows if len(rows) == 1 else rows[1:] - rows[0]
 
 
 def misfit_and_probabilities(phi: Floats, table: Table) -> tuple[float, Floats]:
@@ -48,19 +82,13 @@ def hessian_sum(p: Floats, table: Table) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """The loss and its gradient at some parameters."""
+    """The loss, its gradient and, where it was asked for, its Hessian at some parameters."""
 
     phi: Floats  # (C, D): intercept first
     loss: float  # misfit + penalty
     misfit: float  # −log-likelihood
     gradient: Floats  # of the loss  (C, D)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CurvedEvaluation(Evaluation):
-    """The same with the Hessian of the loss."""
-
-    hessian: Floats  # (C·D, C·D)
+    hessian: Any = None  # of the loss  (C·D, C·D)
 
     def newton_step(self) -> Floats:
         """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
@@ -75,7 +103,7 @@ class Objective:
     .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
 
     The penalty λ_j is zero for intercepts. M makes it the sum of squares of K rows that sum to
-    zero (``contrasts.gram``).
+    zero (``gram``).
     """
 
     design: Design
@@ -86,22 +114,20 @@ class Objective:
         """Shape (C, D) of the parameters."""
         return self.design.table.n_classes - 1, len(self.penalty)
 
-    def evaluate(self, phi: Floats) -> Evaluation:
-        """Return the loss and its gradient at φ."""
-        misfit, gradient = self.design.sums(phi)
+    def evaluate(self, phi: Floats, *, curved: bool = False) -> Evaluation:
+        """Return the loss and its gradient at φ, and its Hessian if ``curved``."""
+        misfit, gradient, hessian = self.design.sums(phi, curved=curved)
         pull = self.pull(phi)
         # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
-        return Evaluation(phi, loss, misfit, gradient + pull)
+        if hessian is not None:
+            penalty = np.kron(gram(len(phi) + 1), np.diag(self.penalty))
+            hessian = hessian.reshape(phi.size, phi.size) + penalty
+        return Evaluation(phi, loss, misfit, gradient + pull, hessian)
 
-    def curve(self, phi: Floats) -> CurvedEvaluation:
+    def curve(self, phi: Floats) -> Evaluation:
         """Return the loss, its gradient and its Hessian at φ."""
-        misfit, gradient, hessian = self.design.curved_sums(phi)
-        pull = self.pull(phi)
-        loss = misfit + 0.5 * float(np.vdot(phi, pull))
-        penalty = np.kron(gram(len(phi) + 1), np.diag(self.penalty))
-        curved = hessian.reshape(phi.size, phi.size) + penalty
-        return CurvedEvaluation(phi, loss, misfit, gradient + pull, curved)
+        return self.evaluate(phi, curved=True)
 
     def gradient_norm(self, point: Evaluation) -> float:
         """Return the greatest mean gradient of any parameter, the first class's included."""

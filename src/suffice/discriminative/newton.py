@@ -1,20 +1,30 @@
-"""Newton's method (iteratively reweighted least squares) with step control."""
+"""Newton's method (iteratively reweighted least squares), and quasi-Newton steps from a sample."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.descent import Solution, Step, Stopping, backtracked, follow
+from suffice.discriminative.descent import Solution, Solver, Step, Stopping, backtracked
 from suffice.discriminative.design import SmallDesign
-from suffice.discriminative.logistic_loss import CurvedEvaluation, Objective
+from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
 from suffice.discriminative.problem import Problem
+from suffice.linalg import generalised_inverse, positive_factor, solve_factored
 from suffice.typing import Floats
 
+_SAMPLE_SHARE = 16  # one row in so many
+_ROWS_PER_PARAMETER = 20
+_SAMPLE_STEPS = 2
+_MEMORY = 20
+WIDEST_HESSIAN = 1500  # parameters; above this the first Hessian is a bound
 
-@dataclass(frozen=True, slots=True)
-class Newton:
+InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, shapes (C, D)
+
+
+class Newton(Solver):
     """Newton steps; the point reached knows its Hessian.
 
     Once the rule is met, the step already computed there is taken as well: it doubles the
@@ -23,20 +33,23 @@ class Newton:
     *Convex Optimization*, section 9.5).
     """
 
-    default: ClassVar[Stopping] = Stopping(tol=1e-8, max_iter=100)
+    default = Stopping(tol=1e-8, max_iter=100)
+
+    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
+        """Yield the points of damped Newton steps, until the loss cannot be lowered."""
+        return newton_steps(problem.objective, start)
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
-    ) -> Solution[CurvedEvaluation]:
+    ) -> Solution:
         """Return the minimum of the problem's objective."""
-        objective = problem.objective
-        solution = follow(newton_steps(objective, start), objective, stopping, record=record)
+        solution = super().solve(problem, start, stopping, record=record)
         if not solution.converged:
             return solution
-        return replace(solution, point=_stepped(objective, solution.point))
+        return replace(solution, point=_stepped(problem.objective, solution.point))
 
 
-def newton_steps(objective: Objective, start: Floats) -> Iterator[Step[CurvedEvaluation]]:
+def newton_steps(objective: Objective, start: Floats) -> Iterator[Step]:
     """Yield the points of damped Newton steps, until the loss cannot be lowered."""
     here, size = objective.curve(start), 0.0
     while True:
@@ -49,7 +62,7 @@ def newton_steps(objective: Objective, start: Floats) -> Iterator[Step[CurvedEva
         here, size = found
 
 
-def _stepped(objective: Objective, here: CurvedEvaluation) -> CurvedEvaluation:
+def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
     """Return the point after one more Newton step; of many rows, as the step promises."""
     step = here.newton_step()
     phi = here.phi + step
@@ -59,3 +72,115 @@ def _stepped(objective: Objective, here: CurvedEvaluation) -> CurvedEvaluation:
     loss = here.loss + 0.5 * float(np.vdot(here.gradient, step))
     misfit = loss - 0.5 * float(np.vdot(phi, objective.pull(phi)))
     return replace(here, phi=phi, loss=loss, misfit=misfit)
+
+
+class QuasiNewton(Solver):
+    """L-BFGS that begins with the Hessian of a sample of rows, after a few Newton steps there.
+
+    Each step costs one pass for loss and gradient (Nocedal & Wright 2006, *Numerical Optimization*,
+    algorithm 7.4). Where there are too many parameters for a Hessian, it begins with Böhning's
+    bound, read from the moments.
+    """
+
+    default = Stopping(tol=1e-8, max_iter=1000)
+
+    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
+        """Yield the points of L-BFGS steps, until the loss cannot be lowered."""
+        objective, pairs = problem.objective, deque[Pair](maxlen=_MEMORY)
+        if start.size <= WIDEST_HESSIAN:
+            start, inverse = _sampled_start(objective, start)
+        else:
+            inverse = _inverse_bound(problem)
+        here, size = objective.evaluate(start), 0.0
+        while True:
+            step = -_two_loops(here.gradient, pairs, inverse)
+            decrement = -float(np.vdot(here.gradient, step))
+            yield Step(here, size, decrement)
+            found = backtracked(objective.evaluate, here, step, decrement)
+            if found is None:
+                return
+            there, size = found
+            pair = Pair(there.phi - here.phi, there.gradient - here.gradient)
+            if pair.curvature > 0:
+                pairs.append(pair)
+            here = there
+
+
+class SampledNewton(Solver):
+    """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough.
+
+    The last step is Newton's, with the Hessian of all rows (Byrd, Chin, Neveitt & Nocedal 2011,
+    *SIAM Journal on Optimization* 21, 977–995).
+    """
+
+    default = Newton.default
+    steps = QuasiNewton.steps
+
+    def solve(
+        self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
+    ) -> Solution:
+        """Return the minimum of the problem's objective."""
+        near = super().solve(problem, start, stopping, record=record)
+        there = Newton().solve(problem, near.point.phi, stopping, record=record)
+        trace = near.trace.then(there.trace)
+        return replace(there, n_iter=near.n_iter + there.n_iter, trace=trace)
+
+
+def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:
+    """Return where a few Newton steps on a sample of rows lead, and the inverse Hessian there.
+
+    Few rows are not sampled: what is returned is the Hessian of all of them at the start.
+    """
+    n_rows = objective.design.table.n_rows
+    n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
+    if n >= n_rows:
+        return start, _inverse_of(objective.curve(start).hessian)
+    sample = objective.sample(n)
+    *_, last = islice(newton_steps(sample, start), 1 + _SAMPLE_STEPS)
+    share = sample.design.total_weight / objective.design.total_weight
+    return last.point.phi, _inverse_of(last.point.hessian / share)
+
+
+def _inverse_of(hessian: Floats) -> InverseHessian:
+    """Return the inverse of a Hessian of all parameters, (C·D, C·D)."""
+    factor = positive_factor(hessian)
+    return lambda g: solve_factored(factor, g.ravel()).reshape(g.shape)
+
+
+def _inverse_bound(problem: Problem) -> InverseHessian:
+    """Return the inverse of Böhning's bound B = M ⊗ A: D × D numbers, whatever the classes."""
+    bound, k = problem.bound, problem.moments.n_classes
+    # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
+    if bound.ndim > 1:
+        inverse = generalised_inverse(bound)
+        return lambda g: steepest(g, k) @ inverse
+    reciprocal = np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0)
+    return lambda g: steepest(g, k) * reciprocal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """A step taken and the change of gradient it brought."""
+
+    step: Floats  # s  (C, D)
+    change: Floats  # y  (C, D)
+
+    @property
+    def curvature(self) -> float:
+        """Curvature along the step, sᵀy."""
+        return float(np.vdot(self.step, self.change))
+
+
+def _two_loops(gradient: Floats, pairs: deque[Pair], inverse: InverseHessian) -> Floats:
+    """Return H g, H the inverse Hessian after one BFGS update per pair."""
+    q, shares = gradient, []
+    for pair in reversed(pairs):
+        # α = sᵀq / sᵀy,  q ← q − α y
+        share = float(np.vdot(pair.step, q)) / pair.curvature
+        shares.append(share)
+        q = q - share * pair.change
+    r = inverse(q)
+    for pair, share in zip(pairs, reversed(shares), strict=True):
+        # r ← r + (α − yᵀr / sᵀy) s
+        r = r + (share - float(np.vdot(pair.change, r)) / pair.curvature) * pair.step
+    return r

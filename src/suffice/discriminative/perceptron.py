@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.contrasts import all_scores
 from suffice.discriminative.descent import Trace
 from suffice.discriminative.design import CompiledDesign, Design
+from suffice.discriminative.logistic_loss import all_scores
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 

@@ -1,22 +1,18 @@
-"""What a solver is given: objective, curvature known from moments, and where to start."""
+"""What a solver is given: an objective, and its curvature known from moments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from suffice.discriminative.design import Scaling, design_of, root_mean_squares, standard_deviations
 from suffice.discriminative.logistic_loss import Objective
 from suffice.estimation.divisors import total_variances
-from suffice.linalg import dependent_columns, solve_semidefinite
+from suffice.linalg import dependent_columns
 from suffice.moments import Moments
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
-
-_FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any curvature left
 
 
 def coded_moments(table: Table, storage: str = "auto") -> Moments:
@@ -104,51 +100,3 @@ def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
         scatter = scatter + moments.total_weight * np.outer(mean, mean)
     scatter[constant] = scatter[:, constant] = 0.0
     return dependent_columns(scatter)
-
-
-Start: TypeAlias = Callable[[Problem], "Floats"]  # first parameters in the problem's units, (C, D)
-
-
-def zero_start(problem: Problem) -> Floats:
-    """Return zeros, shape (C, D): every class equally likely, everywhere."""
-    return np.zeros(problem.objective.shape)
-
-
-def random_start(problem: Problem, seed: int = 0) -> Floats:
-    """Return standard normal parameters, shape (C, D)."""
-    return np.random.default_rng(seed).standard_normal(problem.objective.shape)
-
-
-def given_start(problem: Problem, beta: Floats) -> Floats:
-    """Return the parameters of an earlier fit, given in original units, shape (C, D)."""
-    return problem.scaling.from_original(beta)
-
-
-def lda_start(problem: Problem) -> Floats:
-    """Return the log odds of Gaussian classes of one covariance, shape (C, D).
-
-    Linear discriminant analysis is a closed form of the same linear log odds (Efron 1975, *Journal
-    of the American Statistical Association* 70, 892–898). Zeros where moments hold no full
-    covariance (very many features) or there is no intercept.
-    """
-    m, v = problem.moments, problem.scaling.inverse
-    if m.storage == "diagonal" or not problem.scaling.lead:
-        return zero_start(problem)
-    # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
-    means = m.centred_means * v
-    within = m.pooled_scatter * v * v[:, None] / m.total_weight
-    slopes = _tempered(means, solve_semidefinite(within, means.T).T)
-    log_priors = np.log(m.weights / m.total_weight)
-    intercepts = log_priors - 0.5 * np.einsum("kj,kj->k", means, slopes)
-    about = (m.grand_mean - problem.scaling.centre) * v
-    rows = np.column_stack([intercepts - slopes @ about, slopes])
-    return np.asarray(rows[1:] - rows[0])
-
-
-def _tempered(means: Floats, slopes: Floats) -> Floats:
-    """Return the slopes, all smaller where classes lie so far apart that the loss is flat."""
-    # half the squared distance of two class means is their log odds there
-    scores = means @ slopes.T
-    own = np.diagonal(scores)
-    distances = own + own[:, None] - scores - scores.T
-    return slopes * min(1.0, _FARTHEST / max(0.5 * float(distances.max()), _FARTHEST))

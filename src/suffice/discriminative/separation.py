@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.discriminative.contrasts import all_scores
 from suffice.discriminative.design import Design
-from suffice.discriminative.logistic_loss import CurvedEvaluation, Evaluation
+from suffice.discriminative.logistic_loss import Evaluation, all_scores
 from suffice.discriminative.problem import Problem
 from suffice.linalg import scaled_cholesky
 from suffice.table.table import Table
@@ -53,14 +52,14 @@ class Separation:
         return "complete" if self.complete else "quasi"
 
 
-def find_separation(problem: Problem, solution: Solution[Any]) -> Separation | None:
+def find_separation(problem: Problem, solution: Solution) -> Separation | None:
     """Return how the classes are separated, or None, after a descent without penalty.
 
     The linear program is run only if the descent did not arrive, or the loss has gone flat in
     some direction. With more than 1500 parameters it is not run: only complete separation is
     then found.
     """
-    point: Evaluation = solution.point
+    point = solution.point
     if solution.converged and not _flat(problem, point):
         return None
     design, shape = problem.objective.design, point.phi.shape
@@ -90,11 +89,11 @@ def _flat(problem: Problem, point: Evaluation) -> bool:
 
 
 def _hessian(problem: Problem, point: Evaluation) -> Floats:
-    if isinstance(point, CurvedEvaluation):
-        return point.hessian
+    if point.hessian is not None:
+        return np.asarray(point.hessian)
     objective = problem.objective
     sample = objective.sample(max(_SAMPLE, objective.design.table.n_rows // 8))
-    return sample.curve(point.phi).hessian
+    return np.asarray(sample.curve(point.phi).hessian)
 
 
 def _gain(problem: Problem) -> Floats:

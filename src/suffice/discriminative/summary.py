@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from suffice.discriminative.contrasts import gram
-from suffice.discriminative.logistic_loss import CurvedEvaluation
+from suffice.discriminative.logistic_loss import Evaluation, gram
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.linalg import positive_factor, solve_factored
 from suffice.model.gaussian import bic
@@ -40,7 +39,7 @@ class Inference:
     l2: float
 
     @classmethod
-    def of(cls, problem: Problem, point: CurvedEvaluation, l2: float) -> Inference:
+    def of(cls, problem: Problem, point: Evaluation, l2: float) -> Inference:
         """Return the inverse of the Hessian at the minimum."""
         c, d = point.phi.shape
         inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.discriminative import problem
-from suffice.discriminative.contrasts import against_first, symmetric
+from suffice.discriminative import logistic_fit
+from suffice.discriminative.descent import Solver
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
-from suffice.discriminative.logistic_fit import LogisticFit, Solver, choose_penalty, fit_logistic
-from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Start, coded_moments
-from suffice.discriminative.quasi_newton import QuasiNewton
+from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
+from suffice.discriminative.logistic_loss import against_first, symmetric
+from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.problem import coded_moments
 from suffice.discriminative.summary import Inference, LogisticSummary
 from suffice.errors import (
     DegenerateDataWarning,
@@ -363,14 +363,14 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
-        random = partial(problem.random_start, seed=self._seed())
-        starts: dict[str, Start] = {"lda": problem.lda_start, "zero": problem.zero_start}
+        random = partial(logistic_fit.random_start, seed=self._seed())
+        starts: dict[str, Start] = {"lda": logistic_fit.lda_start, "zero": logistic_fit.zero_start}
         first = chosen("start", self.start, starts | {"random": random})
         again = self.warm_start and "_stream" in vars(self)
         if not again or self.coef_.shape[1] != table.n_features:
             return first
-        same = np.array_equal(self.classes_, table.classes)
-        return partial(problem.given_start, beta=self._beta()) if same else first
+        same, beta = np.array_equal(self.classes_, table.classes), self._beta()
+        return (lambda problem: problem.scaling.from_original(beta)) if same else first
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header, arrays = super()._state()

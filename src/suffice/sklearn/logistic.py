@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +10,8 @@ from sklearn import linear_model as theirs
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from suffice.discriminative.contrasts import against_first, all_scores, symmetric
-from suffice.discriminative.logistic_fit import fit_logistic
-from suffice.discriminative.problem import Start, given_start, zero_start
+from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
+from suffice.discriminative.logistic_loss import against_first, all_scores, symmetric
 from suffice.errors import InvalidParameterError
 from suffice.estimators.linear import UnfinishedDescentWarning
 from suffice.sklearn.rows import FLOATS, Linear, labelled_rows, moments_of
@@ -126,8 +124,8 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         if self.coef_.shape != shape:
             msg = f"Initialization coef is of shape {self.coef_.shape}, expected shape {shape}"
             raise ValueError(msg)
-        rows = np.column_stack([self.intercept_, self.coef_]).astype(np.float64)
-        return partial(given_start, beta=against_first(rows))
+        beta = against_first(np.column_stack([self.intercept_, self.coef_]).astype(np.float64))
+        return lambda problem: problem.scaling.from_original(beta)
 
     def _l2(self) -> float:
         """Return λ = 1 / C of the penalty ½ λ Σ w², after refusing other penalties."""
