@@ -6,34 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from operator import attrgetter
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from suffice import errors
 from suffice.decision.classifier import Classifier, softmax_temperature
 from suffice.decision.shift import PriorShift, shifted_priors
-from suffice.errors import (
-    FeatureMismatchError,
-    ForgetError,
-    InvalidParameterError,
-    MissingStatisticsError,
-    UnknownLabelError,
-)
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors
 from suffice.estimation.unlabelled import SharedOut
-from suffice.estimators.predictor import (
-    DensityMixin,
-    ScoreMixin,
-    checked_rows,
-    checked_table,
-    labelled_rows,
-    set_features,
-)
+from suffice.estimators import predictor
 from suffice.model import ClassModel, GaussianModel
 from suffice.model.bayes_error import BayesError
 from suffice.model.gaussian import bic
@@ -57,8 +45,17 @@ from suffice.validation.leave_one_out import leave_one_out
 from suffice.validation.predictions import Predictions
 
 
+def _read(path: str, doc: str) -> Any:
+    """Return a property that reads what the fitted model holds."""
+    return property(attrgetter(path), doc=doc)
+
+
 class GaussianClassifier(
-    DensityMixin, ScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    predictor.DensityMixin,
+    predictor.ScoreMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Bayes classifier with one Gaussian per class, read from mergeable sums.
 
@@ -201,29 +198,7 @@ class GaussianClassifier(
         prediction_sets: bool = False,
         n_jobs: int | None = None,
     ) -> None:
-        self.covariance = covariance
-        self.tied = tied
-        self.divisor = divisor
-        self.pooling = pooling
-        self.shrinkage = shrinkage
-        self.target = target
-        self.estimate = estimate
-        self.prior = prior
-        self.dirichlet = dirichlet
-        self.categories = categories
-        self.n_components = n_components
-        self.priors = priors
-        self.costs = costs
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
-        self.power = power
-        self.temperature = temperature
-        self.base = base
-        self.categorical = categorical
-        self.missing = missing
-        self.unlabelled = unlabelled
-        self.prediction_sets = prediction_sets
-        self.n_jobs = n_jobs
+        predictor.keep(locals())
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
@@ -234,7 +209,7 @@ class GaussianClassifier(
 
     @property
     def _allows_missing(self) -> bool:
-        return self.estimate != "debiased" and self.shrinkage != "ledoit-wolf"
+        return bool(self.estimate != "debiased" and self.shrinkage != "ledoit-wolf")
 
     # --- learning ---
 
@@ -242,8 +217,8 @@ class GaussianClassifier(
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
         given, shared = (X, y, sample_weight), self._shares_out(y)
         if shared:
-            X, y, sample_weight = labelled_rows(X, y, sample_weight, quiet=True)
-        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
+            X, y, sample_weight = predictor.labelled_rows(X, y, sample_weight, quiet=True)
+        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
         recipe, power = self._settle(x, y, sample_weight)
         sums = self._summarise(x, y, sample_weight, recipe, power)
         if shared:
@@ -256,7 +231,7 @@ class GaussianClassifier(
         number = isinstance(self.unlabelled, (int, float)) and 0 <= self.unlabelled <= 1
         if not (number or is_open(self.unlabelled)):
             msg = f"unlabelled must be a number in [0, 1] or 'auto', got {self.unlabelled!r}"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         return self.unlabelled != 0 and np.asarray(y).ndim == 1 and not has_label(y).all()
 
     def _with_unlabelled(self, X: Any, y: Any, weight: Any, recipe: Recipe, power: Any) -> Moments:
@@ -282,14 +257,14 @@ class GaussianClassifier(
         """Learn from sums collected elsewhere, without a pass over the data."""
         _check_power(self.power, moments)
         columns = moments.schema.names if moments.schema else moments.feature_names
-        set_features(self, len(columns) if columns else moments.n_features, columns)
+        predictor.set_features(self, len(columns) if columns else moments.n_features, columns)
         return self._set_moments(moments, self.recipe())
 
     @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
-        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=first)
+        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=first)
         known = (self.recipe(), self.moments_.power) if not first else None
         recipe, power = known or self._settle(x, y, sample_weight)
         more = self._summarise(x, y, sample_weight, recipe, power, classes)
@@ -299,7 +274,7 @@ class GaussianClassifier(
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out again, as if they had never been seen."""
         check_is_fitted(self)
-        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=False)
+        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=False)
         recipe = self.recipe()
         less = self._summarise(x, y, sample_weight, recipe, self.moments_.power)
         rest = self.moments_ - less
@@ -308,7 +283,7 @@ class GaussianClassifier(
                 "cannot forget these rows exactly: too few digits of the fourth moments that "
                 "shrinkage='ledoit-wolf' needs would be left: fit again without these rows"
             )
-            raise ForgetError(msg)
+            raise errors.ForgetError(msg)
         return self._set_moments(rest)
 
     def calibrate(
@@ -387,7 +362,7 @@ class GaussianClassifier(
         """Return how columns are read."""
         if self.missing not in ("marginal", "indicator"):
             msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         names = getattr(self, "feature_names_in_", None)
         return {"categorical": self.categorical, "missing": self.missing, "names": names}
 
@@ -448,7 +423,7 @@ class GaussianClassifier(
         """
         if is_foreign(X):
             return cast("Floats", like(self.decision_function(to_numpy(X)), X))
-        x = self.classifier_.rows(checked_rows(self, X))
+        x = self.classifier_.rows(predictor.checked_rows(self, X))
         if len(self.classes_) == 2 or self.model_.shared_covariance is None or has_missing(x):
             return super().decision_function(X)
         power = self._numbers.power
@@ -486,7 +461,7 @@ class GaussianClassifier(
                 "predict_set needs calibration: fit with prediction_sets=True, or call "
                 "calibrate(X, y) with the rows of fit, or with others and held_out=True"
             )
-            raise MissingStatisticsError(msg)
+            raise errors.MissingStatisticsError(msg)
         members = 1 - posterior <= self._conformity.threshold(coverage) * (1 + 1e-12)
         return PredictionSets(self.classes_, members, coverage)
 
@@ -544,7 +519,7 @@ class GaussianClassifier(
         >>> LDA().fit(X, y).drift(X + [0, 1, 0, 0]).moved
         ('x1',)
         """
-        x = checked_rows(self, X)
+        x = predictor.checked_rows(self, X)
         return drift(self.moments_, rows_like(self.moments_, x, sample_weight))
 
     def transform(self, X: Any) -> Floats:
@@ -556,14 +531,14 @@ class GaussianClassifier(
         power = self._numbers.power
         with np.errstate(invalid="ignore", over="ignore"):
             y = x if power is None else power.apply(x)
-            coordinates: Floats = self._space().project(y)[:, : self.n_components]
+            coordinates: Floats = self._space.project(y)[:, : self.n_components]
         if not np.isfinite(coordinates).all():
             refuse_unusable(x, self._numbers.feature_names)
         return coordinates
 
     def _complete(self, X: Any) -> Any:
         """Return rows as the model reads them, empty numbers filled by their conditional means."""
-        x = self.classifier_.rows(checked_rows(self, X))
+        x = self.classifier_.rows(predictor.checked_rows(self, X))
         if not (self._allows_missing and has_missing(x)):
             return x
         return self.model_.allowing_missing().impute(x)
@@ -574,6 +549,7 @@ class GaussianClassifier(
         encoding = self.moments_.encoding
         return self.moments_.select(encoding.kept) if encoding else self.moments_
 
+    @property
     def _space(self) -> DiscriminantSpace:
         model, centre = self.model_, self._numbers.grand_mean
         within = model.shared_covariance or self._pooled_covariance()
@@ -586,24 +562,20 @@ class GaussianClassifier(
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._space().scalings[:, : self.n_components].shape[1])
+        return int(self._space.scalings[:, : self.n_components].shape[1])
 
     # --- parameters, boundaries, errors ---
 
-    @property
-    def means_(self) -> Floats:
-        """μ, shape (K, d)."""
-        return self.model_.means
-
-    @property
-    def priors_(self) -> Floats:
-        """π, shape (K,)."""
-        return self.model_.priors
-
-    @property
-    def covariance_(self) -> Floats:
-        """Σ, shape (d, d) if all classes share it, else (K, d, d)."""
-        return self.model_.covariance_matrices
+    means_ = _read("model_.means", "μ, shape (K, d).")
+    priors_ = _read("model_.priors", "π, shape (K,).")
+    covariance_ = _read(
+        "model_.covariance_matrices", "Σ, shape (d, d) if all classes share it, else (K, d, d)."
+    )
+    scalings_ = _read("_space.scalings", "Columns of the discriminant coordinates, (d, ≤ K − 1).")
+    xbar_ = _read("_space.centre", "Prior-weighted mean of the class means, shape (d,).")
+    explained_variance_ratio_ = _read(
+        "_space.explained_ratio", "Share of between-class variance along each coordinate."
+    )
 
     @property
     def coef_(self) -> Floats:
@@ -620,21 +592,6 @@ class GaussianClassifier(
         # w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
         w0: Floats = model.log_priors - 0.5 * np.einsum("kd,kd->k", model.means, weights)
         return w0[1:] - w0[:1] if len(w0) == 2 else w0
-
-    @property
-    def scalings_(self) -> Floats:
-        """Columns of the discriminant coordinates, shape (d, at most K − 1)."""
-        return self._space().scalings
-
-    @property
-    def xbar_(self) -> Floats:
-        """Prior-weighted mean of the class means, shape (d,)."""
-        return self._space().centre
-
-    @property
-    def explained_variance_ratio_(self) -> Floats:
-        """Share of between-class variance along each discriminant coordinate."""
-        return self._space().explained_ratio
 
     def boundary(self, label_a: Any, label_b: Any, *, coordinates: str = "rows") -> Boundary:
         """Return where two classes are equally probable; positive values favour ``label_a``.
@@ -657,7 +614,7 @@ class GaussianClassifier(
     def loadings_(self) -> Floats:
         """Correlation of each feature with each discriminant coordinate within classes, (d, r)."""
         within = self.model_.shared_covariance or self._pooled_covariance()
-        return self._space().loadings(within)
+        return self._space.loadings(within)
 
     def log_likelihood(self, X: Any = None, y: Any = None) -> float:
         """Return Σ log p(x, y) of the training rows, of given rows, or of those moments sum up.
@@ -670,7 +627,7 @@ class GaussianClassifier(
             return self._log_likelihood_of(X)
         if X is None or y is None:
             msg = "log_likelihood takes rows and their labels, or neither: give X and y"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         codes = codes_of(as_labels(y), self.classes_)
         density = self.class_log_density(X)
         require_as_many(len(density), len(codes))
@@ -684,7 +641,7 @@ class GaussianClassifier(
         unknown = [label for label in here if label not in self.classes_.tolist()]
         if unknown:
             msg = f"the moments have rows of class {unknown[0]!r}, which is no class of this model"
-            raise UnknownLabelError(msg)
+            raise errors.UnknownLabelError(msg)
         other = copy.copy(self)
         other.moments_ = aligned(self.moments_, moments)[1]
         return self.model_._log_likelihood(other._numbers)
@@ -705,14 +662,14 @@ class GaussianClassifier(
     def _check_coordinates(self, coordinates: str) -> None:
         if coordinates not in ("rows", "transformed"):
             msg = f"coordinates must be 'rows' or 'transformed', got {coordinates!r}"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         if coordinates == "rows" and self.moments_.power is not None:
             msg = (
                 "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
                 "for boundary(a, b, coordinates='transformed') and evaluate it at "
                 "moments_.power.apply(X)"
             )
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
 
     def _tied_model(self, name: str) -> GaussianModel:
         if self.model_.shared_covariance is None:
@@ -734,13 +691,13 @@ def _check_power(power: Any, moments: Moments) -> None:
             f"power={power!r} needs moments of transformed rows, and these are of plain "
             "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
         )
-        raise MissingStatisticsError(msg)
+        raise errors.MissingStatisticsError(msg)
     found = moments.power
     if moments.schema is not None:
         found = found.select(np.arange(moments.schema.n_numbers))
     if isinstance(power, PowerTransform) and not power.equals(found):
         msg = "the moments were taken with another transform than the estimator's: leave it out"
-        raise FeatureMismatchError(msg)
+        raise errors.FeatureMismatchError(msg)
 
 
 def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from suffice import errors
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.descent import Solver
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
@@ -19,22 +20,8 @@ from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.problem import coded_moments
 from suffice.discriminative.summary import Inference, LogisticSummary
-from suffice.errors import (
-    DegenerateDataWarning,
-    InvalidParameterError,
-    SeparationWarning,
-    UnknownLabelError,
-)
-from suffice.estimators.linear import (
-    LinearDecisions,
-    UnfinishedDescentWarning,
-    chosen,
-    class_weighted,
-    labelled,
-    positive,
-    require_two,
-)
-from suffice.estimators.predictor import PosteriorMixin, feature_names
+from suffice.estimators import linear
+from suffice.estimators.predictor import PosteriorMixin, feature_names, keep
 from suffice.saved.coefficients import logistic_from, logistic_state
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
@@ -47,9 +34,9 @@ from suffice.typing import Codes, Floats
 def warn_of(estimator: Any, fit: LogisticFit) -> None:
     """Warn of columns without effect, of separation, and of a descent that did not arrive."""
     notes = (
-        (_aliased(estimator, fit), DegenerateDataWarning),
-        (_separated(estimator, fit), SeparationWarning),
-        (_unfinished(fit), UnfinishedDescentWarning),
+        (_aliased(estimator, fit), errors.DegenerateDataWarning),
+        (_separated(estimator, fit), errors.SeparationWarning),
+        (_unfinished(fit), linear.UnfinishedDescentWarning),
     )
     for message, category in notes:
         if message:
@@ -108,7 +95,7 @@ _MANY_FEATURES = 3000  # above this, moments keep variances only
 _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
 
 
-class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
+class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     r"""Logistic regression of two classes, softmax regression of more.
 
     Minimises :math:`\sum_i -w_i \log p(y_i | x_i) + \tfrac{\lambda}{2} \sum_j (s_j w_j)^2`, s_j
@@ -212,20 +199,7 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         record: bool = False,
         random_state: Any = 0,
     ) -> None:
-        self.l2 = l2
-        self.solver = solver
-        self.start = start
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.tol = tol
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.standardize = standardize
-        self.warm_start = warm_start
-        self.record = record
-        self.random_state = random_state
+        keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
@@ -248,15 +222,15 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         """
         if isinstance(self.class_weight, str):
             msg = "class_weight='balanced' needs all rows at once: pass {label: weight} instead"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         first = "_stream" not in vars(self)
-        table = labelled(self, X, y, sample_weight, reset=first)
+        table = linear.labelled(self, X, y, sample_weight, reset=first)
         if first:
             labels = table.classes if classes is None else encode(classes)[0]
-            require_two(labels)
+            linear.require_two(labels)
             self.classes_, self.l2_ = labels, self._penalty()
             self._stream = Stream.before(len(labels), table.n_features)
-        table = class_weighted(self._recoded(table), self.class_weight)
+        table = linear.class_weighted(self._recoded(table), self.class_weight)
         self._stream = self._stream.fed(table, self._stochastic(), self._penalty(), **self._posed())
         rows = symmetric(self._stream.average)
         self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
@@ -276,14 +250,14 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         check_is_fitted(self)
         if not 0 < level < 1:
             msg = f"level must lie between 0 and 1, got {level}"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         known = self._inference if X is None else self._inference_at(X, y, sample_weight)
         if known is None:
             msg = (
                 "this solver does not know the curvature that standard errors need: pass the "
                 "rows, summary(X, y), or fit with solver='newton'"
             )
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         return known.summary(tuple(self.classes_.tolist()), self._terms(), level)
 
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
@@ -304,15 +278,15 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
         return against_first(np.column_stack([self.intercept_, self.coef_]))
 
     def _table(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Table:
-        table = labelled(self, X, y, sample_weight, reset=reset).counted()
-        require_two(table.classes)
-        return class_weighted(table, self.class_weight)
+        table = linear.labelled(self, X, y, sample_weight, reset=reset).counted()
+        linear.require_two(table.classes)
+        return linear.class_weighted(table, self.class_weight)
 
     def _inference_at(self, X: Any, y: Any, sample_weight: Any) -> Inference:
         table = self._table(X, y, sample_weight, reset=False)
         if not np.array_equal(table.classes, self.classes_):
             msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
-            raise UnknownLabelError(msg)
+            raise errors.UnknownLabelError(msg)
         return Inference.at(table, self._beta(), self.l2_, **self._posed())
 
     def _recoded(self, batch: Table) -> Table:
@@ -324,14 +298,14 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
                 f"{self.classes_.tolist()}: list all labels in the first call, "
                 "partial_fit(X, y, classes=...)"
             )
-            raise UnknownLabelError(msg)
+            raise errors.UnknownLabelError(msg)
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
 
     def _posed(self) -> dict[str, bool]:
         return {"fit_intercept": self.fit_intercept}
 
     def _penalty(self) -> float:
-        return positive("l2", self.l2, zero=True)
+        return linear.positive("l2", self.l2, zero=True)
 
     def _solver(self) -> Solver | None:
         solvers: dict[str, Solver | None] = {
@@ -341,15 +315,15 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
             "gd": GradientDescent(self._rate()),
             "sgd": self._stochastic(),
         }
-        return chosen("solver", self.solver, solvers)
+        return linear.chosen("solver", self.solver, solvers)
 
     def _stochastic(self) -> StochasticDescent:
-        size = int(positive("batch_size", self.batch_size))
+        size = int(linear.positive("batch_size", self.batch_size))
         return StochasticDescent(self._rate(), size, self._seed())
 
     def _rate(self) -> float | None:
         automatic = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
-        return None if automatic else positive("learning_rate", self.learning_rate)
+        return None if automatic else linear.positive("learning_rate", self.learning_rate)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int):
@@ -358,14 +332,16 @@ class LogisticRegression(PosteriorMixin, LinearDecisions, BaseEstimator):
 
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
-        given: dict[str, Any] = {k: positive(k, v) for k, v in asked.items() if v is not None}
+        given: dict[str, Any] = {
+            k: linear.positive(k, v) for k, v in asked.items() if v is not None
+        }
         return given | ({"max_iter": int(given["max_iter"])} if "max_iter" in given else {})
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
         random = partial(logistic_fit.random_start, seed=self._seed())
         starts: dict[str, Start] = {"lda": logistic_fit.lda_start, "zero": logistic_fit.zero_start}
-        first = chosen("start", self.start, starts | {"random": random})
+        first = linear.chosen("start", self.start, starts | {"random": random})
         again = self.warm_start and "_stream" in vars(self)
         if not again or self.coef_.shape[1] != table.n_features:
             return first

@@ -12,14 +12,8 @@ from suffice.discriminative import perceptron as passes
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, design_of
 from suffice.discriminative.path import DescentPath
 from suffice.discriminative.problem import coded_moments
-from suffice.estimators.linear import (
-    LinearDecisions,
-    UnfinishedDescentWarning,
-    chosen,
-    labelled,
-    positive,
-    require_two,
-)
+from suffice.estimators import linear
+from suffice.estimators.predictor import keep
 from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
@@ -27,7 +21,7 @@ _RULES = {"one-against-rest": passes.one_against_rest, "direct": passes.direct}
 _VARIANTS = {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket}
 
 
-class Perceptron(LinearDecisions, BaseEstimator):
+class Perceptron(linear.LinearDecisions, BaseEstimator):
     r"""Rosenblatt's perceptron: weights move only when a row is misclassified.
 
     With labels t = ±1 it descends :math:`E(w) = -\sum_{\textrm{mistakes}} t_n w^\top x_n`. It
@@ -99,25 +93,17 @@ class Perceptron(LinearDecisions, BaseEstimator):
         record: bool = False,
         random_state: Any = 0,
     ) -> None:
-        self.learning = learning
-        self.multiclass = multiclass
-        self.variant = variant
-        self.learning_rate = learning_rate
-        self.start = start
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.record = record
-        self.random_state = random_state
+        keep(locals())
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        steps, variant = self._steps(rng), chosen("variant", self.variant, _VARIANTS)
-        max_iter = int(positive("max_iter", self.max_iter))
-        table = labelled(self, X, y)
-        require_two(table.classes)
+        steps, variant = self._steps(rng), linear.chosen("variant", self.variant, _VARIANTS)
+        max_iter = int(linear.positive("max_iter", self.max_iter))
+        table = linear.labelled(self, X, y)
+        linear.require_two(table.classes)
         self.classes_ = table.classes
-        rule = chosen("multiclass", self.multiclass, _RULES)
+        rule = linear.chosen("multiclass", self.multiclass, _RULES)
         rule = passes.one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
         scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
@@ -126,7 +112,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
         design = (CompiledDesign if one_by_one else design_of)(table, scaling)
         starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
         n_scores = 1 if table.n_classes == 2 else table.n_classes
-        start = chosen("start", self.start, starts)((n_scores, table.n_features + 1))
+        start = linear.chosen("start", self.start, starts)((n_scores, table.n_features + 1))
         fit = passes.learn(design, rule, steps, variant, start, max_iter)
         self.converged_, self.n_updates_ = fit.converged, fit.n_updates
         self.n_passes_ = self.n_iter_ = fit.n_passes
@@ -139,7 +125,7 @@ class Perceptron(LinearDecisions, BaseEstimator):
                 "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
                 "LogisticRegression"
             )
-            warnings.warn(msg, UnfinishedDescentWarning, stacklevel=2)
+            warnings.warn(msg, linear.UnfinishedDescentWarning, stacklevel=2)
         return self
 
     def _path(
@@ -150,12 +136,12 @@ class Perceptron(LinearDecisions, BaseEstimator):
         return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 
     def _steps(self, rng: np.random.Generator) -> passes.Steps:
-        rate = positive("learning_rate", self.learning_rate)
+        rate = linear.positive("learning_rate", self.learning_rate)
         kinds: dict[str, passes.Steps] = {
             "stochastic": passes.StochasticSteps(rate, rng),
             "batch": passes.BatchSteps(rate),
         }
-        return chosen("learning", self.learning, kinds)
+        return linear.chosen("learning", self.learning, kinds)
 
 
 def _loss_at(design: Design, rule: passes.Rule, scaling: Scaling, parameters: Floats) -> float:

@@ -34,6 +34,12 @@ from suffice.typing import Codes, Floats, Labels
 Answer = TypeVar("Answer")
 
 
+def keep(given: dict[str, Any]) -> None:
+    """Keep the settings that an ``__init__`` was given, its ``locals()``, under their names."""
+    estimator = given.pop("self")
+    vars(estimator).update(given)
+
+
 def checked_table(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
 ) -> tuple[Any, Any, Any]:
