@@ -17,9 +17,8 @@ from suffice.plots import (
     posterior_line,
     posterior_surface,
 )
-from suffice.plots.densities import region_levels
+from suffice.plots.densities import marginal, region_levels
 from suffice.plots.inputs import Fitted
-from suffice.plots.marginals import marginal
 
 
 def drawn(ax, kind):

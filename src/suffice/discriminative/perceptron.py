@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -130,38 +131,33 @@ def _corrected(
     return wrong
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BestWeights:
-    """Weights to answer with, and their training errors where these were counted."""
-
-    weights: Floats  # (R, D)
-    n_errors: float = np.inf
+# of the states after each pass, the start first: the weights to answer with after each, (R, D)
+Variant: TypeAlias = Callable[["Design", Sequence[State]], "list[Floats]"]
 
 
-# of the best weights so far and the state after one more pass: the best weights now
-Variant: TypeAlias = Callable[["Design", BestWeights, State], BestWeights]
-
-
-def last(_design: Design, _best: BestWeights, state: State) -> BestWeights:
+def last(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the newest weights."""
-    return BestWeights(state.weights)
+    return [state.weights for state in states]
 
 
-def averaged(_design: Design, _best: BestWeights, state: State) -> BestWeights:
+def averaged(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the mean of the weights over all rows shown.
 
     Freund & Schapire (1999), *Machine Learning* 37, 277–296.
     """
-    return BestWeights(state.average)
+    return [state.average for state in states]
 
 
-def pocket(design: Design, best: BestWeights, state: State) -> BestWeights:
+def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the weights, after any pass so far, that make the fewest errors.
 
     Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
     """
-    errors = n_errors(design, state.weights)
-    return BestWeights(state.weights, errors) if errors < best.n_errors else best
+    errors = [np.inf, *(n_errors(design, state.weights) for state in states[1:])]
+    best: Iterator[int] = accumulate(
+        range(len(states)), lambda a, b: b if errors[b] < errors[a] else a
+    )
+    return [states[at].weights for at in best]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,16 +175,12 @@ def learn(
     design: Design, rule: Rule, steps: Steps, variant: Variant, start: Floats, max_passes: int
 ) -> PerceptronFit:
     """Return the answer after passes over the rows, until one makes no mistake."""
-    state, best, converged = State.at(start), BestWeights(start), False
-    history = [start]
-    while not converged and len(history) <= max_passes:
-        before = state.n_updates
-        state = steps.one_pass(design, rule, state)
-        best = variant(design, best, state)
-        history.append(best.weights)
-        converged = state.n_updates == before
-    passes = len(history) - 1
-    return PerceptronFit(best.weights, passes, state.n_updates, converged, tuple(history))
+    states, converged = [State.at(start)], False
+    while not converged and len(states) <= max_passes:
+        states.append(steps.one_pass(design, rule, states[-1]))
+        converged = states[-1].n_updates == states[-2].n_updates
+    history = tuple(variant(design, states))
+    return PerceptronFit(history[-1], len(states) - 1, states[-1].n_updates, converged, history)
 
 
 def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Floats]:

@@ -15,10 +15,10 @@ from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 
-def coded_moments(table: Table, storage: str = "auto") -> Moments:
+def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:
     """Return the moments of a table, classes known by their codes."""
     coded = replace(table, classes=np.arange(table.n_classes))
-    return Moments.of_table(coded, storage=storage, fourth=False)
+    return Moments.of_table(coded, storage=storage, fourth=fourth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from suffice.plots import diagnostics, paths, results
-from suffice.plots.confusions import confusion_matrix
 from suffice.plots.densities import class_densities, density_contours, density_surface
 from suffice.plots.effects import effect_of_neighbours, effect_of_temperature, temperature_loss
+from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
 from suffice.plots.importances import coefficient_importance
 from suffice.plots.panels import pairs
 from suffice.plots.posteriors import posterior_line, posterior_surface
-from suffice.plots.ranking import precision_recall, roc
 from suffice.plots.regions import decision_regions
-from suffice.plots.reliabilities import reliability
 from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
 from suffice.plots.synthetic import mahalanobis_qq, real_against_synthetic
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold

@@ -12,8 +12,8 @@ from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, class_entries, figure
+from suffice.plots.densities import squared_distances
 from suffice.plots.inputs import Fitted
-from suffice.plots.marginals import squared_distances
 from suffice.plots.panels import chosen_features, panels
 from suffice.plots.style import Palette, Style, Theme, palette_for
 from suffice.table.labels import codes_of

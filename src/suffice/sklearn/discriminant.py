@@ -7,12 +7,13 @@ import numpy as np
 from scipy import linalg
 from sklearn import discriminant_analysis as theirs
 
+from suffice.discriminative.problem import coded_moments
 from suffice.estimation.shrinkage import ledoit_wolf_intensity
 from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.model.covariance import FullCovariance
 from suffice.model.scoring import Scorer
 from suffice.moments import Moments
-from suffice.sklearn.rows import FLOATS, Decided, Linear, labelled_rows, moments_of, pooled_rows
+from suffice.sklearn.rows import FLOATS, Decided, Linear, labelled_rows, pooled_rows
 from suffice.table import Table
 from suffice.typing import Floats
 
@@ -82,7 +83,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
         self.classes_ = table.classes
         self._check_sizes(table)
         self.priors_ = self._class_priors(table)
-        moments = moments_of(table, self._storage(), fourth=self.shrinkage == "auto")
+        moments = coded_moments(table, self._storage(), fourth=self.shrinkage == "auto")
         self.means_ = moments.means
         {"svd": self._by_axes, "lsqr": self._by_inverse, "eigen": self._by_ratio}[self.solver](
             moments, table
@@ -169,7 +170,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     def _total(self, moments: Moments, table: Table) -> Floats:
         """Return the covariance of all rows about their mean, shrunk as the others are."""
         if self.shrinkage == "auto":
-            whole = moments_of(pooled_rows(table), "per-class", fourth=True)
+            whole = coded_moments(pooled_rows(table), "per-class", fourth=True)
             return np.asarray(class_covariances(whole, "auto")[0])
         scatter = moments.scatter.pooled() + moments.between_scatter
         return shrunk_to_sphere(scatter / moments.total_weight, self.shrinkage)
@@ -224,7 +225,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
             msg = f"y has only 1 sample in class {label}, covariance is ill defined."
             raise ValueError(msg)
         priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
-        moments = moments_of(table, "per-class", fourth=self.shrinkage == "auto")
+        moments = coded_moments(table, "per-class", fourth=self.shrinkage == "auto")
         sigmas = class_covariances(moments, self.shrinkage)
         axes = [found for found in map(principal_axes, sigmas) if found]
         if len(axes) < len(sigmas):  # what sums of squares cannot tell, the rows may

@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_sample_weight
 
 from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
 from suffice.discriminative.logistic_loss import against_first, all_scores, symmetric
+from suffice.discriminative.problem import coded_moments
 from suffice.errors import InvalidParameterError
 from suffice.estimators.linear import UnfinishedDescentWarning
-from suffice.sklearn.rows import FLOATS, Linear, labelled_rows, moments_of
+from suffice.sklearn.rows import FLOATS, Linear, labelled_rows
 from suffice.table import Table
 from suffice.typing import Floats
 
@@ -88,7 +89,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         many = table.n_features > _MANY_FEATURES
         fit = fit_logistic(
             table,
-            moments_of(table, "diagonal" if many else "auto"),
+            coded_moments(table, "diagonal" if many else "auto"),
             l2=l2,
             start=start if self.max_iter else start or zero_start,
             limits={"max_iter": self.max_iter, "tol": min(self.tol, _FINEST)},

@@ -8,6 +8,7 @@ from sklearn import naive_bayes as theirs
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight
 
+from suffice.discriminative.problem import coded_moments
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import LOG_2PI
 from suffice.model.covariance import DiagonalCovariance
@@ -15,7 +16,7 @@ from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
 from suffice.moments import Moments
 from suffice.moments.collect import ratio
-from suffice.sklearn.rows import Scored, labelled_rows, moments_of, pooled_rows
+from suffice.sklearn.rows import Scored, labelled_rows, pooled_rows
 from suffice.table import Table
 from suffice.table.labels import codes_of
 from suffice.typing import Floats
@@ -69,8 +70,8 @@ class GaussianNB(Scored, theirs.GaussianNB):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64)
             table = replace(table, weight=weight)
-        batch = moments_of(table, "diagonal")
-        every = batch if sample_weight is None else moments_of(pooled_rows(table), "diagonal")
+        batch = coded_moments(table, "diagonal")
+        every = batch if sample_weight is None else coded_moments(pooled_rows(table), "diagonal")
         self.epsilon_ = self.var_smoothing * total_variances(every).max()
         self.moments_ = moments = batch if before is None else before + batch
         single = np.float32 if table.x.dtype == np.float32 else np.float64

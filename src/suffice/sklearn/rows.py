@@ -1,7 +1,6 @@
 """Rows in and answers out: scikit-learn's checks at the edge, compiled sums and scores inside."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior, Readout
 from suffice.model.scoring import Scorer
-from suffice.moments import Moments
 from suffice.table import Table
 from suffice.table.labels import encode
 from suffice.table.matrix import as_matrix
@@ -30,12 +28,6 @@ def labelled_rows(estimator: Any, X: Any, y: Any, **checks: Any) -> Table:
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     return Table(x, classes, codes)
-
-
-def moments_of(table: Table, storage: str, *, fourth: bool = False) -> Moments:
-    """Return the sums of a table, classes known by their codes."""
-    coded = replace(table, classes=np.arange(table.n_classes))
-    return Moments.of_table(coded, storage=storage, fourth=fourth)
 
 
 def pooled_rows(table: Table) -> Table:

@@ -1,0 +1,317 @@
+"""How good predictions are: classes confused, rows ranked, posteriors calibrated."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import to_rgb
+
+from suffice.curves.confusion import Confusion, confusion
+from suffice.curves.ranking import precision_recall_curve, roc_curve
+from suffice.curves.reliability import Reliability
+from suffice.curves.reliability import reliability as reliability_of
+from suffice.errors import InvalidInputError
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, figure, nothing
+from suffice.plots.inputs import event_of, log_odds, predictions_of, ranked_by
+from suffice.plots.style import Palette
+from suffice.text.lists import shortened
+from suffice.text.numbers import amount, percent_label
+from suffice.validation.predictions import Predictions
+
+MOST_NUMBERS = 20  # classes of which every cell is written
+MOST_TICKS = 40
+
+
+@figure()
+def confusion_matrix(
+    canvas: Canvas, source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> None:
+    """Return axes with the confusion matrix: a row for each true class, shaded by its shares.
+
+    Every cell holds the number of rows, and where there is room the share of the true class.
+
+    Parameters
+    ----------
+    source : fitted classifier, Predictions or Confusion
+        What was predicted; a classifier is asked about ``X``.
+
+    Examples
+    --------
+    >>> confusion_matrix(sf.LDA().fit(X, y), X, y).get_xlabel()
+    'predicted class'
+    """
+    table = _counted(source, X, y, sample_weight)
+    cell = min(0.62, 5 / len(table.actions))
+    canvas.resize(1.7 + cell * len(table.actions), 0.9 + cell * len(table.classes))
+    strength = np.linspace(0, 1, 256)[:, None]
+    shades = strength * to_rgb(canvas.style.accent) + (1 - strength) * _pale(canvas)
+    cells = shades[np.rint(255 * table.shares**0.7).astype(int)]
+    canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
+    _lines_between(canvas, table)
+    _name(canvas, table)
+    if len(table.actions) <= MOST_NUMBERS:
+        _write(canvas, table, cells)
+    for spine in canvas.ax.spines.values():
+        spine.set_visible(False)
+
+
+def _counted(source: Any, X: Any, y: Any, sample_weight: Any) -> Confusion:
+    if isinstance(source, Confusion):
+        return source
+    if isinstance(source, Predictions):
+        return confusion(source.labels, source.predicted_labels, source.classes, source.weights)
+    if X is None or y is None:
+        msg = "pass a fitted classifier with rows X and labels y, or a Confusion alone"
+        raise InvalidInputError(msg)
+    return confusion(y, source.predict(X), source.classes_, sample_weight)
+
+
+def _pale(canvas: Canvas) -> Any:
+    """Return the colour of an empty cell: almost the page."""
+    return 0.06 * np.array(to_rgb(canvas.style.soft)) + 0.94 * np.array(to_rgb(canvas.style.ground))
+
+
+def _lines_between(canvas: Canvas, table: Confusion) -> None:
+    """Separate the cells by thin lines of the page's colour."""
+    K, A = table.counts.shape
+    width = 1.2 if A <= MOST_NUMBERS else 0.2
+    for y in np.arange(1, K) - 0.5:
+        canvas.ax.axhline(y, color=canvas.style.ground, linewidth=width)
+    for x in np.arange(1, A) - 0.5:
+        canvas.ax.axvline(x, color=canvas.style.ground, linewidth=width)
+
+
+def _name(canvas: Canvas, table: Confusion) -> None:
+    actions = ["no decision" if a is None else a for a in table.actions.tolist()]
+    columns, rows = shortened(actions, 18), shortened(table.classes.tolist(), 18)
+    step = -(-len(columns) // MOST_TICKS)
+    slanted = len(columns) * max(map(len, columns)) > 40
+    canvas.ax.set_xticks(
+        range(0, len(columns), step),
+        labels=columns[::step],
+        rotation=40 if slanted else 0,
+        ha="right" if slanted else "center",
+        rotation_mode="anchor",
+        parse_math=False,
+    )
+    canvas.ax.set_yticks(range(0, len(rows), step), labels=rows[::step], parse_math=False)
+    canvas.ax.tick_params(length=0)
+    canvas.name_axes("predicted class", "true class")
+
+
+def _write(canvas: Canvas, table: Confusion, cells: Any) -> None:
+    """Write the number of rows in every cell, and its share where there is room."""
+    roomy = len(table.actions) <= 8
+    for (row, column), count in np.ndenumerate(table.counts):
+        share = float(table.shares[row, column])
+        text = amount(count) + (f"\n{percent_label(share)}" if roomy and count else "")
+        dark = cells[row, column] @ (0.299, 0.587, 0.114) < 0.55
+        colour = "#ffffff" if dark else "#1b1f24"
+        middle = {"ha": "center", "va": "center", "fontsize": 8.5, "linespacing": 1.35}
+        canvas.ax.text(column, row, text, color=colour if count else canvas.style.soft, **middle)
+
+
+@figure("legend", "palette", size=(5.4, 3.9))
+def roc(
+    canvas: Canvas,
+    source: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    sample_weight: Any = None,
+) -> None:
+    """Return axes with the ROC curve of a class, or of each of several against the rest.
+
+    Parameters
+    ----------
+    label : object, optional
+        The class to be found; by default the second of two, or each of several.
+    legend : bool
+        Whether to write classes and areas under their curves beside the axes.
+
+    References
+    ----------
+    Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
+
+    Examples
+    --------
+    >>> roc(sf.LDA().fit(X, y), X, y).get_legend().get_texts()[0].get_text()
+    '0  1.000'
+    """
+    rows = ranked_by(source, X, y, sample_weight)
+    looks = canvas.looks_of(rows.classes)
+    canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+    drawn = []
+    for k in _shown(rows, label):
+        curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
+        _curve(canvas, curve.false_positive, curve.true_positive, looks, k, "default")
+        drawn.append((k, curve.area))
+    _square(canvas, "false positive rate", "true positive rate")
+    _legend(canvas, drawn, looks, "area under curve")
+
+
+@figure("legend", "palette", size=(5.4, 3.9))
+def precision_recall(
+    canvas: Canvas,
+    source: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    sample_weight: Any = None,
+) -> None:
+    """Return axes with precision against recall of a class, or of each of several.
+
+    The thin line is the precision of guessing.
+
+    Parameters
+    ----------
+    label : object, optional
+        The class to be found; by default the second of two, or each of several.
+
+    References
+    ----------
+    Davis & Goadrich (2006), *ICML*, 233–240.
+
+    Examples
+    --------
+    >>> precision_recall(sf.LDA().fit(X, y), X, y, label=0).get_xlabel()
+    'recall'
+    """
+    rows = ranked_by(source, X, y, sample_weight)
+    looks = canvas.looks_of(rows.classes)
+    drawn = []
+    for k in _shown(rows, label):
+        curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
+        recall = np.append(0.0, curve.recall)
+        precision = np.append(curve.precision[0], curve.precision)
+        _curve(canvas, recall, precision, looks, k, "steps-pre")
+        drawn.append((k, curve.average))
+    if len(drawn) == 1:
+        canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
+    _square(canvas, "recall", "precision")
+    _legend(canvas, drawn, looks, "average precision")
+
+
+def _shown(rows: Predictions, label: Any) -> list[int]:
+    """Return the classes whose curves are drawn: they and their rest have rows."""
+    k = event_of(rows, label)
+    codes = np.unique(rows.truth[rows.weights > 0]).tolist()
+    if len(codes) < 2 or (k is not None and k not in codes):
+        absent = rows.classes[k] if k is not None and k not in codes else "another class"
+        msg = f"no rows of {absent!r}: a ranking needs rows of a class and rows of the rest"
+        raise InvalidInputError(msg)
+    return codes if k is None else [k]
+
+
+def _curve(canvas: Canvas, x: Any, y: Any, palette: Palette, k: int, steps: str) -> None:
+    width = 0.8 if len(palette) > MOST_ENTRIES else 1.8
+    drawn = {"linewidth": width, "drawstyle": steps, "clip_on": False}
+    canvas.curve(x, y, palette, k, "curve", **drawn)
+
+
+def _square(canvas: Canvas, x: str, y: str) -> None:
+    canvas.ax.set(xlim=(0, 1), ylim=(0, 1.0), aspect="equal")
+    ticks = np.linspace(0, 1, 6)
+    canvas.ax.set_xticks(ticks)
+    canvas.ax.set_yticks(ticks)
+    canvas.name_axes(x, y)
+
+
+def _legend(
+    canvas: Canvas, drawn: Sequence[tuple[int, float]], palette: Palette, quantity: str
+) -> None:
+    """Write classes and what they reach; of many, those that reach least."""
+    few = len(drawn) <= MOST_ENTRIES
+    shown = list(drawn) if few else sorted(drawn, key=itemgetter(1))[: MOST_ENTRIES - 1]
+    entries = []
+    for k, value in shown:
+        look = replace(palette.looks[k], line="-") if len(palette) == 2 else palette.looks[k]
+        entries.append((class_line(look, canvas.style), f"{palette.names[k]}  {value:.3f}"))
+    if not few:
+        entries.append((nothing(), f"… and {len(drawn) - len(shown)} better"))
+    canvas.legend(entries, quantity)
+
+
+@figure("palette", size=(4.4, 4.6))
+def reliability(
+    canvas: Canvas,
+    source: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    bins: int = 10,
+    equal_counts: bool = False,
+    sample_weight: Any = None,
+) -> None:
+    """Return axes with the observed frequency of a class against the predicted probability.
+
+    Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
+    On the diagonal posteriors are calibrated; above it they are not confident enough, below it
+    too confident.
+
+    Parameters
+    ----------
+    label : object, optional
+        The class whose posterior is judged; by default the second of two, and of several the
+        most probable one of each row: how often is it the true class?
+    bins : int
+        Number of bins.
+    equal_counts : bool
+        Bins that hold equally many rows, instead of bins of equal width.
+
+    References
+    ----------
+    DeGroot & Fienberg (1983), *The Statistician* 32, 12–22.
+
+    Examples
+    --------
+    >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
+    'predicted probability of 2'
+    """
+    rows = predictions_of(source, X, y, sample_weight)
+    k = event_of(rows, label)
+    looks = canvas.looks_of(rows.classes)
+    table = _bins(rows, k, bins, equal_counts=equal_counts)
+    colour = canvas.style.accent if k is None else looks.looks[k].colour
+    canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
+    spread = np.stack([table.observed - table.low, table.high - table.observed])
+    bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
+    canvas.ax.errorbar(table.stated, table.observed, spread, color=colour, **bar)
+    canvas.ax.plot(table.stated, table.observed, color=colour, linewidth=0.8, alpha=0.6)
+    area = 16 + 90 * table.weights / table.weights.sum()
+    dots = {"edgecolors": canvas.style.ground, "linewidths": 0.5, "label": "_reliability"}
+    dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
+    canvas.ax.scatter(table.stated, table.observed, **dots)
+    canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    what = "the predicted class" if k is None else looks.names[k]
+    canvas.name_axes(f"predicted probability of {what}", "observed frequency")
+    _counts(canvas, table, colour)
+
+
+def _bins(rows: Predictions, k: int | None, bins: int, *, equal_counts: bool) -> Reliability:
+    p = rows.posteriors
+    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
+    stated = np.clip(stated, 0, 1)
+    return reliability_of(event, stated, rows.weights, bins=bins, equal_counts=equal_counts)
+
+
+def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:
+    """Draw the weight of rows in each bin, above the axes."""
+    above = canvas.strip_above(0.5)
+    widths = table.high_edges - table.low_edges
+    bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
+    above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
+    top = float(table.weights.max())
+    above.set(ylim=(0, top), yticks=[top])
+    error = f"expected calibration error {table.calibration_error:.3f}"
+    above.set_title(error, loc="left", fontsize=9, color=canvas.style.ink)
+    above.set_yticklabels([amount(top)])
+    above.tick_params(axis="x", labelbottom=False, length=0)
+    above.set_ylabel("rows", color=canvas.style.ink)
+    canvas.style.dress(above)
+    above.tick_params(axis="x", length=0)
