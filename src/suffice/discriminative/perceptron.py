@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -154,9 +153,9 @@ def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
     Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
     """
     errors = [np.inf, *(n_errors(design, state.weights) for state in states[1:])]
-    best: Iterator[int] = accumulate(
-        range(len(states)), lambda a, b: b if errors[b] < errors[a] else a
-    )
+    best = [0]
+    for at in range(1, len(states)):
+        best.append(at if errors[at] < errors[best[-1]] else best[-1])
     return [states[at].weights for at in best]
 
 

@@ -7,13 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from suffice.errors import (
-    DegenerateDataWarning,
-    FeatureMismatchError,
-    InvalidInputError,
-    InvalidParameterError,
-    SufficeError,
-)
+from suffice import errors
 from suffice.estimators.gaussian import LDA
 from suffice.model.geometry import Boundary, Hyperplane, Quadric
 from suffice.plots.inputs import Fitted
@@ -42,7 +36,7 @@ class Plane:
         axes = [feature_index(fitted.names, feature) for feature in features]
         if not 1 <= len(set(axes)) == len(axes) <= 2:
             msg = f"features={features!r}: expected one feature or two different ones"
-            raise InvalidParameterError(msg)
+            raise errors.InvalidParameterError(msg)
         origin = held_at(fitted, at)
         steps = np.eye(fitted.n_features)[axes]
         names = tuple(fitted.names[j] for j in axes)
@@ -139,7 +133,7 @@ def feature_index(names: tuple[str, ...], feature: Any) -> int:
     elif 0 <= feature < len(names):
         return int(feature)
     msg = f"no feature {feature!r}: there are {len(names)}, {list(names[:12])}"
-    raise FeatureMismatchError(msg)
+    raise errors.FeatureMismatchError(msg)
 
 
 def held_at(fitted: Fitted, at: Any) -> Floats:
@@ -147,7 +141,7 @@ def held_at(fitted: Fitted, at: Any) -> Floats:
     origin = fitted.centre if at is None else np.asarray(at, np.float64)
     if origin.shape != (fitted.n_features,) or not np.all(np.isfinite(origin)):
         msg = f"at={at!r}: expected {fitted.n_features} numbers, one for each feature"
-        raise InvalidParameterError(msg)
+        raise errors.InvalidParameterError(msg)
     return origin
 
 
@@ -157,9 +151,9 @@ def _discriminant_space(fitted: Fitted, y: Any) -> Any:
         return fitted.estimator
     if y is None:
         msg = "discriminant coordinates need labels: pass y, or choose two features"
-        raise InvalidInputError(msg)
+        raise errors.InvalidInputError(msg)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
+        warnings.simplefilter("ignore", errors.DegenerateDataWarning)
         return LDA().fit(fitted.rows, y)
 
 
@@ -242,6 +236,6 @@ def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:
         return None
     try:
         boundary = estimator.boundary(fitted.classes[a], fitted.classes[b])
-    except SufficeError:  # of this model it is neither a hyperplane nor a quadric
+    except errors.SufficeError:  # of this model it is neither a hyperplane nor a quadric
         return None
     return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None

@@ -122,7 +122,7 @@ def drift(before: Moments, after: Moments) -> Drift:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _Sample:
     """The moments of all rows, whatever their classes."""
 
     total_weight: float
@@ -134,7 +134,7 @@ class _Rows:
     moments: Moments
 
 
-def _of_all_classes(m: Moments) -> _Rows:
+def _of_all_classes(m: Moments) -> _Sample:
     w, between = max(m.total_weight, 1e-300), m.between_scatter
     full = None if m.storage == "diagonal" else (m.pooled_scatter + between) / w
     variances = (m.scatter.pooled_diagonal() + np.diagonal(between)) / w
@@ -148,10 +148,10 @@ def _of_all_classes(m: Moments) -> _Rows:
             within = m.diagonals / np.maximum(m.weights, 1e-300)[:, None]
             variances = (shares * (within + np.square(m.means - mean))).sum(0)
     names = m.feature_names or tuple(f"x{j}" for j in range(m.n_features))
-    return _Rows(m.total_weight, mean, full, variances, observed, names, m)
+    return _Sample(m.total_weight, mean, full, variances, observed, names, m)
 
 
-def _numbers(old: _Rows, new: _Rows) -> Iterator[ColumnDrift]:
+def _numbers(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
     schema = old.moments.schema
     for j in range(old.moments.n_features if schema is None else schema.n_numbers):
         name, scale = old.names[j], np.sqrt(old.variances[j])
@@ -174,7 +174,7 @@ def _numbers(old: _Rows, new: _Rows) -> Iterator[ColumnDrift]:
             yield _of_shares(name, "missing", gaps)
 
 
-def _levels(old: _Rows, new: _Rows) -> Iterator[ColumnDrift]:
+def _levels(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
     schema = old.moments.schema
     if schema is None:
         return
@@ -203,7 +203,7 @@ def _of_shares(name: str, what: str, counts: Floats) -> ColumnDrift:
     return ColumnDrift(name, what, before, after, effect, p)
 
 
-def _together(old: _Rows, new: _Rows) -> tuple[float, int]:
+def _together(old: _Sample, new: _Sample) -> tuple[float, int]:
     """Return δᵀ (V₁/n₁ + V₂/n₂)⁻¹ δ of all means, and the rank of the matrix."""
     delta = new.mean - old.mean
     if old.covariance is None or new.covariance is None:

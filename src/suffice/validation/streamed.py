@@ -19,14 +19,7 @@ from suffice.sources.summed import by_key, keys_in, sums_by_key
 from suffice.table import Table
 from suffice.threads import one_blas_thread
 from suffice.typing import Codes, Floats
-from suffice.validation.cross_validation import (
-    CrossValidation,
-    absences,
-    candidates_of,
-    check_criterion,
-    is_read_from_moments,
-    judge_of,
-)
+from suffice.validation import cross_validation as exact
 from suffice.validation.folds import Fold, sums_without
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
@@ -46,7 +39,7 @@ def cross_validate_stream(
     criterion: str = "log_loss",
     refit_priors: bool = True,
     progress: Callable[[int, int | None], None] | None = None,
-) -> CrossValidation:
+) -> exact.CrossValidation:
     """Return the cross-validated losses of every point of a grid, in two passes over a source.
 
     The first pass sums each fold, the second scores each block of rows under the models of the
@@ -79,18 +72,18 @@ def cross_validate_stream(
     >>> result.best_params
     {'shrinkage': 0.0}
     """
-    check_criterion(criterion)
-    params, candidates = candidates_of(estimator, grid)
+    exact.check_criterion(criterion)
+    params, candidates = exact.candidates_of(estimator, grid)
     _check_candidates(candidates)
     said = ColumnOptions(target, features, weight, ignore, categories=False, holes=False)
-    rows = _Rows.of(source, said, fold, cv, progress)
+    rows = FoldedRows.of(source, said, fold, cv, progress)
     parts = rows.sums(candidates)
     total: Moments = sum(parts.values(), start=Moments.empty())
     trains = dict(zip(parts, _over_all_classes(list(parts.values()), total), strict=True))
     fixed = None if refit_priors else total.weights
     losses = rows.losses(candidates, trains, fixed)
-    absent = absences(trains.values())
-    result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
+    absent = exact.absences(trains.values())
+    result = exact.CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = clone(candidates[result.best_index]).fit_moments(total)
     return replace(result, best_estimator=best)
 
@@ -98,7 +91,7 @@ def cross_validate_stream(
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
         power = getattr(candidate, "power", None)
-        if not is_read_from_moments(candidate) or isinstance(power, str):
+        if not exact.is_read_from_moments(candidate) or isinstance(power, str):
             msg = (
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
                 "'auto' and a PowerTransform for the transform, or use cross_validate"
@@ -117,7 +110,7 @@ def _over_all_classes(parts: list[Moments], total: Moments) -> list[Moments]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class FoldedRows:
     """A source that is read twice, and the fold of each of its rows."""
 
     source: Source
@@ -152,7 +145,7 @@ class _Rows:
         self, candidates: Sequence[Any], trains: Mapping[Any, Moments], fixed: Floats | None
     ) -> Floats:
         """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
-        judge, power = judge_of(candidates, fixed), candidates[0].power
+        judge, power = exact.judge_of(candidates, fixed), candidates[0].power
         total = np.zeros((len(trains), len(candidates), 3))
         weight = np.zeros(len(trains))
         places = {key: f for f, key in enumerate(trains)}
