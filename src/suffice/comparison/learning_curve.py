@@ -19,8 +19,8 @@ from suffice.table.sampling import ranks_within
 from suffice.text.numbers import percent
 from suffice.text.tables import Tabled
 from suffice.typing import Codes, Floats
-from suffice.validation.cross_validation import CRITERIA
 from suffice.validation.folds import Folds
+from suffice.validation.losses import CRITERIA
 
 
 def words_of(errors: Mapping[str, Floats], sizes: Codes) -> str:

@@ -12,8 +12,8 @@ from suffice.comparison.outcome import Outcome, outcome_of
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
 from suffice.table.matrix import taken
-from suffice.validation.cross_validation import CRITERIA, check_criterion
 from suffice.validation.folds import Folds
+from suffice.validation.losses import CRITERIA, check_criterion
 from suffice.validation.splitting import Split, split
 
 

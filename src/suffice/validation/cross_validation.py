@@ -21,15 +21,7 @@ from suffice.threads import side_by_side
 from suffice.typing import Floats
 from suffice.validation.folds import Fold, Folds, fitted, transformed, weight_name
 from suffice.validation.held_out import held_out_losses
-
-CRITERIA = ("error", "log_loss", "brier")
-
-
-def check_criterion(criterion: str) -> None:
-    """Refuse a criterion that is not measured."""
-    if criterion not in CRITERIA:
-        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
-        raise InvalidParameterError(msg)
+from suffice.validation.losses import CRITERIA, check_criterion
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from suffice.model.posterior import LogPosterior
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Fold
-from suffice.validation.predictions import ABSENT_LOSS, losses_of_rows
+from suffice.validation.losses import losses_of_rows, summed_losses
 
 _NUMBERS = 1 << 16  # posteriors found at a time: they stay in the cache
 
@@ -92,7 +92,7 @@ def _path_losses(
     for lo in range(0, held.n_rows, step):
         some = slice(lo, lo + step)
         scores = scores_of(np.asarray(held.x[some], np.float64)) + log_priors[:, None, None]
-        total += _summed_losses(scores, held.codes[some], held.weights[some], temperatures)
+        total += summed_losses(scores, held.codes[some], held.weights[some], temperatures)
     return np.asarray(total / held.weights.sum())
 
 
@@ -136,22 +136,3 @@ def _path_scores(
         return scores
 
     return linear if len(sigmas) == 1 else quadratic
-
-
-def _summed_losses(scores: Floats, truth: Codes, weight: Floats, temperatures: Floats) -> Floats:
-    """Return Σ w of error, log-loss and Brier score (Γ, T, 3) of scores (K, Γ, m)."""
-    scores -= scores.max(0)
-    at = truth, slice(None), np.arange(len(truth))
-    own, losses = scores[at].T, np.empty((scores.shape[1], len(temperatures), 3))
-    # the first of the best is predicted
-    before = (np.arange(len(scores))[:, None] < truth)[:, None]
-    errors = ((own < 0) | ((scores == 0) & before).any(0)) @ weight
-    for i, t in enumerate(temperatures):
-        p = np.exp(scores if t == 1 else scores / t)
-        total = p.sum(0)
-        log_losses = np.log(total) - own / t
-        log_losses = np.where(np.isfinite(log_losses), log_losses, ABSENT_LOSS)
-        # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
-        briers = (np.einsum("kgm,kgm->gm", p, p) / total - 2 * p[at].T) / total + 1
-        losses[:, i] = np.stack([errors, log_losses @ weight, briers @ weight], 1)
-    return losses

@@ -7,25 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.linalg import EPS
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
 from suffice.typing import Codes, Floats, Labels
-
-#: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
-ABSENT_LOSS = float(-np.log(EPS))
-
-
-def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
-    """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
-    rows = np.arange(len(truth))
-    log_true = log_posterior[rows, truth]
-    p = np.exp(log_posterior)
-    # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
-    briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
-    log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
-    return np.stack([log_posterior.argmax(1) != truth, log_losses, briers])
-
+from suffice.validation.losses import losses_of_rows
 
 _OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
 

@@ -21,6 +21,7 @@ from suffice.threads import one_blas_thread
 from suffice.typing import Codes, Floats
 from suffice.validation import cross_validation as exact
 from suffice.validation.folds import Fold, sums_without
+from suffice.validation.losses import check_criterion
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
@@ -72,7 +73,7 @@ def cross_validate_stream(
     >>> result.best_params
     {'shrinkage': 0.0}
     """
-    exact.check_criterion(criterion)
+    check_criterion(criterion)
     params, candidates = exact.candidates_of(estimator, grid)
     _check_candidates(candidates)
     said = ColumnOptions(target, features, weight, ignore, categories=False, holes=False)
@@ -123,6 +124,7 @@ class FoldedRows:
     def of(
         cls, source: Any, wishes: ColumnOptions, fold: str | None, n_folds: int, progress: Any
     ) -> Self:
+        """Return the source opened, with the columns and the folds asked for."""
         opened = open_source(source)
         if fold is not None:
             check_names(opened, [fold])
