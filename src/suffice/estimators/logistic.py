@@ -1,7 +1,7 @@
 """scikit-learn face of logistic regression: names and checks here, mathematics elsewhere."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
 from suffice.discriminative import logistic_fit
-from suffice.discriminative.descent import Solver
+from suffice.discriminative.descent import Solution, Solver
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
@@ -31,63 +31,46 @@ from suffice.threads import one_at_a_time
 from suffice.typing import Codes, Floats
 
 
-def warn_of(estimator: Any, fit: LogisticFit) -> None:
-    """Warn of columns without effect, of separation, and of a descent that did not arrive."""
-    notes = (
-        (_aliased(estimator, fit), errors.DegenerateDataWarning),
-        (_separated(estimator, fit), errors.SeparationWarning),
-        (_unfinished(fit), linear.UnfinishedDescentWarning),
-    )
-    for message, category in notes:
-        if message:
-            warnings.warn(message, category, stacklevel=4)
+def notes_of(fit: LogisticFit, names: Any) -> Iterator[tuple[type[Warning], str]]:
+    """Yield what to warn of: columns without effect, separation, a descent that did not arrive."""
+
+    def named(columns: Codes) -> str:
+        return listed([column_name(names, j) for j in columns])
+
+    aliased, found, solution = fit.problem.aliased, fit.separation, fit.solution
+    if len(aliased):
+        said = (
+            f"columns {named(aliased)}: constant, so their coefficients are set to zero; drop them"
+        )
+        if fit.l2 == 0:
+            said = (
+                f"the data cannot tell the coefficients of columns {named(aliased)}: they are "
+                "constant, or combinations of other columns, and are set to zero. Drop them, or "
+                "set l2 > 0 to share the effect among combined columns"
+            )
+        yield errors.DegenerateDataWarning, said
+    if found is not None:
+        how = "completely separated" if found.complete else "separated but for ties"
+        by = f" by columns {named(found.features)}" if len(found.features) else ""
+        n, d = fit.problem.objective.design.table.n_rows, fit.problem.moments.n_features
+        few = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
+        said = (
+            f"the classes are {how}{by}{few}, so no finite maximum-likelihood coefficients exist: "
+            f"l2={fit.l2:g} was used instead of l2=0. Set l2 > 0 yourself, or drop those columns"
+        )
+        yield errors.SeparationWarning, said
+    if not solution.converged:
+        yield linear.UnfinishedDescentWarning, _unfinished(solution)
 
 
-def _aliased(estimator: Any, fit: LogisticFit) -> str:
-    if not len(fit.problem.aliased):
-        return ""
-    named = _named(estimator, fit.problem.aliased)
-    if fit.l2 > 0:
-        return f"columns {named}: constant, so their coefficients are set to zero; drop them"
-    return (
-        f"the data cannot tell the coefficients of columns {named}: they are constant, or "
-        "combinations of other columns, and are set to zero. Drop them, or set l2 > 0 to share "
-        "the effect among combined columns"
-    )
-
-
-def _separated(estimator: Any, fit: LogisticFit) -> str:
-    if (separation := fit.separation) is None:
-        return ""
-    how = "completely separated" if separation.complete else "separated but for ties"
-    by = f" by columns {_named(estimator, separation.features)}" if len(separation.features) else ""
-    n, d = fit.problem.objective.design.table.n_rows, fit.problem.moments.n_features
-    few = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
-    return (
-        f"the classes are {how}{by}{few}, so no finite "
-        f"maximum-likelihood coefficients exist: l2={fit.l2:g} was used instead of l2=0. "
-        "Set l2 > 0 yourself, or drop those columns"
-    )
-
-
-def _named(estimator: Any, columns: Codes) -> str:
-    names = feature_names(estimator)
-    return listed([column_name(names, j) for j in columns])
-
-
-def _unfinished(fit: LogisticFit) -> str:
-    solution = fit.solution
-    if solution.converged:
-        return ""
-    norm = solution.trace.gradient_norms[-1]
-    left = f"stopped after {solution.n_iter} steps with a mean gradient of {norm:.3g}"
-    rises = solution.trace.rises
-    if rises <= solution.n_iter // 10:
+def _unfinished(solution: Solution) -> str:
+    trace, n_iter = solution.trace, solution.n_iter
+    left = f"stopped after {n_iter} steps with a mean gradient of {trace.gradient_norms[-1]:.3g}"
+    if trace.rises <= n_iter // 10:
         return f"{left}: raise max_iter or tol, or use solver='newton'"
-    rate = solution.trace.step_sizes[-1]
     return (
-        f"{left}: the loss rose in {rises} steps, so the learning rate {rate:.4g} is too "
-        "large; lower it, or use learning_rate='auto'"
+        f"{left}: the loss rose in {trace.rises} steps, so the learning rate "
+        f"{trace.step_sizes[-1]:.4g} is too large; lower it, or use learning_rate='auto'"
     )
 
 
@@ -208,7 +191,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         table = self._table(X, y, sample_weight)
         storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
         moments = coded_moments(table, storage)
-        posed: Any = {"standardize": self.standardize, **self._posed()}
+        posed: Any = {"standardize": self.standardize, "fit_intercept": self.fit_intercept}
         l2 = choose_penalty(table, moments, **posed) if automatic else self._penalty()
         how: Any = {"solver": solver, "limits": limits, "start": self._start_for(table), **posed}
         return self._accept(table, fit_logistic(table, moments, l2=l2, record=self.record, **how))
@@ -231,7 +214,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             self.classes_, self.l2_ = labels, self._penalty()
             self._stream = Stream.before(len(labels), table.n_features)
         table = linear.class_weighted(self._recoded(table), self.class_weight)
-        self._stream = self._stream.fed(table, self._stochastic(), self._penalty(), **self._posed())
+        how: Any = {"l2": self._penalty(), "fit_intercept": self.fit_intercept}
+        self._stream = self._stream.fed(table, self._stochastic(), **how)
         rows = symmetric(self._stream.average)
         self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
         self._inference = None
@@ -271,7 +255,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         self.path_ = fit.path(self._parameter_names()) if self.record else None
         self._inference = fit.inference
         self._stream = Stream.after(fit.problem.moments, fit.beta)
-        warn_of(self, fit)
+        for category, said in notes_of(fit, feature_names(self)):
+            warnings.warn(said, category, stacklevel=3)
         return self
 
     def _beta(self) -> Floats:
@@ -287,7 +272,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         if not np.array_equal(table.classes, self.classes_):
             msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
             raise errors.UnknownLabelError(msg)
-        return Inference.at(table, self._beta(), self.l2_, **self._posed())
+        return Inference.at(table, self._beta(), self.l2_, fit_intercept=self.fit_intercept)
 
     def _recoded(self, batch: Table) -> Table:
         """Return a batch coded by the classes of the stream."""
@@ -300,9 +285,6 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             )
             raise errors.UnknownLabelError(msg)
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
-
-    def _posed(self) -> dict[str, bool]:
-        return {"fit_intercept": self.fit_intercept}
 
     def _penalty(self) -> float:
         return linear.positive("l2", self.l2, zero=True)
