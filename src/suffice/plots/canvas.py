@@ -1,10 +1,12 @@
 """Axes in a style: made where none are given, dressed when the drawing is done."""
 
+from __future__ import annotations
+
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Literal
 
@@ -15,7 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
-from suffice.plots.style import Palette, Style, Theme, style_of
+from suffice.plots.style import NO_LOOKS, Palette, Style, Theme, palette_for, style_of
 from suffice.text.lists import shortened
 
 SIZE = (5.6, 3.9)  # inches, legend included
@@ -33,11 +35,11 @@ class Canvas:
     style: Style
     is_new: bool = False
     has_legend: bool = True
-    palette: Palette | None = None
+    palette: Palette = NO_LOOKS  # of the classes
 
-    def looks_of(self, classes: Any) -> Palette:
-        """Return the look of each class: as asked for, or by its place among them."""
-        return Palette.of(classes) if self.palette is None else self.palette.ordered(classes)
+    def with_looks(self, classes: Any) -> Canvas:
+        """Return the canvas with a look for each class: as asked for, or by its place."""
+        return replace(self, palette=palette_for(classes, self.palette))
 
     def resize(self, width: float, height: float) -> None:
         """Give a new figure another size, in inches."""
@@ -50,12 +52,12 @@ class Canvas:
             (short,) = shortened([name], WIDEST_NAME)
             getattr(self.ax, f"set_{axis}label")(short, parse_math=False)
 
-    def curve(self, x: Any, y: Any, palette: Palette, k: int, what: str, **options: Any) -> None:
+    def curve(self, x: Any, y: Any, k: int, what: str, **options: Any) -> None:
         """Draw a curve of class k in its colour and, of more than two classes, its dashes."""
-        look = palette.looks[k]
-        dashes = look.line if len(palette) > 2 else "-"
+        look = self.palette.looks[k]
+        dashes = look.line if len(self.palette) > 2 else "-"
         drawn = {"color": look.colour, "linestyle": dashes, "linewidth": 1.8} | options
-        self.ax.plot(x, y, label=f"_{what} {palette.labels[k]}", **drawn)
+        self.ax.plot(x, y, label=f"_{what} {self.palette.labels[k]}", **drawn)
 
     def dot(self, x: Any, y: Any, colour: str, size: float = 6, **options: Any) -> Any:
         """Draw one or several dots, edged in the colour of the page; return their handle."""
@@ -89,11 +91,10 @@ class Canvas:
         write_legend(self.ax, entries, title=title, alignment="left", **inks, **place)
 
     def legend_of_classes(
-        self, palette: Palette, *, extra: Sequence[tuple[Any, str]] = (), lines: bool = False
+        self, *, extra: Sequence[tuple[Any, str]] = (), lines: bool = False
     ) -> None:
         """Write a legend of the classes, the first few of many, and of anything else drawn."""
-        entries = [*class_entries(palette, self.style, lines=lines), *extra]
-        self.legend(entries)
+        self.legend([*class_entries(self.palette, self.style, lines=lines), *extra])
 
 
 @contextmanager
@@ -116,7 +117,7 @@ def drawing(
             msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
             raise InvalidParameterError(msg)
         try:
-            yield Canvas(ax, style, is_new, legend, palette)
+            yield Canvas(ax, style, is_new, legend, palette or NO_LOOKS)
         except Exception:
             if is_new:
                 plt.close(figure)

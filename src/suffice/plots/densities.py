@@ -16,7 +16,6 @@ from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import feature_index, mesh
-from suffice.plots.style import Palette
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
 
@@ -60,35 +59,35 @@ def class_densities(
     fitted = Fitted.of(estimator, X)
     j = feature_index(fitted.names, feature)
     marginals = Marginals.of(fitted, [j])
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     codes = None if y is None else fitted.codes(y)
-    factors = marginals.priors if weighted else np.ones(len(looks))
+    factors = marginals.priors if weighted else np.ones(len(canvas.palette))
     low, high = marginals.window(0.12)[0]
     xs = np.linspace(low, high, 601)
     curves = factors * marginals.at(xs[:, None])
-    if codes is not None and len(looks) <= MOST_ENTRIES:
-        _histograms(canvas, fitted.rows[:, j], codes, looks, factors)
-    for k, look in enumerate(looks.looks):
+    if codes is not None and len(canvas.palette) <= MOST_ENTRIES:
+        _histograms(canvas, fitted.rows[:, j], codes, factors)
+    for k, look in enumerate(canvas.palette.looks):
         dashes = {"linestyle": look.line, "linewidth": 2}
-        canvas.curve(xs, curves[:, k], looks, k, "density", **dashes)
+        canvas.curve(xs, curves[:, k], k, "density", **dashes)
     extra = _total(canvas, xs, curves) if weighted else []
     canvas.ax.set_xlim(low, high)
     canvas.ax.set_ylim(bottom=0)
     canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
     if codes is not None:
-        marks.rug(canvas, fitted.rows[:, j], codes, looks, canvas.ax.get_ylim()[1])
-    canvas.legend_of_classes(looks, lines=True, extra=extra)
+        marks.rug(canvas, fitted.rows[:, j], codes, canvas.ax.get_ylim()[1])
+    canvas.legend_of_classes(lines=True, extra=extra)
 
 
-def _histograms(canvas: Canvas, x: Floats, codes: Codes, palette: Palette, factors: Floats) -> None:
+def _histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
     """Draw a histogram of each class whose area is its factor."""
     edges = _edges(x, codes)
-    for k, look in enumerate(palette.looks):
+    for k, look in enumerate(canvas.palette.looks):
         rows = x[codes == k]
         if len(rows):
             weights = np.full(len(rows), factors[k] / len(rows) / (edges[1] - edges[0]))
             fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
-            label = f"_histogram {palette.labels[k]}"
+            label = f"_histogram {canvas.palette.labels[k]}"
             canvas.ax.hist(rows, edges, weights=weights, alpha=0.3, label=label, **fill)
 
 
@@ -142,12 +141,12 @@ def density_contours(
     fitted = Fitted.of(estimator, X)
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     window = marginals.window(0.3)
     xs, ys = (np.linspace(low, high, resolution) for low, high in window)
     densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
     lowest = np.array([region_levels(d, coverage)[0] for d in np.moveaxis(densities, -1, 0)])
-    for k, look in enumerate(looks.looks):
+    for k, look in enumerate(canvas.palette.looks):
         levels = region_levels(densities[..., k], coverage)
         steps = [*levels, np.inf]
         fills = [(look.colour, a) for a in np.linspace(0.08, 0.34, len(levels))]
@@ -155,10 +154,10 @@ def density_contours(
         canvas.ax.contourf(*grid, levels=steps, colors=fills, zorder=1)
         canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
     if y is not None:
-        marks.points(canvas, fitted.rows[:, axes], fitted.codes(y), looks)
+        marks.points(canvas, fitted.rows[:, axes], fitted.codes(y))
     _show_all(canvas, xs, ys, np.any(densities >= lowest, axis=-1), fitted.rows[:, axes])
     canvas.name_axes(*(fitted.names[j] for j in axes))
-    canvas.legend_of_classes(looks, extra=[_coverage_entry(canvas, coverage)])
+    canvas.legend_of_classes(extra=[_coverage_entry(canvas, coverage)])
 
 
 @figure("legend", "palette", **SOLID)
@@ -189,12 +188,12 @@ def density_surface(
     fitted = Fitted.of(estimator, X)
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in marginals.window(0.15))
     joint = marginals.priors * marginals.at(mesh(xs, ys))
-    marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1), looks)
+    marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1))
     canvas.name_axes(*(fitted.names[j] for j in axes), "density")
-    canvas.legend_of_classes(looks)
+    canvas.legend_of_classes()
 
 
 def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:

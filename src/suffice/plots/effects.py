@@ -121,8 +121,8 @@ def effect_of_temperature(
     'p(1 | x)'
     """
     fitted = Fitted.of(estimator, X)
-    looks = canvas.looks_of(fitted.classes)
-    k = len(looks) - 1 if label is None else code_of(label, fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
+    k = len(canvas.palette) - 1 if label is None else code_of(label, fitted.classes)
     line = line_for(fitted, y, feature, at)
     xs = line.stretch(fitted.rows)
     with np.errstate(divide="ignore"):
@@ -130,12 +130,12 @@ def effect_of_temperature(
     hard = (logs.argmax(axis=1) == k).astype(float)
     dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
     canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
-    shades = _shades(canvas, looks.looks[k].colour, len(temperatures))
+    shades = _shades(canvas, canvas.palette.looks[k].colour, len(temperatures))
     for t, shade in zip(temperatures, shades, strict=True):
         p = np.exp(tempered(logs, t))[:, k]
         canvas.ax.plot(xs, p, color=shade, linewidth=_width(t), label=f"_temperature {t:g}")
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
-    canvas.name_axes(line.names[0], f"p({looks.names[k]} | x)")
+    canvas.name_axes(line.names[0], f"p({canvas.palette.names[k]} | x)")
     canvas.legend(_temperatures(canvas, temperatures, shades))
 
 

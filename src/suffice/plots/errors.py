@@ -15,7 +15,6 @@ from suffice.curves.reliability import reliability as reliability_of
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, figure, nothing
 from suffice.plots.inputs import event_of, log_odds, predictions_of, ranked_by
-from suffice.plots.style import Palette
 from suffice.text.lists import shortened
 from suffice.text.numbers import amount, percent_label
 from suffice.validation.predictions import Predictions
@@ -142,15 +141,15 @@ def roc(
     '0  1.000'
     """
     rows = ranked_by(source, X, y, sample_weight)
-    looks = canvas.looks_of(rows.classes)
+    canvas = canvas.with_looks(rows.classes)
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     drawn = []
     for k in _shown(rows, label):
         curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
-        _curve(canvas, curve.false_positive, curve.true_positive, looks, k, "default")
+        _curve(canvas, curve.false_positive, curve.true_positive, k, "default")
         drawn.append((k, curve.area))
     _square(canvas, "false positive rate", "true positive rate")
-    _legend(canvas, drawn, looks, "area under curve")
+    _legend(canvas, drawn, "area under curve")
 
 
 @figure("legend", "palette", size=(5.4, 3.9))
@@ -182,18 +181,18 @@ def precision_recall(
     'recall'
     """
     rows = ranked_by(source, X, y, sample_weight)
-    looks = canvas.looks_of(rows.classes)
+    canvas = canvas.with_looks(rows.classes)
     drawn = []
     for k in _shown(rows, label):
         curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
         recall = np.append(0.0, curve.recall)
         precision = np.append(curve.precision[0], curve.precision)
-        _curve(canvas, recall, precision, looks, k, "steps-pre")
+        _curve(canvas, recall, precision, k, "steps-pre")
         drawn.append((k, curve.average))
     if len(drawn) == 1:
         canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
     _square(canvas, "recall", "precision")
-    _legend(canvas, drawn, looks, "average precision")
+    _legend(canvas, drawn, "average precision")
 
 
 def _shown(rows: Predictions, label: Any) -> list[int]:
@@ -207,10 +206,10 @@ def _shown(rows: Predictions, label: Any) -> list[int]:
     return codes if k is None else [k]
 
 
-def _curve(canvas: Canvas, x: Any, y: Any, palette: Palette, k: int, steps: str) -> None:
-    width = 0.8 if len(palette) > MOST_ENTRIES else 1.8
+def _curve(canvas: Canvas, x: Any, y: Any, k: int, steps: str) -> None:
+    width = 0.8 if len(canvas.palette) > MOST_ENTRIES else 1.8
     drawn = {"linewidth": width, "drawstyle": steps, "clip_on": False}
-    canvas.curve(x, y, palette, k, "curve", **drawn)
+    canvas.curve(x, y, k, "curve", **drawn)
 
 
 def _square(canvas: Canvas, x: str, y: str) -> None:
@@ -221,15 +220,13 @@ def _square(canvas: Canvas, x: str, y: str) -> None:
     canvas.name_axes(x, y)
 
 
-def _legend(
-    canvas: Canvas, drawn: Sequence[tuple[int, float]], palette: Palette, quantity: str
-) -> None:
+def _legend(canvas: Canvas, drawn: Sequence[tuple[int, float]], quantity: str) -> None:
     """Write classes and what they reach; of many, those that reach least."""
-    few = len(drawn) <= MOST_ENTRIES
+    palette, few = canvas.palette, len(drawn) <= MOST_ENTRIES
     shown = list(drawn) if few else sorted(drawn, key=itemgetter(1))[: MOST_ENTRIES - 1]
     entries = []
     for k, value in shown:
-        look = replace(palette.looks[k], line="-") if len(palette) == 2 else palette.looks[k]
+        look = palette.looks[k] if len(palette) > 2 else replace(palette.looks[k], line="-")
         entries.append((class_line(look, canvas.style), f"{palette.names[k]}  {value:.3f}"))
     if not few:
         entries.append((nothing(), f"… and {len(drawn) - len(shown)} better"))
@@ -275,9 +272,9 @@ def reliability(
     """
     rows = predictions_of(source, X, y, sample_weight)
     k = event_of(rows, label)
-    looks = canvas.looks_of(rows.classes)
+    canvas = canvas.with_looks(rows.classes)
     table = _bins(rows, k, bins, equal_counts=equal_counts)
-    colour = canvas.style.accent if k is None else looks.looks[k].colour
+    colour = canvas.style.accent if k is None else canvas.palette.looks[k].colour
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     spread = np.stack([table.observed - table.low, table.high - table.observed])
     bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
@@ -288,7 +285,7 @@ def reliability(
     dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
     canvas.ax.scatter(table.stated, table.observed, **dots)
     canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    what = "the predicted class" if k is None else looks.names[k]
+    what = "the predicted class" if k is None else canvas.palette.names[k]
     canvas.name_axes(f"predicted probability of {what}", "observed frequency")
     _counts(canvas, table, colour)
 

@@ -9,7 +9,6 @@ from suffice.errors import InvalidInputError
 from suffice.estimation.divisors import total_variances
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, figure
 from suffice.plots.inputs import Fitted
-from suffice.plots.style import Palette
 from suffice.text.lists import shortened
 from suffice.typing import Floats
 
@@ -43,15 +42,15 @@ def coefficient_importance(
     ['x₃', 'x₄', 'x₂', 'x₁']
     """
     fitted = Fitted.of(estimator, X)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     table = standardised_coefficients(_coefficients(estimator), _standard_deviations(fitted))
     size = np.abs(table).max(axis=0)
     order = np.argsort(-size, kind="stable")[:most]
-    entries = min(len(looks), MOST_ENTRIES)
+    entries = min(len(canvas.palette), MOST_ENTRIES)
     canvas.resize(5.8, max(1.2 + 0.27 * len(order), 0.6 + 0.22 * entries))
     canvas.ax.axvline(0, color=canvas.style.soft, linewidth=0.8, zorder=3)
     draw = _bars if len(table) == 1 else _dots
-    draw(canvas, table[:, order], looks)
+    draw(canvas, table[:, order])
     names = shortened([fitted.names[j] for j in order], 28)
     canvas.ax.set_yticks(range(len(order)), labels=names, parse_math=False)
     canvas.ax.tick_params(axis="y", length=0)
@@ -61,10 +60,10 @@ def coefficient_importance(
     more = f" ({rest} more not shown)" if rest else ""
     canvas.name_axes(f"log odds per standard deviation{more}")
     if len(table) == 1:
-        patches = [class_patch(look, canvas.style) for look in looks.looks]
-        canvas.legend(list(zip(patches, looks.names, strict=True)))
+        patches = [class_patch(look, canvas.style) for look in canvas.palette.looks]
+        canvas.legend(list(zip(patches, canvas.palette.names, strict=True)))
     else:
-        canvas.legend_of_classes(looks)
+        canvas.legend_of_classes()
 
 
 def _coefficients(estimator: Any) -> Any:
@@ -89,9 +88,9 @@ def _standard_deviations(fitted: Fitted) -> Floats:
     return np.sqrt(total_variances(moments))
 
 
-def _bars(canvas: Canvas, table: Floats, palette: Palette) -> None:
+def _bars(canvas: Canvas, table: Floats) -> None:
     values = table[0]
-    looks = [palette.looks[int(value > 0)] for value in values]
+    looks = [canvas.palette.looks[int(value > 0)] for value in values]
     bars = canvas.ax.barh(
         range(len(values)), values, color=[look.colour for look in looks], height=0.66, zorder=2
     )
@@ -99,11 +98,11 @@ def _bars(canvas: Canvas, table: Floats, palette: Palette) -> None:
         bar.set(hatch=look.hatch, edgecolor=canvas.style.ground)
 
 
-def _dots(canvas: Canvas, table: Floats, palette: Palette) -> None:
+def _dots(canvas: Canvas, table: Floats) -> None:
     rows = np.arange(table.shape[1])
     faint = {"color": canvas.style.grid, "linewidth": 2, "zorder": 1}
     canvas.ax.hlines(rows, table.min(axis=0), table.max(axis=0), **faint)
-    for k, look in enumerate(palette.looks):
+    for k, look in enumerate(canvas.palette.looks):
         dots = {"marker": look.marker, "markeredgewidth": 0.5, "zorder": 4}
-        label = f"_coefficients {palette.labels[k]}"
+        label = f"_coefficients {canvas.palette.labels[k]}"
         canvas.dot(table[k], rows, look.colour, 6.5, label=label, **dots)

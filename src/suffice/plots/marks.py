@@ -10,7 +10,6 @@ from matplotlib.patheffects import withStroke
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
 from suffice.plots.canvas import Canvas
-from suffice.plots.style import Palette
 from suffice.typing import Codes, Floats
 
 FEW_CLASSES = 6  # of more, names are written where they lie too
@@ -33,18 +32,12 @@ def marker_area(n: int) -> float:
 
 
 def points(
-    canvas: Canvas,
-    z: Floats,
-    codes: Codes,
-    palette: Palette,
-    wrong: Any = None,
-    *,
-    size: float = 1.0,
+    canvas: Canvas, z: Floats, codes: Codes, wrong: Any = None, *, size: float = 1.0
 ) -> None:
     """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
     shown = chosen_rows(len(z))
     area = size * marker_area(len(shown))
-    for k, look in enumerate(palette.looks):
+    for k, look in enumerate(canvas.palette.looks):
         rows = shown[codes[shown] == k]
         bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
         edges = {
@@ -52,7 +45,7 @@ def points(
             "linewidths": np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist(),
         }
         dots = {"s": area, "marker": look.marker, "c": look.colour, "zorder": 3}
-        label = f"_points {palette.labels[k]}"
+        label = f"_points {canvas.palette.labels[k]}"
         canvas.ax.scatter(*z[rows].T, label=label, **dots, **edges)
 
 
@@ -81,28 +74,28 @@ def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Float
 
 
 def ellipses(
-    canvas: Canvas, mean: Floats, sigma: Floats, palette: Palette, k: int, coverage: Sequence[float]
+    canvas: Canvas, mean: Floats, sigma: Floats, k: int, coverage: Sequence[float]
 ) -> None:
     """Draw the ellipses that hold the given shares of the Gaussian of class k."""
     line: dict[str, Any] = {"linestyle": "-", "linewidth": 1.2, "zorder": 2.6}
     for share in coverage:
         x, y = ellipse(mean, sigma, share).T
-        canvas.curve(x, y, palette, k, "ellipse", **line)
+        canvas.curve(x, y, k, "ellipse", **line)
 
 
-def shares(palette: Palette, coverage: Any) -> tuple[float, ...]:
+def shares(canvas: Canvas, coverage: Any) -> tuple[float, ...]:
     """Return the shares that ellipses hold: as asked for, or fewer where classes are many."""
     if coverage is not None:
         return tuple(coverage)
-    return (0.5, 0.95) if len(palette) <= FEW_CLASSES else (0.5,)
+    return (0.5, 0.95) if len(canvas.palette) <= FEW_CLASSES else (0.5,)
 
 
-def name_classes(canvas: Canvas, z: Floats, codes: Codes, palette: Palette) -> None:
+def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
     """Write the name of each of many classes in the middle of its rows."""
-    if not FEW_CLASSES < len(palette) <= MOST_NAMED:
+    if not FEW_CLASSES < len(canvas.palette) <= MOST_NAMED:
         return
     halo = [withStroke(linewidth=2.5, foreground=canvas.style.ground)]
-    for k, name in enumerate(palette.names):
+    for k, name in enumerate(canvas.palette.names):
         if np.any(codes == k):
             x, y = np.median(z[codes == k], axis=0)
             text = canvas.ax.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
@@ -118,33 +111,31 @@ def wrong_entry(canvas: Canvas, wrong: Any) -> list[tuple[Any, str]]:
     return [(ring, "predicted wrongly")]
 
 
-def rug(canvas: Canvas, values: Floats, codes: Codes, palette: Palette, top: float) -> None:
+def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
     """Draw the rows of each of few classes as ticks in a row of its own, below zero.
 
     The axes, which reach up to ``top``, are given room for it.
     """
-    if len(palette) > FEW_CLASSES:
+    if len(canvas.palette) > FEW_CLASSES:
         return
-    share = RUG * (len(palette) + 0.7)
+    share = RUG * (len(canvas.palette) + 0.7)
     bottom = -top * share / (1 - share)
     canvas.ax.set_ylim(bottom, top)
     canvas.ax.axhline(0, color=canvas.style.soft, linewidth=0.8)
     canvas.ax.set_yticks([t for t in canvas.ax.get_yticks() if 0 <= t <= top])
     canvas.ax.spines["left"].set_bounds(0, top)
     shown = chosen_rows(len(values), 1500)
-    for k, look in enumerate(palette.looks):
+    for k, look in enumerate(canvas.palette.looks):
         x = values[shown[codes[shown] == k]]
-        heights = np.full(len(x), bottom * (k + 1) / (len(palette) + 0.7))
+        heights = np.full(len(x), bottom * (k + 1) / (len(canvas.palette) + 0.7))
         tick = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
-        label = f"_rows {palette.labels[k]}"
+        label = f"_rows {canvas.palette.labels[k]}"
         canvas.ax.plot(x, heights, color=look.colour, alpha=0.8, label=label, **tick)
 
 
-def winners_surface(
-    canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, palette: Palette
-) -> None:
+def winners_surface(canvas: Canvas, xs: Floats, ys: Floats, heights: Floats) -> None:
     """Draw the highest of K surfaces (m, m, K), each part in the colour of its class."""
-    colours = np.array([to_rgb(look.colour) for look in palette.looks])
+    colours = np.array([to_rgb(look.colour) for look in canvas.palette.looks])
     coloured_surface(canvas, xs, ys, heights.max(axis=-1), colours[heights.argmax(axis=-1)])
 
 
@@ -156,13 +147,11 @@ def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours:
     _frame(canvas, xs, ys, float(z.max()) * 1.02)
 
 
-def sheets(
-    canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, palette: Palette, lowest: float
-) -> None:
+def sheets(canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, lowest: float) -> None:
     """Draw K surfaces (m, m, K) where they are over ``lowest``, nearer ones hiding others."""
     x, y = np.meshgrid(xs, ys)
     faces, colours = [], []
-    for k, look in enumerate(palette.looks):
+    for k, look in enumerate(canvas.palette.looks):
         z = heights[..., k]
         seen = _corners(z).max(axis=-1) > lowest
         faces.append(np.stack([_corners(v)[seen] for v in (x, y, z)], axis=-1))

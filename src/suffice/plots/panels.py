@@ -31,10 +31,11 @@ class Panels:
     axes: Any  # (m, m) of Axes
     style: Style
     names: tuple[str, ...]  # (m,)
+    palette: Palette
 
     def cell(self, row: int, column: int) -> Canvas:
         """Return the axes of one pair of features."""
-        return Canvas(self.axes[row, column], self.style)
+        return Canvas(self.axes[row, column], self.style, palette=self.palette)
 
     def limit(self, values: Floats) -> None:
         """Give every cell the range of its two features, (n, m)."""
@@ -73,7 +74,9 @@ class Panels:
 
 
 @contextmanager
-def panels(figure: FigureBase | None, theme: Theme, names: tuple[str, ...]) -> Iterator[Panels]:
+def panels(
+    figure: FigureBase | None, theme: Theme, names: tuple[str, ...], palette: Palette
+) -> Iterator[Panels]:
     """Draw on a grid in ``figure``, or in a new one, leaving matplotlib's settings alone."""
     style, m = style_of(theme), len(names)
     with style.context():
@@ -81,7 +84,7 @@ def panels(figure: FigureBase | None, theme: Theme, names: tuple[str, ...]) -> I
             side = max(CELL, LARGEST / (m + 1)) * m + 0.5
             figure = plt.figure(figsize=(side + 1.2, side), layout="constrained")
         axes = figure.subplots(m, m, squeeze=False)
-        grid = Panels(figure, axes, style, names)
+        grid = Panels(figure, axes, style, names, palette)
         yield grid
         grid.finish()
 
@@ -134,15 +137,15 @@ def pairs(
     chosen = chosen_features(names, table.x, codes, features)
     values = np.asarray(table.x[:, chosen], np.float64)
     looks = palette_for(table.classes, palette)
-    with panels(figure, theme, tuple(names[j] for j in chosen)) as grid:
+    with panels(figure, theme, tuple(names[j] for j in chosen), looks) as grid:
         for row, column in np.ndindex(grid.axes.shape):
             cell = grid.cell(row, column)
             if row > column:
                 cut = values[:, [column, row]]
-                marks.points(cell, cut, codes, looks, size=0.5)
-                _ellipses(cell, cut, codes, looks, marks.shares(looks, coverage))
+                marks.points(cell, cut, codes, size=0.5)
+                _ellipses(cell, cut, codes, marks.shares(cell, coverage))
             elif row == column:
-                histograms(cell, values[:, row], codes, looks)
+                histograms(cell, values[:, row], codes)
             else:
                 cell.ax.set_visible(False)
         grid.limit(values)
@@ -150,22 +153,20 @@ def pairs(
     return grid.axes
 
 
-def histograms(cell: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
+def histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
     """Draw the histogram of each class, or of all together if they are many."""
     edges = np.histogram_bin_edges(x, int(np.clip(np.sqrt(len(x)) * 1.4, 8, 30)))
-    if len(palette) > MOST_ENTRIES:
+    if len(cell.palette) > MOST_ENTRIES:
         cell.ax.hist(x, edges, color=cell.style.soft, alpha=0.45, label="_histogram")
         return
-    for k, look in enumerate(palette.looks):
+    for k, look in enumerate(cell.palette.looks):
         fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": cell.style.ground}
-        label = f"_histogram {palette.labels[k]}"
+        label = f"_histogram {cell.palette.labels[k]}"
         cell.ax.hist(x[codes == k], edges, alpha=0.45, linewidth=0.4, label=label, **fill)
 
 
-def _ellipses(
-    cell: Canvas, cut: Floats, codes: Codes, palette: Palette, coverage: tuple[float, ...]
-) -> None:
+def _ellipses(cell: Canvas, cut: Floats, codes: Codes, coverage: tuple[float, ...]) -> None:
     moments = Moments.of(cut, codes, storage="per-class", fourth=False)
     for k in moments.classes:
         sigma = moments.scatters[k] / moments.weights[k]
-        marks.ellipses(cell, moments.means[k], sigma, palette, k, coverage)
+        marks.ellipses(cell, moments.means[k], sigma, k, coverage)

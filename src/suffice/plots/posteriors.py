@@ -10,7 +10,6 @@ from suffice.plots.canvas import SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
-from suffice.plots.style import Palette
 from suffice.table.labels import code_of
 from suffice.typing import Codes, Floats
 
@@ -44,21 +43,21 @@ def posterior_line(
     """
     fitted = Fitted.of(estimator, X)
     line = line_for(fitted, y, feature, at)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     xs = line.stretch(fitted.rows)
     p = fitted.posteriors(line.lift(xs[:, None]))
     canvas.horizontal(0, 0.5, 1)
-    first = 1 if len(looks) == 2 else 0
-    for k in range(first, len(looks)):
-        canvas.curve(xs, p[:, k], looks, k, "posterior", linewidth=2)
-    _frame(canvas, xs, line.names[0], looks)
+    first = 1 if len(canvas.palette) == 2 else 0
+    for k in range(first, len(canvas.palette)):
+        canvas.curve(xs, p[:, k], k, "posterior", linewidth=2)
+    _frame(canvas, xs, line.names[0])
     if y is not None:
         x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
         if first:
-            _rows_at_ends(canvas, x, codes, looks)
+            _rows_at_ends(canvas, x, codes)
         else:
-            marks.rug(canvas, x, codes, looks, top=1.02)
-    canvas.legend_of_classes(looks, lines=not first)
+            marks.rug(canvas, x, codes, top=1.02)
+    canvas.legend_of_classes(lines=not first)
 
 
 @figure("legend", "palette", **SOLID)
@@ -96,40 +95,40 @@ def posterior_surface(
     """
     fitted = Fitted.of(estimator, X)
     plane = plane_for(fitted, y, features, at)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
-    if label is None and len(looks) == 2:
-        label = looks.labels[1]
+    if label is None and len(canvas.palette) == 2:
+        label = canvas.palette.labels[1]
     if label is None:
-        marks.sheets(canvas, xs, ys, p, looks, lowest=0.01)
+        marks.sheets(canvas, xs, ys, p, lowest=0.01)
         height = "posterior"
     else:
         k = code_of(label, fitted.classes)
-        marks.coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, looks, k))
-        height = f"p({looks.names[k]} | x)"
+        marks.coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, k))
+        height = f"p({canvas.palette.names[k]} | x)"
     canvas.ax.set_zlim(0, 1)
     canvas.name_axes(*plane.names, height)
-    if label is None or len(looks) == 2:
-        canvas.legend_of_classes(looks)
+    if label is None or len(canvas.palette) == 2:
+        canvas.legend_of_classes()
 
 
-def _blended(canvas: Canvas, p: Floats, palette: Palette, k: int) -> Any:
+def _blended(canvas: Canvas, p: Floats, k: int) -> Any:
     """Return colours from the other class's, or grey for several, to that of class k."""
-    own = np.array(to_rgb(palette.looks[k].colour))
-    rest = to_rgb(palette.looks[1 - k].colour if len(palette) == 2 else canvas.style.soft)
+    looks = canvas.palette.looks
+    rest = to_rgb(looks[1 - k].colour if len(looks) == 2 else canvas.style.soft)
     share = p[..., k : k + 1]
-    return share * own + (1 - share) * np.array(rest)
+    return share * np.array(to_rgb(looks[k].colour)) + (1 - share) * np.array(rest)
 
 
-def _frame(canvas: Canvas, xs: Floats, name: str, palette: Palette) -> None:
-    two = len(palette) == 2
+def _frame(canvas: Canvas, xs: Floats, name: str) -> None:
+    two = len(canvas.palette) == 2
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if two else (-0.02, 1.02))
     canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    canvas.name_axes(name, f"p({palette.names[1]} | x)" if two else "posterior")
+    canvas.name_axes(name, f"p({canvas.palette.names[1]} | x)" if two else "posterior")
 
 
-def _rows_at_ends(canvas: Canvas, x: Floats, codes: Codes, palette: Palette) -> None:
+def _rows_at_ends(canvas: Canvas, x: Floats, codes: Codes) -> None:
     """Draw the rows of two classes just under 0 and just over 1."""
     heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
-    marks.points(canvas, np.stack([x, heights], axis=1), codes, palette)
+    marks.points(canvas, np.stack([x, heights], axis=1), codes)

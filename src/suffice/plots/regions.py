@@ -12,7 +12,6 @@ from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import Plane, PredictionGrid, plane_for
-from suffice.plots.style import Palette
 from suffice.typing import Codes, Floats
 
 CELLS = 2000
@@ -61,42 +60,42 @@ def decision_regions(
     'discriminant 1 (99 %)'
     """
     fitted = Fitted.of(estimator, X)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     plane = plane_for(fitted, y, features, at)
     codes = None if y is None else fitted.codes(y)
     if plane.n_coordinates == 1:
-        extra = _draw_bands(canvas, fitted, plane, codes, looks)
+        extra = _draw_bands(canvas, fitted, plane, codes)
     else:
         grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)
-        _fill(canvas, grid, looks)
-        _outline(canvas, grid, looks)
-        _ellipses(canvas, grid, looks, marks.shares(looks, coverage))
-        extra = _rows(canvas, grid, codes, looks)
+        _fill(canvas, grid)
+        _outline(canvas, grid)
+        _ellipses(canvas, grid, marks.shares(canvas, coverage))
+        extra = _rows(canvas, grid, codes)
         _frame(canvas, grid)
-    canvas.legend_of_classes(looks, extra=extra)
+    canvas.legend_of_classes(extra=extra)
 
 
 def _draw_bands(
-    canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes | None, palette: Palette
+    canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes | None
 ) -> list[tuple[Any, str]]:
     """Draw bands, thresholds and strips; return what the legend must say beside the classes."""
     low, high = line.window(fitted.rows)[0]
     cuts, answers = bands(fitted, line, low, high)
     for (left, right), k in zip(pairwise([low, *cuts, high]), answers, strict=True):
         if k >= 0:
-            fill = {"color": palette.looks[k].colour, "alpha": TINT, "linewidth": 0}
+            fill = {"color": canvas.palette.looks[k].colour, "alpha": TINT, "linewidth": 0}
             canvas.ax.axvspan(left, right, zorder=0, **fill)
     for cut in cuts:
         canvas.ax.axvline(cut, color=canvas.style.ink, linewidth=1.5, label="_boundary")
     canvas.ax.set_xlim(low, high)
     canvas.name_axes(line.names[0])
-    _classes_up(canvas, palette)
+    _classes_up(canvas)
     if codes is None:
         return []
     rows, codes, wrong = _judged(fitted, codes)
     heights = codes + jitter(len(codes))
     z = np.stack([line.coordinates(rows)[:, 0], heights], axis=1)
-    marks.points(canvas, z, codes, palette, wrong)
+    marks.points(canvas, z, codes, wrong)
     return marks.wrong_entry(canvas, wrong)
 
 
@@ -129,18 +128,19 @@ def jitter(n: int, width: float = 0.6) -> Floats:
     return offsets
 
 
-def _classes_up(canvas: Canvas, palette: Palette) -> None:
+def _classes_up(canvas: Canvas) -> None:
     """Make the vertical axis one of classes, the first on top."""
-    K = len(palette)
+    K = len(canvas.palette)
     canvas.ax.set_ylim(K - 0.5, -0.5)
     step = -(-K // MOST_NAMES)
-    canvas.ax.set_yticks(range(0, K, step), labels=palette.names[::step], parse_math=False)
+    canvas.ax.set_yticks(range(0, K, step), labels=canvas.palette.names[::step], parse_math=False)
     canvas.ax.tick_params(axis="y", length=0)
 
 
-def _fill(canvas: Canvas, grid: PredictionGrid, palette: Palette) -> None:
+def _fill(canvas: Canvas, grid: PredictionGrid) -> None:
     """Tint each cell by its class; cells where the classifier refuses are left, and hatched."""
-    colours = np.array([to_rgba(look.colour, TINT) for look in palette.looks] + [(0, 0, 0, 0)])
+    tints = [to_rgba(look.colour, TINT) for look in canvas.palette.looks]
+    colours = np.array([*tints, (0, 0, 0, 0)])
     image = {"extent": grid.window.ravel(), "origin": "lower", "aspect": "auto"}
     canvas.ax.imshow(colours[grid.codes], interpolation="nearest", zorder=0, **image)
     refused = grid.codes < 0
@@ -150,26 +150,24 @@ def _fill(canvas: Canvas, grid: PredictionGrid, palette: Palette) -> None:
         hatched.set_edgecolor(canvas.style.soft)
 
 
-def _ellipses(
-    canvas: Canvas, grid: PredictionGrid, palette: Palette, coverage: Sequence[float]
-) -> None:
+def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
     """Draw the ellipses that hold the given shares of each class, of Gaussian classes."""
     model, plane = grid.fitted.model, grid.plane
     if model is None:
         return
-    for k in range(len(palette)):
+    for k in range(len(canvas.palette)):
         mean = plane.coordinates(model.means[k : k + 1])[0]
         sigma = plane.spread(model.covariance_of(k).dense())
-        marks.ellipses(canvas, mean, sigma, palette, k, coverage)
+        marks.ellipses(canvas, mean, sigma, k, coverage)
 
 
-def _outline(canvas: Canvas, grid: PredictionGrid, palette: Palette) -> None:
+def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
     """Draw every boundary once: the exact curve where there is one, else a contour."""
     margin = None
     line = {"linewidth": 1.5, "zorder": 2.5}
     for a, b in grid.neighbours:
         curves = grid.exact_curves(a, b)
-        names = " | ".join("none" if k < 0 else str(palette.labels[k]) for k in (a, b))
+        names = " | ".join("none" if k < 0 else str(canvas.palette.labels[k]) for k in (a, b))
         for curve in curves or ():
             canvas.ax.plot(*curve.T, color=canvas.style.ink, label=f"_boundary {names}", **line)
         if curves is None:
@@ -178,16 +176,14 @@ def _outline(canvas: Canvas, grid: PredictionGrid, palette: Palette) -> None:
             canvas.ax.contour(grid.xs, grid.ys, margin(a, b), levels=[0.0], **ink)
 
 
-def _rows(
-    canvas: Canvas, grid: PredictionGrid, codes: Any, palette: Palette
-) -> list[tuple[Any, str]]:
+def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> list[tuple[Any, str]]:
     """Draw the rows and return what the legend must say beside the classes."""
     extra: list[tuple[Any, str]] = []
     if codes is not None:
         rows, codes, wrong = _judged(grid.fitted, codes)
         z = grid.plane.coordinates(rows)
-        marks.points(canvas, z, codes, palette, wrong)
-        marks.name_classes(canvas, z, codes, palette)
+        marks.points(canvas, z, codes, wrong)
+        marks.name_classes(canvas, z, codes)
         extra = marks.wrong_entry(canvas, wrong)
     if np.any(grid.codes < 0):
         patch = Patch(facecolor="none", edgecolor=canvas.style.soft, hatch="////", linewidth=0)

@@ -179,6 +179,9 @@ def _look(k: int) -> Look:
     )
 
 
+NO_LOOKS = Palette((), ())
+
+
 def palette_for(classes: Any, palette: Palette | None) -> Palette:
     """Return the given palette in the order of the classes, or theirs by default."""
-    return Palette.of(classes) if palette is None else palette.ordered(classes)
+    return palette.ordered(classes) if palette else Palette.of(classes)

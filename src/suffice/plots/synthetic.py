@@ -69,15 +69,15 @@ def real_against_synthetic(
     looks = palette_for(fitted.classes, palette)
     chosen = chosen_features(fitted.names, real, codes, features)
     real, drawn = real[:, chosen], drawn[:, chosen]
-    with panels(figure, theme, tuple(fitted.names[j] for j in chosen)) as grid:
+    with panels(figure, theme, tuple(fitted.names[j] for j in chosen), looks) as grid:
         for row, column in np.ndindex(grid.axes.shape):
             cell = grid.cell(row, column)
             if row == column:
                 _both(cell, real[:, row], drawn[:, row])
             elif row > column:
-                marks.points(cell, real[:, [column, row]], codes, looks, size=0.5)
+                marks.points(cell, real[:, [column, row]], codes, size=0.5)
             else:
-                marks.points(cell, drawn[:, [column, row]], drawn_codes, looks, size=0.5)
+                marks.points(cell, drawn[:, [column, row]], drawn_codes, size=0.5)
         grid.limit(np.concatenate([real, drawn]))
         classes = class_entries(looks, grid.style) if len(chosen) > 1 else []
         grid.legend([*classes, *_entries(grid.style)])
@@ -110,22 +110,22 @@ def mahalanobis_qq(
     'observed distance'
     """
     fitted = Fitted.of(estimator, X)
-    looks = canvas.looks_of(fitted.classes)
+    canvas = canvas.with_looks(fitted.classes)
     codes, model = fitted.codes(y), fitted.classifier.model or estimator
     reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
     for k in np.unique(codes):
         squared = squared_distances(model, fitted.rows[codes == k], int(k))
         table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
         shown = marks.chosen_rows(len(squared))
-        look = looks.looks[k]
+        look = canvas.palette.looks[k]
         dots = {"marker": look.marker, "markeredgewidth": 0.4, "zorder": 2}
-        dots["label"] = f"_distances {looks.labels[k]}"
+        dots["label"] = f"_distances {canvas.palette.labels[k]}"
         canvas.dot(table.expected[shown], table.observed[shown], look.colour, 4.5, **dots)
     canvas.ax.set_xlim(0, reach)
     canvas.ax.set_ylim(bottom=0)
     canvas.name_axes("distance expected of a Gaussian", "observed distance")
     band = Patch(facecolor=canvas.style.soft, alpha=0.25, linewidth=0)
-    canvas.legend_of_classes(looks, extra=[(band, "expected by chance")])
+    canvas.legend_of_classes(extra=[(band, "expected by chance")])
 
 
 def _sample(fitted: Fitted, random_state: int) -> tuple[Floats, Any]:

@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 from suffice.curves.thresholds import CostCurve, RejectCurve, cost_curve, reject_curve
 from suffice.plots.canvas import Canvas, class_marker, figure
 from suffice.plots.inputs import event_of, predictions_of
-from suffice.plots.style import Palette
 from suffice.typing import Floats
 
 NEAREST = 1e-9  # to 0 and 1 that an axis shows
@@ -123,19 +122,19 @@ def cost_against_threshold(
     'mean cost of a row'
     """
     rows = predictions_of(source, X, y, sample_weight)
-    looks = canvas.looks_of(rows.classes)
+    canvas = canvas.with_looks(rows.classes)
     k = event_of(rows, label)
-    shown = range(len(looks)) if k is None else [k]
+    shown = range(len(canvas.palette)) if k is None else [k]
     costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
     curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
     for j, curve in zip(shown, curves, strict=True):
-        _cost(canvas, curve, looks, j)
+        _cost(canvas, curve, j)
     entries = [_calibrated(canvas, curves[0].bayes_threshold)]
     if k is not None:
-        entries = [*_parts(canvas, curves[0], looks, k), *entries]
-    _frame(canvas, curves, "a class" if k is None else looks.names[k])
+        entries = [*_parts(canvas, curves[0], k), *entries]
+    _frame(canvas, curves, "a class" if k is None else canvas.palette.names[k])
     if k is None:
-        canvas.legend_of_classes(looks, lines=True, extra=entries)
+        canvas.legend_of_classes(lines=True, extra=entries)
     else:
         canvas.legend(entries)
 
@@ -155,10 +154,10 @@ def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
     above.tick_params(axis="x", labelbottom=False, length=0)
 
 
-def _cost(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> None:
+def _cost(canvas: Canvas, curve: CostCurve, k: int) -> None:
     steps = {"drawstyle": "steps-pre", "zorder": 2.5}
-    canvas.curve(*_up_to_one(curve, curve.cost), palette, k, "cost", **steps)
-    colour = palette.looks[k].colour
+    canvas.curve(*_up_to_one(curve, curve.cost), k, "cost", **steps)
+    colour = canvas.palette.looks[k].colour
     canvas.dot(curve.best_threshold, curve.cost.min(), colour, 5.5, label="_best")
 
 
@@ -185,7 +184,7 @@ def _calibrated(canvas: Canvas, threshold: float) -> tuple[Any, str]:
     return line, f"if calibrated: {threshold:.2g}"
 
 
-def _parts(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> list[tuple[Any, str]]:
+def _parts(canvas: Canvas, curve: CostCurve, k: int) -> list[tuple[Any, str]]:
     """Draw what false alarms and what misses cost; return entries for the legend."""
     parts = (
         (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),
@@ -199,5 +198,5 @@ def _parts(canvas: Canvas, curve: CostCurve, palette: Palette, k: int) -> list[t
             *_up_to_one(curve, cost), drawstyle="steps-pre", label=f"_{name}", **soft
         )
         entries.append((drawn, name))
-    dot = class_marker(replace(palette.looks[k], marker="o"), canvas.style)
+    dot = class_marker(replace(canvas.palette.looks[k], marker="o"), canvas.style)
     return [*entries, (dot, f"cheapest here: {curve.best_threshold:.2g}")]
