@@ -20,10 +20,10 @@ from sklearn.linear_model import LogisticRegression as Sklearn
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import best_of, machine, table
+from suffice.discriminative.design import Problem
 from suffice.discriminative.logistic_fit import lda_start, zero_start
 from suffice.discriminative.logistic_loss import against_first
 from suffice.discriminative.newton import Newton
-from suffice.discriminative.problem import Problem
 from suffice.estimators.logistic import LogisticRegression
 from suffice.moments import Moments
 from suffice.table.table import Table

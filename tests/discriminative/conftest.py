@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative.problem import Problem
+from suffice.discriminative.design import Problem
 from suffice.moments import Moments
 from suffice.table.table import Table
 

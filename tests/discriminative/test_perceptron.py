@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative.design import CompiledDesign, Scaling, SmallDesign
+from suffice.discriminative.design import CompiledDesign, Design, Scaling
 from suffice.discriminative.perceptron import (
     BatchSteps,
     State,
@@ -21,7 +21,7 @@ from suffice.table.table import Table
 
 def plain(x, codes, n_classes=2):
     table = Table.of(x, codes, classes=range(n_classes))
-    return SmallDesign(Scaling.raw(table.n_features).standardised(table))
+    return Design(Scaling.raw(table.n_features).standardised(table))
 
 
 def clusters(n_classes, seed=0, n=60, spread=0.3):

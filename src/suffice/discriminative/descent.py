@@ -14,7 +14,7 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
-    from suffice.discriminative.problem import Problem
+    from suffice.discriminative.design import Problem
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4

@@ -1,20 +1,21 @@
-"""Rows as linear scores see them, (1, z) in standard units: few in NumPy, many compiled."""
+"""Rows as linear scores see them, (1, z) in standard units, and the problem posed to a solver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.logistic_loss import gradient_sum, hessian_sum, misfit_and_probabilities
+from suffice.discriminative import logistic_loss as softmax
 from suffice.estimation.divisors import total_variances
+from suffice.linalg import dependent_columns
 from suffice.moments import Moments
 from suffice.table.sampling import strided_sample
 from suffice.table.table import Table
 from suffice.threads import chunk_edges, over_chunks
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 # −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) where it was asked for
 Sums: TypeAlias = tuple[float, Floats, Floats | None]
@@ -89,47 +90,41 @@ def _reciprocals(s: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SmallDesign:
+class Design:
     """Few rows: kept standardised, summed with NumPy."""
 
-    table: Table  # x holds (1, z), weight is never None
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.table.weights.sum())
-
-    def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
-        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
-        loss, p = misfit_and_probabilities(phi, self.table)
-        hessian = hessian_sum(p, self.table) if curved else None
-        return loss, gradient_sum(p, self.table), hessian
-
-    def sample(self, n: int) -> SmallDesign:
-        """Return about n rows, evenly from every class, weighted to stand for all."""
-        return SmallDesign(strided_sample(self.table, n))
-
-    def take(self, index: Any) -> Table:
-        """Return some rows, standardised."""
-        return self.table.take(index)
-
-    def blocks(self) -> Iterator[Table]:
-        """Yield all rows at once, standardised."""
-        yield self.table
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CompiledDesign:
-    """Many rows: left where they are, standardised tile by tile, summed by compiled chunks."""
-
-    table: Table  # float64 or float32, in any memory order
-    scaling: Scaling
+    table: Table  # x holds (1, z); of many rows, x itself
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights."""
         weight = self.table.weight
         return float(self.table.n_rows if weight is None else weight.sum())
+
+    def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
+        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
+        loss, p = softmax.misfit_and_probabilities(phi, self.table)
+        hessian = softmax.hessian_sum(p, self.table) if curved else None
+        return loss, softmax.gradient_sum(p, self.table), hessian
+
+    def sample(self, n: int) -> Self:
+        """Return about n rows, copied, evenly from every class, weighted to stand for all."""
+        return replace(self, table=strided_sample(self.table, n))
+
+    def take(self, index: Any) -> Table:
+        """Return some rows, standardised."""
+        return self.table.take(index)
+
+    def blocks(self) -> Iterator[Table]:
+        """Yield all rows in order, standardised."""
+        yield self.table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledDesign(Design):
+    """Many rows: left where they are, standardised tile by tile, summed by compiled chunks."""
+
+    scaling: Scaling
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
@@ -148,10 +143,6 @@ class CompiledDesign:
         for first in (hessian[:, 0], hessian[:, :, :, 0]):
             first *= self.scaling.lead
         return loss, gradient, hessian
-
-    def sample(self, n: int) -> CompiledDesign:
-        """Return about n rows, copied, evenly from every class, weighted to stand for all."""
-        return CompiledDesign(strided_sample(self.table, n), self.scaling)
 
     def take(self, index: Any) -> Table:
         """Return some rows, standardised."""
@@ -196,11 +187,95 @@ class CompiledDesign:
         return table.x, table.codes, weight, lo, hi, scaling.centre, scaling.inverse
 
 
-Design: TypeAlias = SmallDesign | CompiledDesign
-
-
 def design_of(table: Table, scaling: Scaling) -> Design:
     """Return the rows in the form that suits their number."""
     if table.x.size <= SMALL:
-        return SmallDesign(scaling.standardised(table))
+        return Design(scaling.standardised(table))
     return CompiledDesign(table, scaling)
+
+
+def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:
+    """Return the moments of a table, classes known by their codes."""
+    coded = replace(table, classes=np.arange(table.n_classes))
+    return Moments.of_table(coded, storage=storage, fourth=fourth)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """An objective in the units of ``scaling``, and the moments of its rows."""
+
+    objective: softmax.Objective
+    scaling: Scaling
+    moments: Moments
+    aliased: Codes  # columns whose coefficients the rows cannot tell, held at zero
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        moments: Moments,
+        *,
+        l2: float,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        per_deviation: bool = True,
+    ) -> Problem:
+        """Return the problem of a table whose moments are known.
+
+        The penalty is of coefficients per standard deviation of their features, or, if not
+        ``per_deviation``, of the coefficients as they are.
+        """
+        s = standard_deviations(moments) if fit_intercept else root_mean_squares(moments)
+        of = Scaling.of(moments, fit_intercept=fit_intercept)
+        scaling = of if standardize else Scaling.raw(len(s), fit_intercept=fit_intercept)
+        aliased = np.flatnonzero(s == 0)
+        if l2 == 0:
+            aliased = aliased_columns(moments, fit_intercept=fit_intercept)
+        # λ (s_j w_j)² = λ_j φ_j²,  φ_j = w_j / inverse_j
+        penalty = l2 * np.square((s if per_deviation else 1.0) * scaling.inverse)
+        penalty = np.concatenate([[0.0 if fit_intercept else moments.total_weight], penalty])
+        # any penalty holds a coefficient at zero whose work others can do as well
+        penalty[1 + aliased] = moments.total_weight
+        return cls(softmax.Objective(design_of(table, scaling), penalty), scaling, moments, aliased)
+
+    @property
+    def products(self) -> Floats:
+        """Σ w z zᵀ of the rows with their leading 1, (D, D), or its diagonal (D,)."""
+        m, v, lead = self.moments, self.scaling.inverse, self.scaling.lead
+        shift = (m.grand_mean - self.scaling.centre) * v
+        if m.storage == "diagonal":
+            between = (m.weights[:, None] * m.centred_means**2).sum(0)
+            squares = (m.diagonals.sum(0) + between) * v**2 + m.total_weight * shift**2
+            return np.concatenate([[lead * m.total_weight], squares])
+        # Σ w (x−c)(x−c)ᵀ = Σ w (x−m)(x−m)ᵀ + W (m−c)(m−c)ᵀ
+        mean = np.concatenate([[lead], shift])
+        products = m.total_weight * np.outer(mean, mean)
+        products[1:, 1:] += (m.pooled_scatter + m.between_scatter) * v * v[:, None]
+        return products
+
+    @property
+    def bound(self) -> Floats:
+        """A with M ⊗ A no smaller than any Hessian of the objective, (D, D) or (D,).
+
+        Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200.
+        """
+        # A = β Σ w z zᵀ + diag λ,  β = ½, or ¼ for two classes
+        beta = 0.25 if self.moments.n_classes == 2 else 0.5
+        products, penalty = self.products, self.objective.penalty
+        return beta * products + (penalty if products.ndim == 1 else np.diag(penalty))
+
+
+def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
+    """Return the columns that are constant, or combinations of the columns before them.
+
+    Without an intercept a constant column tells something, unless it is zero.
+    """
+    squares = total_variances(moments) if fit_intercept else root_mean_squares(moments)
+    constant, mean = squares == 0, moments.grand_mean
+    if moments.storage == "diagonal":
+        return np.flatnonzero(constant)
+    scatter = moments.pooled_scatter + moments.between_scatter
+    if not fit_intercept:
+        scatter = scatter + moments.total_weight * np.outer(mean, mean)
+    scatter[constant] = scatter[:, constant] = 0.0
+    return dependent_columns(scatter)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from suffice.discriminative.descent import Solver, Step, Stopping
-from suffice.discriminative.design import SmallDesign
+from suffice.discriminative.design import Design, Problem, coded_moments
 from suffice.discriminative.logistic_loss import Objective, steepest
-from suffice.discriminative.problem import Problem, coded_moments
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter
 from suffice.table.table import Table
@@ -49,18 +48,6 @@ def safe_rate(problem: Problem) -> float:
     return problem.moments.total_weight / float(greatest)
 
 
-@dataclass(frozen=True, slots=True)
-class LearningRate:
-    """Step sizes of a stochastic descent: large for a while, then falling."""
-
-    rate: float
-    batch_size: int
-
-    def at(self, t: int) -> float:
-        """Return η_t, the learning rate of step t."""
-        return float(self.rate * (1 + t / _PATIENCE) ** -_DECAY)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class AveragedIterate:
     """Where a stochastic descent stands, and the weighted average of where it has been."""
@@ -86,16 +73,18 @@ class StochasticDescent(Solver):
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
         """Yield the average after each pass over the rows, for ever."""
         objective, n_rows = problem.objective, problem.objective.design.table.n_rows
-        schedule = self.schedule(problem, int(np.clip(n_rows // 10, 1, self.batch_size)))
+        size = int(np.clip(n_rows // 10, 1, self.batch_size))
+        rate = self.schedule(problem, size)
         rng, here = np.random.default_rng(self.seed), AveragedIterate(start, start)
         yield Step(objective.evaluate(here.average), 0.0)
         while True:
-            here = epoch(objective, here, schedule, rng.permutation(n_rows))
-            yield Step(objective.evaluate(here.average), schedule.at(here.n_steps))
+            here = epoch(objective, here, rate, _batches(rng, n_rows, size))
+            yield Step(objective.evaluate(here.average), rate(here.n_steps))
 
-    def schedule(self, problem: Problem, batch_size: int) -> LearningRate:
-        """Return the rate asked for, or one that suits the noise of a batch."""
-        return LearningRate(self.rate or noisy_rate(problem, batch_size), batch_size)
+    def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
+        """Return η_t by the step t: large for a while, then falling."""
+        rate = self.rate or noisy_rate(problem, batch_size)
+        return lambda t: float(rate * (1 + t / _PATIENCE) ** -_DECAY)
 
 
 def noisy_rate(problem: Problem, batch_size: int) -> float:
@@ -105,19 +94,24 @@ def noisy_rate(problem: Problem, batch_size: int) -> float:
     return float(1 / (1 / safe_rate(problem) + trace / weight / batch_size))
 
 
+def _batches(rng: np.random.Generator, n_rows: int, size: int) -> list[Codes]:
+    """Return all row numbers in random order, cut into mini-batches."""
+    return np.split(rng.permutation(n_rows), range(size, n_rows, size))
+
+
 def epoch(
-    objective: Objective, here: AveragedIterate, schedule: LearningRate, order: Codes
+    objective: Objective, here: AveragedIterate, rate: Callable[[int], float], batches: list[Codes]
 ) -> AveragedIterate:
-    """Return the descent after one step per mini-batch of rows, taken in the order given."""
+    """Return the descent after one step per mini-batch of rows."""
     design, weight = objective.design, objective.design.total_weight
     mean_weight = weight / design.table.n_rows
     phi, average, t = here.phi, here.average, here.n_steps
-    for first in range(0, len(order), schedule.batch_size):
-        batch = design.take(order[first : first + schedule.batch_size])
-        _, g, _ = SmallDesign(batch).sums(phi)
+    for rows in batches:
+        batch = design.take(rows)
+        _, g, _ = Design(batch).sums(phi)
         # φ ← φ − η_t M⁻¹ (mean gradient of the batch + λ M φ / W)
         g = g / (mean_weight * batch.n_rows) + objective.pull(phi) / weight
-        phi = phi - schedule.at(t) * steepest(g, batch.n_classes)
+        phi = phi - rate(t) * steepest(g, batch.n_classes)
         t += 1
         average = average + (_FORGETTING + 1) / (t + _FORGETTING) * (phi - average)
     return AveragedIterate(phi, average, t)
@@ -159,8 +153,8 @@ class Stream:
         objective = replace(objective, penalty=objective.penalty * share)
         phi, average = scaling.from_original(self.beta), scaling.from_original(self.average)
         here = AveragedIterate(phi, average, self.n_steps)
-        schedule = descent.schedule(problem, min(descent.batch_size, table.n_rows))
-        order = np.random.default_rng([descent.seed, self.n_steps]).permutation(table.n_rows)
-        there = epoch(objective, here, schedule, order)
+        size = min(descent.batch_size, table.n_rows)
+        batches = _batches(np.random.default_rng([descent.seed, self.n_steps]), table.n_rows, size)
+        there = epoch(objective, here, descent.schedule(problem, size), batches)
         beta, average = scaling.to_original(there.phi), scaling.to_original(there.average)
         return Stream(moments, beta, average, there.n_steps)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.discriminative.design import Scaling
-from suffice.discriminative.problem import aliased_columns
+from suffice.discriminative.design import Scaling, aliased_columns
 from suffice.errors import InvalidInputError
 from suffice.linalg import solve_semidefinite
 from suffice.model.linear import LinearModel

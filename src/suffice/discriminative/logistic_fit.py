@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.discriminative.descent import Solution, Solver
-from suffice.discriminative.design import SMALL, Scaling, SmallDesign
+from suffice.discriminative.design import SMALL, CompiledDesign, Problem, Scaling
 from suffice.discriminative.logistic_loss import (
     Evaluation,
     Objective,
@@ -19,7 +19,6 @@ from suffice.discriminative.logistic_loss import (
 )
 from suffice.discriminative.newton import WIDEST_HESSIAN, Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.problem import Problem
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import Inference
 from suffice.errors import InvalidParameterError
@@ -218,7 +217,7 @@ def suitable_solver(problem: Problem) -> Solver:
     Hessian is computed, near the end.
     """
     c, d = problem.objective.shape
-    few = isinstance(problem.objective.design, SmallDesign)
+    few = not isinstance(problem.objective.design, CompiledDesign)
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()
     if few or (c > 1 and (c + 1) * d <= _CHEAP_CURVATURE):

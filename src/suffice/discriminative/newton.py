@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.discriminative.descent import Solution, Solver, Step, Stopping, backtracked
-from suffice.discriminative.design import SmallDesign
+from suffice.discriminative.design import CompiledDesign, Problem
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
-from suffice.discriminative.problem import Problem
 from suffice.linalg import generalised_inverse, positive_factor, solve_factored
 from suffice.typing import Floats
 
@@ -66,7 +65,7 @@ def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
     """Return the point after one more Newton step; of many rows, as the step promises."""
     step = here.newton_step()
     phi = here.phi + step
-    if isinstance(objective.design, SmallDesign):
+    if not isinstance(objective.design, CompiledDesign):
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
     loss = here.loss + 0.5 * float(np.vdot(here.gradient, step))

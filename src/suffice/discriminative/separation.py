@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.discriminative.design import Design
+from suffice.discriminative.design import Design, Problem
 from suffice.discriminative.logistic_loss import Evaluation, all_scores
-from suffice.discriminative.problem import Problem
 from suffice.linalg import scaled_cholesky
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_loss import Evaluation, gram
-from suffice.discriminative.problem import Problem, coded_moments
 from suffice.linalg import positive_factor, solve_factored
 from suffice.model.gaussian import bic
 from suffice.table.table import Table

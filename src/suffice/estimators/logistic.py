@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import errors
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.descent import Solution, Solver
+from suffice.discriminative.design import coded_moments
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
-from suffice.discriminative.problem import coded_moments
 from suffice.discriminative.summary import Inference, LogisticSummary
 from suffice.estimators import linear
 from suffice.estimators.predictor import PosteriorMixin, feature_names, keep

@@ -9,9 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from suffice.discriminative import perceptron as passes
-from suffice.discriminative.design import CompiledDesign, Design, Scaling, design_of
+from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
 from suffice.discriminative.path import DescentPath
-from suffice.discriminative.problem import coded_moments
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep
 from suffice.typing import Floats

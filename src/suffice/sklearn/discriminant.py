@@ -7,7 +7,7 @@ import numpy as np
 from scipy import linalg
 from sklearn import discriminant_analysis as theirs
 
-from suffice.discriminative.problem import coded_moments
+from suffice.discriminative.design import coded_moments
 from suffice.estimation.shrinkage import ledoit_wolf_intensity
 from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.model.covariance import FullCovariance

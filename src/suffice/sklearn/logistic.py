@@ -10,9 +10,9 @@ from sklearn import linear_model as theirs
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from suffice.discriminative.design import coded_moments
 from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
 from suffice.discriminative.logistic_loss import against_first, all_scores, symmetric
-from suffice.discriminative.problem import coded_moments
 from suffice.errors import InvalidParameterError
 from suffice.estimators.linear import UnfinishedDescentWarning
 from suffice.sklearn.rows import FLOATS, Linear, labelled_rows

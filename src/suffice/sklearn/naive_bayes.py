@@ -8,7 +8,7 @@ from sklearn import naive_bayes as theirs
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight
 
-from suffice.discriminative.problem import coded_moments
+from suffice.discriminative.design import coded_moments
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import LOG_2PI
 from suffice.model.covariance import DiagonalCovariance
