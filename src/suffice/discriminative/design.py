@@ -1,7 +1,5 @@
 """Rows as linear scores see them, (1, z) in standard units, and the problem posed to a solver."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -46,7 +44,7 @@ class Scaling:
     lead: float = 1.0  # what stands before z and meets the intercept; 0 where there is none
 
     @classmethod
-    def of(cls, moments: Moments, *, fit_intercept: bool = True) -> Scaling:
+    def of(cls, moments: Moments, *, fit_intercept: bool = True) -> Self:
         """Return the map that gives every feature mean zero and standard deviation one.
 
         Without an intercept features stay about zero, and their root mean square becomes one.
@@ -57,7 +55,7 @@ class Scaling:
         return cls(zero, _reciprocals(root_mean_squares(moments)), 0.0)
 
     @classmethod
-    def raw(cls, n_features: int, *, fit_intercept: bool = True) -> Scaling:
+    def raw(cls, n_features: int, *, fit_intercept: bool = True) -> Self:
         """Return the map that leaves every feature as it is."""
         return cls(np.zeros(n_features), np.ones(n_features), float(fit_intercept))
 
@@ -219,7 +217,7 @@ class Problem:
         standardize: bool = True,
         fit_intercept: bool = True,
         per_deviation: bool = True,
-    ) -> Problem:
+    ) -> Self:
         """Return the problem of a table whose moments are known.
 
         The penalty is of coefficients per standard deviation of their features, or, if not

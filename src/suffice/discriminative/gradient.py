@@ -1,9 +1,8 @@
 """Gradient descent on the mean loss: of all rows, of random batches, of batches as they come."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -131,19 +130,19 @@ class Stream:
     n_steps: int = 0
 
     @classmethod
-    def before(cls, n_classes: int, n_features: int) -> Stream:
+    def before(cls, n_classes: int, n_features: int) -> Self:
         """Return the stream before its first batch."""
         zero = np.zeros((n_classes - 1, n_features + 1))
         return cls(Moments.empty(range(n_classes), n_features, storage="diagonal"), zero, zero)
 
     @classmethod
-    def after(cls, moments: Moments, beta: Floats) -> Stream:
+    def after(cls, moments: Moments, beta: Floats) -> Self:
         """Return the stream after a fit of all rows at once."""
         if moments.storage == "per-class":
             moments = replace(moments, scatter=DiagonalScatter(moments.diagonals))
         return cls(replace(moments, fourth=None), beta, beta)
 
-    def fed(self, table: Table, descent: StochasticDescent, l2: float, **posed: bool) -> Stream:
+    def fed(self, table: Table, descent: StochasticDescent, l2: float, **posed: bool) -> Self:
         """Return the stream after one more batch, coded by the classes of the stream."""
         storage = "pooled" if self.moments.storage == "pooled" else "diagonal"
         moments = self.moments + coded_moments(table, storage)
@@ -157,4 +156,4 @@ class Stream:
         batches = _batches(np.random.default_rng([descent.seed, self.n_steps]), table.n_rows, size)
         there = epoch(objective, here, descent.schedule(problem, size), batches)
         beta, average = scaling.to_original(there.phi), scaling.to_original(there.average)
-        return Stream(moments, beta, average, there.n_steps)
+        return type(self)(moments, beta, average, there.n_steps)

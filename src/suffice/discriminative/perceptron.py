@@ -1,10 +1,8 @@
 """The perceptron: its rule, passes over the rows until none is a mistake, and the margin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -54,7 +52,7 @@ class State:
     n_updates: int = 0
 
     @classmethod
-    def at(cls, weights: Floats) -> State:
+    def at(cls, weights: Floats) -> Self:
         """Return the state before any pass."""
         return cls(weights, np.zeros_like(weights))
 

@@ -5,23 +5,18 @@ other's, and some row's a higher one: (δ_y − δ_k)ᵀz ≥ 0 for all rows and
 linear program; it is solved on a growing set of the hardest rows only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
+from suffice.discriminative.descent import Solution
 from suffice.discriminative.design import Design, Problem
 from suffice.discriminative.logistic_loss import Evaluation, all_scores
 from suffice.linalg import scaled_cholesky
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.discriminative.descent import Solution
-
 
 _FLAT = 1e-6  # of the curvature at zero: less than this asks for a closer look
 _VIOLATED = 1e-8  # of rows scaled to one
@@ -112,7 +107,7 @@ class Constraints:
     margins: Floats  # (δ_y − δ_k)ᵀz at the direction they were chosen for  (m,)
 
     @classmethod
-    def of(cls, block: Table, delta: Floats, n: int) -> Constraints:
+    def of(cls, block: Table, delta: Floats, n: int) -> Self:
         """Return the n constraints of least margin of some rows (1, z)."""
         scale = np.maximum(np.abs(block.x).max(1), np.finfo(float).tiny)
         scores = all_scores(delta @ block.x.T) / scale
@@ -128,14 +123,14 @@ class Constraints:
         # the first class scores zero
         return cls(matrix[:, 1:].reshape(len(row), -1), margins[rivals, row])
 
-    def joined(self, other: Constraints) -> Constraints:
+    def joined(self, other: Self) -> Self:
         """Return the constraints of both."""
         matrix = np.vstack([self.matrix, other.matrix])
-        return Constraints(matrix, np.concatenate([self.margins, other.margins]))
+        return type(self)(matrix, np.concatenate([self.margins, other.margins]))
 
-    def take(self, which: Any) -> Constraints:
+    def take(self, which: Any) -> Self:
         """Return some of the constraints."""
-        return Constraints(self.matrix[which], self.margins[which])
+        return type(self)(self.matrix[which], self.margins[which])
 
 
 def hardest(design: Design, delta: Floats, n: int) -> Constraints:

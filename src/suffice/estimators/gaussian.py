@@ -35,7 +35,7 @@ from suffice.search.plan import settled
 from suffice.table import Table
 from suffice.table.foreign import is_foreign, like, to_numpy
 from suffice.table.labels import as_labels, code_of, codes_of, has_label
-from suffice.table.matrix import as_weights, filled, has_missing, refuse_unusable
+from suffice.table.matrix import filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.threads import at_most, one_at_a_time
 from suffice.typing import Floats
@@ -297,18 +297,9 @@ class GaussianClassifier(
         conformal). What is learnt later, by ``partial_fit`` or ``forget``, undoes it.
         """
         with at_most(self.n_jobs):
-            judge = self._judged if held_out else partial(leave_one_out, self)
-            self._conformity = Conformity.of(judge(X, y, sample_weight))
+            judged = partial(Predictions.by, strict=False) if held_out else leave_one_out
+            self._conformity = Conformity.of(judged(self, X, y, sample_weight))
         return self
-
-    def _judged(self, X: Any, y: Any, sample_weight: Any) -> Predictions:
-        """Return what this model says of rows that it has not seen."""
-        logs = self.predict_log_proba(X)
-        require_as_many(len(logs), len(y))
-        truth = codes_of(as_labels(y), self.classes_, strict=False)
-        weight = as_weights(sample_weight, len(logs))
-        rows = np.arange(len(logs))
-        return Predictions(self.classes_, truth, logs.argmax(1), logs, rows, weight)
 
     def recipe(self) -> Recipe:
         """Return how moments become a model: every setting, checked."""

@@ -49,19 +49,22 @@ class Predictions:
 
     @classmethod
     def of_logs(
-        cls, y: Any, log_posteriors: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Return rows of true labels ``y`` (n,) and log posteriors (n, K)."""
+        cls, y: Any, log_posteriors: Any, classes: Any = None, sample_weight: Any = None,
+        *, strict: bool = True,
+    ) -> Self:  # fmt: skip
+        """Return rows of true labels ``y`` (n,), known ones if strict, and log posteriors (n, K)."""
         labels = as_labels(y)
         known = np.unique(labels) if classes is None else np.asarray(classes)
         logs = np.asarray(log_posteriors, dtype=np.float64)
         _check(logs, len(labels), known)
-        truth, rows = codes_of(labels, known), np.arange(len(labels))
+        truth, rows = codes_of(labels, known, strict=strict), np.arange(len(labels))
         weight = as_weights(sample_weight, len(labels))
         return cls(known, truth, logs.argmax(axis=1), logs, rows, weight)
 
     @classmethod
-    def by(cls, classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def by(
+        cls, classifier: Any, X: Any, y: Any, sample_weight: Any = None, *, strict: bool = True
+    ) -> Self:
         """Return what a fitted classifier, ours or scikit-learn's, predicts for rows ``X``."""
         logs = log_posteriors_of(classifier, X)
         if logs is None:
@@ -70,7 +73,7 @@ class Predictions:
                 "it first, for example with CalibratedClassifierCV"
             )
             raise InvalidInputError(msg)
-        return cls.of_logs(y, logs, classifier.classes_, sample_weight)
+        return cls.of_logs(y, logs, classifier.classes_, sample_weight, strict=strict)
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
