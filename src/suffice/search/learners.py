@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from suffice.discriminative.contrasts import symmetric
 from suffice.discriminative.descent import Stopping
-from suffice.discriminative.logistic_fit import suitable_solver
-from suffice.discriminative.problem import Problem, coded_moments, lda_start
+from suffice.discriminative.design import Problem, coded_moments
+from suffice.discriminative.logistic_fit import lda_start, suitable_solver
+from suffice.discriminative.logistic_loss import symmetric
 from suffice.model.linear import LinearModel
 from suffice.model.outside import Outsider, Trees, outsider_of
 from suffice.table import Table

@@ -52,7 +52,7 @@ class Predictions:
         cls, y: Any, log_posteriors: Any, classes: Any = None, sample_weight: Any = None,
         *, strict: bool = True,
     ) -> Self:  # fmt: skip
-        """Return rows of true labels ``y`` (n,), known ones if strict, and log posteriors (n, K)."""
+        """Return rows of true labels ``y`` (n,), known ones if strict, and log posteriors."""
         labels = as_labels(y)
         known = np.unique(labels) if classes is None else np.asarray(classes)
         logs = np.asarray(log_posteriors, dtype=np.float64)
