@@ -9,7 +9,8 @@ import numpy as np
 from suffice.curves.ranking import mean_area
 from suffice.curves.reliability import BINS, reliability
 from suffice.typing import Codes, Floats
-from suffice.validation.predictions import Predictions, losses_of_rows
+from suffice.validation.losses import losses_of_rows
+from suffice.validation.predictions import Predictions
 from suffice.validation.significance import wilson
 
 
