@@ -5,10 +5,14 @@ sklearn.discriminant_analysis import …``: parameters, attributes and definitio
 scikit-learn's, sums and scores are ours. ``patch()`` does the same to code that cannot be edited.
 """
 
+import sys
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
 from suffice.sklearn.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from suffice.sklearn.logistic import LogisticRegression
 from suffice.sklearn.naive_bayes import GaussianNB
-from suffice.sklearn.patching import patch, unpatch
 
 __all__ = [
     "GaussianNB",
@@ -18,3 +22,45 @@ __all__ = [
     "patch",
     "unpatch",
 ]
+
+_OURS = (
+    *(LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis),
+    *(GaussianNB, LogisticRegression),
+)
+_THEIRS = {ours: ours.__bases__[-1] for ours in _OURS}  # each extends the class it stands for
+_LOCK = Lock()
+
+
+def patch() -> None:
+    """Put our four classifiers in the place of scikit-learn's, wherever it names them.
+
+    For code that cannot be edited: call it before that code imports scikit-learn's classes, since
+    names already imported stay what they are. Calling it again changes nothing; ``unpatch`` undoes
+    it.
+
+    Examples
+    --------
+    >>> import suffice.sklearn
+    >>> suffice.sklearn.patch()
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> GaussianNB is suffice.sklearn.GaussianNB
+    True
+    >>> suffice.sklearn.unpatch()
+    """
+    _replace({theirs: ours for ours, theirs in _THEIRS.items()})
+
+
+def unpatch() -> None:
+    """Give scikit-learn its own classes back."""
+    _replace(_THEIRS)
+
+
+def _replace(substitutes: Mapping[Any, Any]) -> None:
+    """Replace classes by others in every module of scikit-learn that names them."""
+    with _LOCK:
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] != "sklearn" or module is None:
+                continue
+            for attribute, value in list(vars(module).items()):
+                if isinstance(value, type) and value in substitutes:
+                    setattr(module, attribute, substitutes[value])
