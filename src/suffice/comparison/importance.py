@@ -13,7 +13,8 @@ from suffice.comparison.paired import LARGEST, LOSSES
 from suffice.table.matrix import taken
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.folds import Folds
-from suffice.validation.predictions import log_posteriors_of, losses_of_rows
+from suffice.validation.losses import losses_of_rows
+from suffice.validation.predictions import log_posteriors_of
 from suffice.validation.significance import LEVEL
 
 REPEATS = 5
