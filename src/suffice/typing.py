@@ -8,3 +8,4 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.intp]
 Labels: TypeAlias = npt.NDArray[Any]
+Array: TypeAlias = npt.NDArray[Any]  # of any kind of number

@@ -13,7 +13,7 @@ import numpy as np
 from suffice.decision.costs import Decision, parse_costs
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.model.averaged import AveragedModel
-from suffice.model.class_model import ClassModel
+from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.gaussian import GaussianModel
 from suffice.model.linear import LinearModel
 from suffice.table.foreign import is_foreign, is_on_device, like, to_numpy
@@ -100,20 +100,9 @@ class Classifier:
         _, x, indicators = read(X, self.encoding.schema)
         return self.encoding.rows(x, indicators)
 
-    @property
-    def temperature(self) -> float:
-        """T of the posterior, softmax(a / T)."""
-        return self.model.temperature
-
-    @property
-    def has_posterior(self) -> bool:
-        """Whether scores are log odds, so that their softmax is a probability."""
-        return not isinstance(self.model, LinearModel) or self.model.has_posterior
-
-    @property
-    def has_density(self) -> bool:
-        """Whether rows have a density, and can be drawn."""
-        return not isinstance(self.model, LinearModel) and self.model.has_density
+    temperature = forwarded("temperature", "model")  # T of the posterior, softmax(a / T)
+    has_posterior = forwarded("has_posterior", "model")  # whether scores are log odds
+    has_density = forwarded("has_density", "model")  # whether rows have one, and can be drawn
 
     def predict(self, x: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""

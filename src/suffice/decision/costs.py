@@ -19,36 +19,20 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
     numbers, in a float array; beside anything else, and for a label of another kind, the
     array is one of objects.
     """
-    if reject_label is None:
-        return _with_nothing(classes)
-    if any(label == reject_label for label in classes.tolist()):
-        msg = f"reject_label={reject_label!r} is also a class: choose another"
-        raise InvalidParameterError(msg)
     label = np.asarray(reject_label)
-    if label.ndim == 0 and _family(label.dtype.kind) == _family(classes.dtype.kind):
-        return np.append(classes, label)
-    return _objects(classes, reject_label)
-
-
-def _with_nothing(classes: Labels) -> Labels:
-    """Return the classes and NaN, or None where they are not numbers that a float can hold."""
-    if classes.dtype.kind in "iuf":
+    kinds = {"n" if array.dtype.kind in "iuf" else array.dtype.kind for array in (classes, label)}
+    if reject_label is None and "n" in kinds:
         numbers = np.append(classes.astype(np.float64), np.nan)
         if np.array_equal(numbers[:-1].astype(classes.dtype), classes):
             return numbers
-    return _objects(classes, None)
-
-
-def _objects(classes: Labels, reject_label: Any) -> Labels:
+    elif reject_label is not None and any(x == reject_label for x in classes.tolist()):
+        msg = f"reject_label={reject_label!r} is also a class: choose another"
+        raise InvalidParameterError(msg)
+    if label.ndim == 0 and len(kinds) == 1:
+        return np.append(classes, label)
     actions = np.empty(len(classes) + 1, dtype=object)
-    actions[:-1] = classes.tolist()
-    actions[-1] = reject_label
+    actions[:] = [*classes.tolist(), reject_label]
     return actions
-
-
-def _family(kind: str) -> str:
-    """Return one letter for all numbers, the kind itself otherwise."""
-    return "n" if kind in "iuf" else kind
 
 
 Costs: TypeAlias = "Mapping[tuple[Any, Any], float] | npt.ArrayLike | None"

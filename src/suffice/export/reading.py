@@ -12,7 +12,7 @@ import numpy as np
 from suffice.export.dialects import Dialect, literal, name, number, total
 from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.power import PowerTransform
-from suffice.table.schema import Category, Encoding, Number, Schema
+from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats
 
 Stage = dict[str, str]  # column → expression over the columns of the stage before
@@ -94,20 +94,6 @@ class Reading:
     formula: Formula
     integrates: bool  # whether what is not observed is integrated out
     dialect: Dialect
-
-    @classmethod
-    def of(
-        cls,
-        encoding: Encoding | None,
-        n_columns: int,
-        formula: Formula,
-        dialect: Dialect,
-        *,
-        integrates: bool,
-    ) -> Reading:
-        """Return the reading of columns, all of them numbers where there is no encoding."""
-        numbers = Schema(tuple(Number(f"x{j}") for j in range(n_columns)))
-        return cls(encoding or Encoding(numbers, ()), formula, integrates, dialect)
 
     def raw(self, columns: Sequence[str], booleans: Collection[str]) -> Stage:
         """Return numbers, NULL where empty, and codes of levels, NULL where unknown."""

@@ -14,6 +14,7 @@ from suffice.export.dialects import Dialect, dialect_of, literal, name, number, 
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, tail_constants
 from suffice.export.reading import Reading, Stage
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.table.schema import Encoding, Number, Schema
 from suffice.typing import Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
@@ -39,7 +40,9 @@ class Stages:
         """Return the stages of a classifier."""
         formula, d = classifier.model.formula, classifier.n_features
         found = marginals(formula) if integrates(classifier) and most_holes != 0 else []
-        reading = Reading.of(classifier.encoding, d, formula, dialect, integrates=bool(found))
+        numbers = Schema(tuple(Number(f"x{j}") for j in range(d)))
+        encoding = classifier.encoding or Encoding(numbers, ())
+        reading = Reading(encoding, formula, bool(found), dialect)
         own = [marginal.scaled(reading.scale) for marginal in found]
         return cls(classifier, _rescaled(formula, reading.scale), reading, own, most_holes)
 
@@ -84,7 +87,10 @@ class Stages:
             yield {**measured, **done, **scored}
             done |= _same(scored)
         for batch in self._eliminations() if self.most_holes is None else ():
-            yield from _eliminated({**measured, **done}, batch)
+            carried = {**measured, **done}
+            yield {**carried, **{c: e for each in batch for c, e in each.products().items()}}
+            for j in batch[0].holes:
+                yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
             done |= _same(column for each in batch for column in each.found)
         if self.most_holes == 1:
             singles = [_single(at, q, self.reading.flags) for at, q in self._full]
@@ -111,7 +117,8 @@ class Stages:
         live = set(self.live)
         rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
         if isinstance(part, LinearScores):
-            return {f"a{k}": _linear(part, m) for m, k in rows}
+            sums = {k: _product(part.weights[m]) for m, k in rows}
+            return {f"a{k}": f"{number(part.constants[m])} + {sums[k]}" for m, k in rows}
         found = {
             k: total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
             for m, k in rows
@@ -282,13 +289,6 @@ class Elimination:
         return stage
 
 
-def _eliminated(carried: Stage, batch: Sequence[Elimination]) -> Iterator[Stage]:
-    """Yield the stages of eliminations side by side."""
-    yield {**carried, **{c: e for each in batch for c, e in each.products().items()}}
-    for j in batch[0].holes:
-        yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
-
-
 def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
     """Return linear forms y, and r and l as of ``Elimination`` where one column is a hole."""
     forms, known = Stage(), marginal.precision
@@ -340,10 +340,6 @@ def _where(flags: Sequence[str | None], values: Floats) -> str:
 
 def _product(row: Floats) -> str:
     return total([f"{number(w)} * c{j}" for j, w in enumerate(row)])
-
-
-def _linear(part: LinearScores, m: int) -> str:
-    return f"{number(part.constants[m])} + {_product(part.weights[m])}"
 
 
 def _scaled(part: Scaled, m: int) -> list[str]:
@@ -416,7 +412,10 @@ def to_sql(
     classifier, words = classifier_of(estimator), dialect_of(dialect)
     inputs = column_names(classifier, columns)
     answers = _answers(classifier, prefix)
-    _refuse_clash(keep, answers.values())
+    both = [column for column in keep if column in answers.values()]
+    if both:
+        msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
+        raise InvalidParameterError(msg)
     words.refuse_long(answers.values())
     stages = _fitting(classifier, words, inputs, booleans, len(keep))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
@@ -465,13 +464,6 @@ def _answers(classifier: Classifier, prefix: str) -> Stage:
     if not classifier.has_posterior and len(classes) == 2:
         columns = {"a1": f"{prefix}score"}  # of the second class against the first
     return {"label": f"{prefix}label", **columns}
-
-
-def _refuse_clash(keep: Sequence[str], answers: Collection[str]) -> None:
-    both = [column for column in keep if column in answers]
-    if both:
-        msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
-        raise InvalidParameterError(msg)
 
 
 def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[str, ...]:

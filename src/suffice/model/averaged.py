@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.model.class_model import ClassModel
+from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.missing import has_holes
 from suffice.model.outside import TemperedModel
 from suffice.model.views import View
@@ -58,26 +58,22 @@ class AveragedModel:
     frequencies: Floats  # π  (K,)
     best: ClassModel  # of all columns
     allows_missing: bool = False
+    has_posterior = True
 
-    @property
-    def has_density(self) -> bool:
-        """Whether the best single model has one."""
-        return self.best.has_density
+    # densities, samples and fills are those of the best single model, and so is T
+    has_density = forwarded("has_density", "best")
+    n_features = forwarded("n_features", "best")
+    temperature = forwarded("temperature", "best")
+    impute = forwarded("impute", "best")
+    sample_missing = forwarded("sample_missing", "best")
+    class_log_density = forwarded("class_log_density", "best")
+    log_density = forwarded("log_density", "best")
+    sample = forwarded("sample", "best")
 
     @property
     def n_classes(self) -> int:
         """Number of classes K."""
         return len(self.frequencies)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return self.best.n_features
-
-    @property
-    def temperature(self) -> float:
-        """T of the best single model."""
-        return self.best.temperature
 
     @property
     def formula(self) -> NoReturn:
@@ -88,14 +84,6 @@ class AveragedModel:
     def allowing_missing(self) -> Self:
         """Return the average for rows in which NaN means "not observed"."""
         return replace(self, best=self.best.allowing_missing(), allows_missing=True)
-
-    def impute(self, x: Any) -> Floats:
-        """Return the rows, NaN replaced by conditional means of the best single model."""
-        return self.best.impute(x)
-
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by draws of the best single model."""
-        return self.best.sample_missing(x, rng)
 
     def posterior(self, x: Any) -> Floats:
         """Return the averaged p(k | x), shape (n, K)."""
@@ -121,15 +109,3 @@ class AveragedModel:
     def most_probable(self, x: Any) -> Codes:
         """Return argmax_k p(k | x), shape (n,)."""
         return np.asarray(self.posterior(x).argmax(1))
-
-    def class_log_density(self, x: Any) -> Floats:
-        """Return log p(x | k) of the best single model, shape (n, K)."""
-        return self.best.class_log_density(x)
-
-    def log_density(self, x: Any) -> Floats:
-        """Return log p(x) of the best single model, shape (n,)."""
-        return self.best.log_density(x)
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k) from the best single model."""
-        return self.best.sample(n, rng)

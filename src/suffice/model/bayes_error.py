@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.model.class_model import ClassModel
 from suffice.model.covariance import FullCovariance
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
+    from suffice.model.class_model import ClassModel
     from suffice.model.gaussian import GaussianModel
 
 BLOCK = 1 << 22  # posteriors held at a time

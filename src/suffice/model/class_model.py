@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
+from suffice.model.bayes_error import BayesError, simulated_error
 from suffice.model.covariance import Covariance
 from suffice.model.missing import HoleReader
-from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior, Readout
+from suffice.model.posterior import Joint, LogDensity, Readout, ScoredModel
 from suffice.model.scoring import Formula
 from suffice.moments import Moments
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.model.bayes_error import BayesError
     from suffice.model.gaussian import GaussianModel
 
 
@@ -28,7 +27,7 @@ NO_MARGINAL = (
 )
 
 
-class ClassModel(ABC):
+class ClassModel(ScoredModel):
     """Priors and class-conditional densities, whatever their shape.
 
     A model says how its scores and densities are found, ``_read``; the verbs are written here once.
@@ -37,7 +36,6 @@ class ClassModel(ABC):
     log_priors: Floats  # log π  (K,)
     centre: Floats  # what ``offsets`` are measured from  (d,)
     offsets: Floats  # centre of each class less ``centre``  (K, d)
-    temperature: float  # T of the posterior, softmax(a / T)
 
     @property
     def has_density(self) -> bool:
@@ -75,9 +73,9 @@ class ClassModel(ABC):
         """Covariance of the rows of each class: (d, d) if all share it, else (K, d, d)."""
 
     @property
-    @abstractmethod
     def shared_covariance(self) -> Covariance | None:
         """Σ of all classes, where they share one."""
+        return None
 
     def with_priors(self, priors: Floats) -> Self:
         """Return the same densities under other priors."""
@@ -87,22 +85,6 @@ class ClassModel(ABC):
     def with_temperature(self, temperature: float) -> Self:
         """Return the same scores under another temperature T: softmax(a / T)."""
         return self._with(temperature=temperature)
-
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K)."""
-        return self._read(x, Posterior(self.temperature))
-
-    def log_posterior(self, x: Any) -> Floats:
-        """Return log p(k | x), shape (n, K), exact far from the data."""
-        return self._read(x, LogPosterior(self.temperature))
-
-    def scores(self, x: Any) -> Floats:
-        """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
-        return self._read(x, Joint())
-
-    def most_probable(self, x: Any) -> Codes:
-        """Return argmax_k p(k | x), shape (n,)."""
-        return self._read(x, Argmax())
 
     def log_joint(self, x: Any) -> Floats:
         """Return log p(x | k) + log π_k, shape (n, K)."""
@@ -136,9 +118,14 @@ class ClassModel(ABC):
         """Return the rows, NaN replaced by a draw of p(x_m | x_o), shape (n, d)."""
         raise InvalidParameterError(NO_MARGINAL)
 
-    @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its density."""
+        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
+        return self.sample_of(k, rng), k
+
+    @abstractmethod
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row of the density of class k for each code k, shape (n, d)."""
 
     @abstractmethod
     def as_gaussian(self) -> GaussianModel:
@@ -148,24 +135,16 @@ class ClassModel(ABC):
     def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
 
-    @abstractmethod
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true."""
+        """Return the error of the best rule if the model were true, by simulation."""
+        return simulated_error(self, n_samples, rng)
 
     @property
     @abstractmethod
     def formula(self) -> Formula:
         """What other systems compute to score rows like this model."""
 
-    @abstractmethod
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
-        """Return what is read out of log p(x | k) + log_weights_k; of ``scores`` where None."""
-
-    def _read_observed(
-        self, x: Floats, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read_observed(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
         del x, readout, log_weights
         raise InvalidParameterError(NO_MARGINAL)
@@ -175,9 +154,9 @@ class ClassModel(ABC):
         return replace(self, **fields)  # type: ignore[type-var]
 
 
-def _of_inner(name: str) -> Any:
-    """Return the property that reads what the model underneath has."""
-    return property(lambda model: getattr(model.inner, name))
+def forwarded(name: str, part: str = "inner") -> Any:
+    """Return the property that is what a part of the model has by this name, be it a verb."""
+    return property(lambda model: getattr(getattr(model, part), name))
 
 
 class WrappedModel(ClassModel):
@@ -185,31 +164,19 @@ class WrappedModel(ClassModel):
 
     inner: ClassModel
 
-    log_priors = _of_inner("log_priors")
-    centre = _of_inner("centre")
-    offsets = _of_inner("offsets")
-    temperature = _of_inner("temperature")
-    n_parameters = _of_inner("n_parameters")
-    covariance_matrices = _of_inner("covariance_matrices")
-    shared_covariance = _of_inner("shared_covariance")
-    has_density = _of_inner("has_density")
-    formula = _of_inner("formula")
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k) from ``inner``."""
-        return self.inner.sample(n, rng)
-
-    def as_gaussian(self) -> GaussianModel:
-        """Return the Gaussian model with the same posterior as ``inner``."""
-        return self.inner.as_gaussian()
-
-    def _log_likelihood(self, moments: Moments) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
-        return self.inner._log_likelihood(moments)
-
-    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true: no matter which units."""
-        return self.inner.bayes_error(n_samples, rng)
+    log_priors = forwarded("log_priors")
+    centre = forwarded("centre")
+    offsets = forwarded("offsets")
+    temperature = forwarded("temperature")
+    n_parameters = forwarded("n_parameters")
+    covariance_matrices = forwarded("covariance_matrices")
+    shared_covariance = forwarded("shared_covariance")
+    has_density = forwarded("has_density")
+    formula = forwarded("formula")
+    sample_of = forwarded("sample_of")
+    as_gaussian = forwarded("as_gaussian")
+    bayes_error = forwarded("bayes_error")
+    _log_likelihood = forwarded("_log_likelihood")
 
     def _with(self, **fields: Any) -> Self:
         return super()._with(inner=self.inner._with(**fields))
@@ -233,25 +200,15 @@ class MarginalModel(WrappedModel):
 
     inner: ClassModel
 
-    def marginal(self, observed: Codes) -> ClassModel:
-        """Return the marginal of ``inner``."""
-        return self.inner.marginal(observed)
+    marginal = forwarded("marginal")
+    impute = forwarded("impute")
+    sample_missing = forwarded("sample_missing")
 
-    def impute(self, x: Any) -> Floats:
-        """Return the rows as ``inner`` fills them."""
-        return self.inner.impute(x)
-
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows as ``inner`` fills them at random."""
-        return self.inner.sample_missing(x, rng)
-
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
-        def complete(x: Any) -> npt.NDArray[Any]:
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+        def complete(x: Any) -> Array:
             return self.inner._read(x, readout, log_weights)
 
-        def incomplete(x: Any) -> npt.NDArray[Any]:
+        def incomplete(x: Any) -> Array:
             return self.inner._read_observed(x, readout, log_weights)
 
         # softmax(T log π / T) = π

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from suffice.model.class_model import ClassModel
@@ -15,7 +14,7 @@ from suffice.model.covariance import Covariance
 from suffice.model.missing import IncompleteRows, ObservedRows
 from suffice.model.posterior import Readout, read_scores
 from suffice.model.scoring import SMALL, unscored
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 
 class EllipticalModel(ClassModel):
@@ -85,14 +84,18 @@ class EllipticalModel(ClassModel):
         radii = self._radii(codes, distances, n_observed, rng)
         return np.where(np.isnan(filled), self.centre + (mean + radii[:, None] * noise), filled)
 
+    def _marginals(self, observed: Codes) -> tuple[Floats, Floats, tuple[Covariance, ...]]:
+        """Return centre, offsets and Ψ of some features alone."""
+        kept = np.arange(self.n_features)[observed]
+        shapes = tuple(shape.marginal(kept) for shape in self.shapes)
+        return self.centre[kept], self.offsets[:, kept], shapes
+
     def _shape_of_class(self, observed: Codes, missing: Codes) -> list[Any]:
         """Return L_oo, L_mo, L_mm of each class, factored once per group."""
         factors = [shape.conditional(observed, missing) for shape in self.shapes]
         return [factors[g] for g in self.group_of]
 
-    def _read_observed(
-        self, x: Floats, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read_observed(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         log_weights = self.log_priors if log_weights is None else log_weights
         shape = (len(x), self.n_classes) if readout.per_class else len(x)
         values = np.full(shape, -1 if readout.dtype is np.intp else np.nan)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
 from suffice.linalg import LOG_2PI
@@ -17,11 +16,12 @@ from suffice.model.class_model import WrappedModel
 from suffice.model.covariance import Covariance
 from suffice.model.device import scored
 from suffice.model.elliptical import EllipticalModel
+from suffice.model.linear import discriminant
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, Scorer
 from suffice.moments import Moments
 from suffice.moments.expectation import observed_log_likelihood
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,23 +84,6 @@ class GaussianModel(EllipticalModel):
         """Return Σ_k."""
         return self.covariances[int(self.group_of[k])]
 
-    # Σ common to all classes:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k,  about the centre
-    @cached_property
-    def linear_weights(self) -> Floats:
-        """w_k of a tied model, shape (K, d)."""
-        return self.covariances[0].precision_times(self.offsets)
-
-    @cached_property
-    def linear_intercepts(self) -> Floats:
-        """w_k0 of a tied model for x measured from the centre, shape (K,)."""
-        half: Floats = 0.5 * np.einsum("kd,kd->k", self.offsets, self.linear_weights)
-        return self.log_priors - half
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k): a class from π, then x from N(μ_k, Σ_k)."""
-        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
-        return self.sample_of(k, rng), k
-
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         """Draw a row of N(μ_k, Σ_k) for each code k, shape (n, d)."""
         x = rng.standard_normal((len(codes), self.n_features))
@@ -117,18 +100,11 @@ class GaussianModel(EllipticalModel):
 
     def marginal(self, observed: Codes) -> GaussianModel:
         """Return N(μ_o, Σ_oo) of some features alone: indices, or (d,) bool."""
-        kept = np.arange(self.n_features)[observed]
-        return replace(
-            self,
-            centre=self.centre[kept],
-            offsets=self.offsets[:, kept],
-            covariances=tuple(sigma.marginal(kept) for sigma in self.covariances),
-            # at most those of so many full matrices
-            n_covariance_parameters=min(
-                self.n_covariance_parameters,
-                len(self.covariances) * len(kept) * (len(kept) + 1) // 2,
-            ),
-        )
+        centre, offsets, sigmas = self._marginals(observed)
+        # at most those of so many full matrices
+        most = len(sigmas) * len(centre) * (len(centre) + 1) // 2
+        known: Any = {"n_covariance_parameters": min(self.n_covariance_parameters, most)}
+        return replace(self, centre=centre, offsets=offsets, covariances=sigmas, **known)
 
     def as_gaussian(self) -> GaussianModel:
         """Return itself."""
@@ -157,7 +133,8 @@ class GaussianModel(EllipticalModel):
     @cached_property
     def _scorer(self) -> Scorer:
         if self.is_tied:
-            return Scorer.linear(self.centre, self.linear_weights, self.linear_intercepts)
+            found = discriminant(self.covariances[0], self.offsets, self.log_priors)
+            return Scorer.linear(self.centre, *found)
         return self._density_scorer(self.log_priors)
 
     def _density_scorer(self, log_weights: Floats) -> Scorer:
@@ -167,9 +144,7 @@ class GaussianModel(EllipticalModel):
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
 
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         scorer = self._scorer if log_weights is None else self._density_scorer(log_weights)
         return scored(scorer, x, readout)
 
@@ -247,16 +222,14 @@ class DebiasedModel(WrappedModel):
         """Refuse: there is nothing to draw from, and what is no density has no likelihood."""
         raise InvalidParameterError(_NO_DENSITY)
 
-    _log_likelihood = bayes_error = sample
+    sample_of = _log_likelihood = bayes_error = sample
 
     @property
     def formula(self) -> Formula:
         """That of the Gaussian model with the same posterior."""
         return self.tilted.formula
 
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         if log_weights is None:
             return self.tilted._read(x, readout)
         return self.inner._read(x, readout, log_weights + self.corrections)

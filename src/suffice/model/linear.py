@@ -1,4 +1,4 @@
-"""Linear scores wₖᵀx + bₖ, learnt without densities: logistic, perceptron, least squares."""
+"""Linear scores w_kᵀx + w_k0: of Gaussian classes that share Σ, or learnt without densities."""
 
 from __future__ import annotations
 
@@ -7,14 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from suffice.model.covariance import Covariance
 from suffice.model.device import scored
-from suffice.model.posterior import Argmax, Joint, LogPosterior, Posterior
+from suffice.model.posterior import Readout, ScoredModel
 from suffice.model.scoring import Formula, Scorer
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Floats
+
+
+def discriminant(
+    covariance: Covariance, means: Floats, log_priors: Floats
+) -> tuple[Floats, Floats]:
+    """Return w_k (K, d) and w_k0 (K,) of Gaussian classes that share Σ; x and μ_k from one centre.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
+    """
+    # w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
+    weights = covariance.precision_times(means)
+    return weights, log_priors - 0.5 * np.einsum("kd,kd->k", means, weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearModel:
+class LinearModel(ScoredModel):
     """Scores wₖᵀ(x − m) + bₖ of K classes, and their softmax where they are log odds.
 
     The centre m lies among the rows, so that scores lose no digits far from the origin.
@@ -25,6 +40,7 @@ class LinearModel:
     has_posterior: bool
     centre: Floats  # m  (d,)
     temperature: float = 1.0
+    has_density = False
 
     @classmethod
     def of(
@@ -58,14 +74,6 @@ class LinearModel:
         """Return itself: linear scores say nothing of what is missing, and refuse NaN."""
         return self
 
-    def scores(self, x: Any) -> Floats:
-        """Return wₖᵀ(x − m) + bₖ, shape (n, K); of two classes the first has score 0."""
-        return scored(self.formula.scorer, x, Joint())
-
-    def most_probable(self, x: Any) -> Codes:
-        """Return argmaxₖ of the scores, shape (n,)."""
-        return scored(self.formula.scorer, x, Argmax())
-
     @property
     def formula(self) -> Formula:
         """Scores of all classes; of two the first has score 0."""
@@ -74,10 +82,6 @@ class LinearModel:
             w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
         return Formula(Scorer.linear(self.centre, w, b))
 
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K)."""
-        return scored(self.formula.scorer, x, Posterior(self.temperature))
-
-    def log_posterior(self, x: Any) -> Floats:
-        """Return log p(k | x), shape (n, K), exact far from the data."""
-        return scored(self.formula.scorer, x, LogPosterior(self.temperature))
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+        del log_weights  # there are no densities
+        return scored(self.formula.scorer, x, readout)

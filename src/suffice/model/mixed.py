@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import (
     FeatureMismatchError,
@@ -18,8 +17,7 @@ from suffice.errors import (
     MissingStatisticsError,
 )
 from suffice.linalg import LOG_2PI
-from suffice.model.bayes_error import BayesError, simulated_error
-from suffice.model.class_model import WrappedModel
+from suffice.model.class_model import ClassModel, WrappedModel
 from suffice.model.gaussian import GaussianModel
 from suffice.model.missing import refuse_unread
 from suffice.model.posterior import Readout
@@ -27,7 +25,7 @@ from suffice.model.scoring import Formula
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
 from suffice.threads import side_by_side
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.model.level_forest import LevelBlocks, LevelForest
@@ -97,14 +95,10 @@ class MixedModel(WrappedModel):
             out[at, :p, :p] = self.inner.covariance_of(at).dense() + cross @ slopes.T
         return out
 
-    @property
-    def shared_covariance(self) -> None:
-        """None: levels differ in their frequencies, and so in their covariances."""
-        return
+    shared_covariance = None  # levels differ in their frequencies
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k): a class, its levels, then the numbers given the levels."""
-        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
+    def sample_of(self, k: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row for each code k: its levels, then the numbers given the levels, (n, D)."""
         codes = self.levels.sample(k, rng)
         m, z = self.blocks.indicators(codes), self.inner.sample_of(k, rng)
         for g, slopes in enumerate(self._slopes):
@@ -112,7 +106,7 @@ class MixedModel(WrappedModel):
             z[rows] += m[rows] @ slopes.T
         for j, at in enumerate(self.filled):
             z[codes[:, j] == 1, at] = self.fills[j]
-        return np.concatenate([z, m], axis=1), k
+        return np.concatenate([z, m], axis=1)
 
     def as_gaussian(self) -> NoReturn:
         """Refuse: categories are no Gaussians."""
@@ -152,9 +146,7 @@ class MixedModel(WrappedModel):
         terms = n * (LOG_2PI + np.log(variances)) + (own.diagonals + n * drift**2) / variances
         return float(moments.weights[seen] @ self.log_priors[seen] - 0.5 * terms[seen].sum())
 
-    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true, by simulation."""
-        return simulated_error(self, n_samples, rng)
+    bayes_error = ClassModel.bayes_error
 
     @property
     def formula(self) -> Formula:
@@ -234,9 +226,7 @@ class MixedModel(WrappedModel):
             codes[:, j] = np.where(u[:, 0] < upto.max(1, initial=0), (u >= upto).sum(1) + 1, 0)
         return self.blocks.indicators(codes)
 
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         rows = self._checked(x)
         starts = range(0, max(len(rows), 1), _BLOCK)
         blocks = [rows[start : start + _BLOCK] for start in starts]

@@ -5,6 +5,7 @@ compiled loops, from a tile to the rows of an output. A row none of whose scores
 NaN, or code −1.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.model.tiles import LANES, empty_tile
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 
 class Readout(Protocol):
     """A function of the scores of each row."""
 
     name: str = ""  # write_… of ``softmax_kernels``
-    _temper: Any = ()
+    temperature: float = 1.0
 
     @property
     def dtype(self) -> type:
@@ -31,16 +32,16 @@ class Readout(Protocol):
         """Whether there is a value for each class, (n, K), rather than one, (n,)."""
         return True
 
-    def read(self, a: Floats) -> npt.NDArray[Any]:
+    def read(self, a: Floats) -> Array:
         """Return the values for scores ``a`` (n, K)."""
         ...
 
-    def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
+    def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a score tile to rows; return whether some row has none."""
         from suffice.model import softmax_kernels
 
         kernel = getattr(softmax_kernels, f"write_{self.name}")
-        return bool(kernel(tile, n_classes, *self._temper, out))
+        return bool(kernel(tile, n_classes, 1 / self.temperature, out))
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,6 @@ class Posterior(Readout):
 
     temperature: float = 1.0
     name = "posterior"
-
-    @property
-    def _temper(self) -> tuple[float, ...]:
-        return (1 / self.temperature,)
 
     def read(self, a: Floats) -> Floats:
         """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
@@ -109,14 +106,41 @@ class Argmax(Readout):
         return np.where(_finite(a), a.argmax(1), -1)
 
 
-def read_scores(a: Floats, readout: Readout) -> npt.NDArray[Any]:
+class ScoredModel(ABC):
+    """What is read out of the scores of every model."""
+
+    temperature: float  # T of the posterior, softmax(a / T)
+    has_posterior: bool = True  # whether scores are log odds
+
+    @abstractmethod
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
+        """Return what is read out of log p(x | k) + log_weights_k; of ``scores`` where None."""
+
+    def posterior(self, x: Any) -> Floats:
+        """Return p(k | x), shape (n, K)."""
+        return self._read(x, Posterior(self.temperature))
+
+    def log_posterior(self, x: Any) -> Floats:
+        """Return log p(k | x), shape (n, K), exact far from the data."""
+        return self._read(x, LogPosterior(self.temperature))
+
+    def scores(self, x: Any) -> Floats:
+        """Return log p(x | k) + log π_k up to a term common to all classes, shape (n, K)."""
+        return self._read(x, Joint())
+
+    def most_probable(self, x: Any) -> Codes:
+        """Return argmax_k p(k | x), shape (n,)."""
+        return self._read(x, Argmax())
+
+
+def read_scores(a: Floats, readout: Readout) -> Array:
     """Return what is read out of scores (n, K), by compiled loops."""
     n, k = a.shape
     n_chunks = -(-n // LANES)
     tile, whole = empty_tile(n_chunks, k), np.zeros((n_chunks * LANES, k))
     whole[:n] = a
     tile[:, :k] = whole.reshape(n_chunks, LANES, k).transpose(0, 2, 1)
-    values: npt.NDArray[Any] = np.empty((n, k) if readout.per_class else n, readout.dtype)
+    values: Array = np.empty((n, k) if readout.per_class else n, readout.dtype)
     readout.write(tile, k, values)
     return values
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Readout
@@ -21,7 +20,7 @@ from suffice.model.tiles import LANES, empty_tile, padded
 from suffice.power import PowerTransform
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import n_threads_of, one_blas_thread, together
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.model.covariance import Covariance
@@ -208,7 +207,7 @@ class Scorer:
         """Return the scorer wₖᵀ(x − o) + bₖ."""
         return cls(origin, len(intercepts), (LinearScores(weights, intercepts),))
 
-    def score(self, x: npt.NDArray[Any], readout: Readout) -> npt.NDArray[Any]:
+    def score(self, x: Array, readout: Readout) -> Array:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
         values, unscored = self.try_score(x, readout)
         if len(unscored):
@@ -218,7 +217,7 @@ class Scorer:
             raise InvalidInputError(msg)
         return values
 
-    def try_score(self, x: npt.NDArray[Any], readout: Readout) -> tuple[npt.NDArray[Any], Codes]:
+    def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
         """Return the values, and the numbers of the rows without any: NaN, or code −1."""
         x = np.asarray(x)
         if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
@@ -227,12 +226,11 @@ class Scorer:
             return values, unscored(values)
         shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
         values = np.empty(shape, readout.dtype)
-        stages, origin = list(self._stages()), np.array(self.origin, np.float64)
         with one_blas_thread(when=self._uses_blas):
-            bad = Pass(x, origin, stages, self.n_classes, readout, values).run()
+            bad = _write_rows(x, self, readout, values)
         return values, unscored(values[: len(x) if bad else 0])
 
-    def joint(self, x: npt.NDArray[Any]) -> Floats:
+    def joint(self, x: Array) -> Floats:
         """Return aₖ(x) (n, K), by NumPy alone."""
         x = np.asarray(x, np.float64) - self.origin
         a = np.empty((len(x), self.n_classes))
@@ -280,52 +278,38 @@ class Formula:
         return constants
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pass:
-    """Rows of x → tile → stages → score tile → readout → rows of values."""
+def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bool:
+    """Write what is read out of all rows; return whether some row has no finite score.
 
-    x: npt.NDArray[Any]  # (n, d)
-    origin: Floats  # o  (d,)
-    stages: Sequence[Stage]
-    n_classes: int
-    readout: Readout
-    values: npt.NDArray[Any]  # (n, K) or (n,), written
+    Rows of x → tile → stages → score tile → readout → rows of values. Threads take the next block
+    until none is left. What a block yields depends on its rows alone, so the number of threads
+    changes no bit.
+    """
+    (n, d), k = x.shape, scorer.n_classes
+    stages, origin = list(scorer._stages()), np.array(scorer.origin, np.float64)
+    # chunks of a block: as many as keep its tiles in cache
+    n_chunks = min(max(TILE_BYTES // (8 * LANES * (d + k)), 1), MOST_CHUNKS)
+    starts = range(0, n, n_chunks * LANES)
+    blocks = iter(starts)  # one iterator for all: whoever is free takes the next block
 
-    @property
-    def n_chunks(self) -> int:
-        """Chunks of a block: as many as keep its tiles in cache."""
-        chunk_bytes: int = 8 * LANES * (self.x.shape[1] + self.n_classes)
-        return min(max(TILE_BYTES // chunk_bytes, 1), MOST_CHUNKS)
-
-    def run(self) -> bool:
-        """Write all rows; return whether some row has no finite score.
-
-        Threads take the next block until none is left. What a block yields depends on its rows
-        alone, so the number of threads changes no bit.
-        """
-        starts = range(0, len(self.values), self.n_chunks * LANES)
-        blocks = iter(starts)
-        wanted = n_threads_of(None) if self.x.size * self.n_classes > PARALLEL else 1
-        # one iterator for all: whoever is free takes the next block
-        return any(together(lambda: self._work(blocks), min(wanted, len(starts))))
-
-    def _work(self, blocks: Iterator[int]) -> bool:
-        """Write the blocks that begin at these rows."""
-        load, bad = _loader(self.x, self.origin), False
-        tile = empty_tile(self.n_chunks, self.x.shape[1])
-        scores = empty_tile(self.n_chunks, self.n_classes)
+    def work() -> bool:
+        load, bad = _loader(x, origin), False
+        tile, scores = empty_tile(n_chunks, d), empty_tile(n_chunks, k)
         for start in blocks:
-            rows = self.values[start : start + self.n_chunks * LANES]
+            rows = values[start : start + n_chunks * LANES]
             used = -(-len(rows) // LANES)
             t, s = tile[:used], scores[:used]
             load(start, t)
-            for stage in self.stages:
+            for stage in stages:
                 stage(t, s)
-            bad |= self.readout.write(s, self.n_classes, rows)
+            bad |= readout.write(s, k, rows)
         return bad
 
+    wanted = n_threads_of(None) if x.size * k > PARALLEL else 1
+    return any(together(work, min(wanted, len(starts))))
 
-def _loader(x: npt.NDArray[Any], origin: Floats) -> Callable[[int, Floats], None]:
+
+def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
     """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
     from suffice.model.kernels import load_columns, load_rows
 
@@ -337,11 +321,11 @@ def _loader(x: npt.NDArray[Any], origin: Floats) -> Callable[[int, Floats], None
     return lambda start, t: load_rows(x, start, origin, t)
 
 
-def _converted(x: npt.NDArray[Any], start: int, n_chunks: int) -> Floats:
+def _converted(x: Array, start: int, n_chunks: int) -> Floats:
     return np.array(x[start : start + n_chunks * LANES], np.float64, order="C")
 
 
-def unscored(values: npt.NDArray[Any]) -> Codes:
+def unscored(values: Array) -> Codes:
     """Return the numbers of the rows that are NaN, or have code −1."""
     first = values if values.ndim == 1 else values[:, 0]
     return np.flatnonzero(np.isnan(first) if first.dtype.kind == "f" else first < 0)

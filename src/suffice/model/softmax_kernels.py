@@ -56,21 +56,21 @@ def write_log_posterior(scores: Floats, n_classes: int, beta: float, out: Floats
 
 
 @compiled
-def write_log_density(scores: Floats, n_classes: int, out: Floats) -> bool:
-    """Write log Σₖ exp aₖ to ``out`` (n,)."""
+def write_log_density(scores: Floats, n_classes: int, beta: float, out: Floats) -> bool:
+    """Write log Σₖ exp aₖ, where β is 1, to ``out`` (n,)."""
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e, bad = np.empty(scores.shape[1:]), False
     for c in range(scores.shape[0]):
         rows = out[c * LANES : (c + 1) * LANES]
         bad |= _winners(scores[c], n_classes, rows.shape[0], top, code)
-        _exponentials(scores[c], n_classes, 1.0, top, code, e, rest)
+        _exponentials(scores[c], n_classes, beta, top, code, e, rest)
         for b in range(rows.shape[0]):
             rows[b] = top[b] + math.log1p(rest[b])
     return bad
 
 
 @compiled
-def write_joint(scores: Floats, n_classes: int, out: Floats) -> bool:
+def write_joint(scores: Floats, n_classes: int, _: float, out: Floats) -> bool:
     """Write a to the rows of ``out`` (n, K)."""
     top, code, bad = np.empty(LANES), np.empty(LANES, np.intp), False
     for c in range(scores.shape[0]):
@@ -83,7 +83,7 @@ def write_joint(scores: Floats, n_classes: int, out: Floats) -> bool:
 
 
 @compiled
-def write_argmax(scores: Floats, n_classes: int, out: Codes) -> bool:
+def write_argmax(scores: Floats, n_classes: int, _: float, out: Codes) -> bool:
     """Write argmax a to ``out`` (n,), of equal classes the first."""
     top, code, bad = np.empty(LANES), np.empty(LANES, np.intp), False
     for c in range(scores.shape[0]):

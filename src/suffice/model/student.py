@@ -7,16 +7,15 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError, MissingStatisticsError
-from suffice.model.bayes_error import BayesError, simulated_error
+from suffice.model.class_model import forwarded
 from suffice.model.covariance import Covariance
 from suffice.model.elliptical import EllipticalModel
 from suffice.model.posterior import Joint, Readout
 from suffice.model.scoring import Formula, Scorer
 from suffice.moments import Moments
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +27,10 @@ class Tailed(Readout):
     powers: Floats  # p = (f + d) / 2  (K,)
     shares: Floats  # s: Δ² is measured by the posterior scale, s Δ² by f times the shape  (K,)
 
-    @property
-    def dtype(self) -> type:
-        """Of the values read out."""
-        return self.readout.dtype
+    dtype = forwarded("dtype", "readout")
+    per_class = forwarded("per_class", "readout")
 
-    @property
-    def per_class(self) -> bool:
-        """Whether there is a value for each class."""
-        return self.readout.per_class
-
-    def read(self, a: Floats) -> npt.NDArray[Any]:
+    def read(self, a: Floats) -> Array:
         """Return the values for −½ Δ² (n, K)."""
         return self.readout.read(self.bent(a))
 
@@ -46,7 +38,7 @@ class Tailed(Readout):
         """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
-    def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
+    def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a tile (chunks, classes, rows), which is changed in place."""
         a = tile[:, :n_classes]
         a *= -2 * self.shares[:, None]
@@ -95,21 +87,15 @@ class StudentModel(EllipticalModel):
             factor = np.where(self.degrees > 2, 1 / (self.shares * (self.degrees - 2)), np.inf)
         return dense * factor[:, None, None]
 
-    @property
-    def shared_covariance(self) -> None:
-        """None: even where classes share Ψ, those with more rows have tighter densities."""
-        return
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k): a class from π, then x from its Student t."""
-        k = rng.choice(self.n_classes, size=n, p=self.priors / self.priors.sum())
-        z = rng.standard_normal((n, self.n_features))
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row of the Student t of class k for each code k, shape (n, d)."""
+        z = rng.standard_normal((len(codes), self.n_features))
         # x = m + Ψ^½ z / √(s χ²_f)
-        z /= np.sqrt(self.shares[k] * rng.chisquare(self.degrees[k]))[:, None]
+        z /= np.sqrt(self.shares[codes] * rng.chisquare(self.degrees[codes]))[:, None]
         for g, scale in enumerate(self.scales):
-            rows = self.group_of[k] == g
+            rows = self.group_of[codes] == g
             z[rows] = scale.colorize(z[rows])
-        return self.centre + (z + self.offsets[k]), k
+        return self.centre + (z + self.offsets[codes])
 
     @property
     def shapes(self) -> tuple[Covariance, ...]:
@@ -121,9 +107,7 @@ class StudentModel(EllipticalModel):
 
         Kotz & Nadarajah (2004), *Multivariate t Distributions and Their Applications*, 1.10.
         """
-        kept = np.arange(self.n_features)[observed]
-        scales = tuple(scale.marginal(kept) for scale in self.scales)
-        centre, offsets = self.centre[kept], self.offsets[:, kept]
+        centre, offsets, scales = self._marginals(observed)
         return replace(self, centre=centre, offsets=offsets, scales=scales)
 
     def as_gaussian(self) -> NoReturn:
@@ -142,18 +126,12 @@ class StudentModel(EllipticalModel):
         )
         raise MissingStatisticsError(msg)
 
-    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true, by simulation."""
-        return simulated_error(self, n_samples, rng)
-
     @property
     def formula(self) -> Formula:
         """Distances, and what the tails make of them."""
         return Formula(self._scorer, self._tailed(Joint(), self.log_priors))
 
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         weights = self.log_priors if log_weights is None else log_weights
         return self._scorer.score(x, self._tailed(readout, weights))
 

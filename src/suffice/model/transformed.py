@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
 from suffice.model.class_model import ClassModel, WrappedModel
@@ -17,7 +16,7 @@ from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula
 from suffice.moments import Moments
 from suffice.power import PowerTransform
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 BLOCK = 1 << 20  # numbers transformed at a time
 
@@ -46,10 +45,9 @@ class TransformedModel(WrappedModel):
         """Number of free parameters, each exponent other than 1 counted."""
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k), in the units of the rows."""
-        y, k = self.inner.sample(n, rng)
-        return self.transform.inverse(y), k
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row for each code, in the units of the rows."""
+        return self.transform.inverse(self.inner.sample_of(codes, rng))
 
     def marginal(self, observed: Codes) -> TransformedModel:
         """Return the same kind of model of some features alone: indices, or (d,) bool."""
@@ -77,22 +75,18 @@ class TransformedModel(WrappedModel):
         """Scores of transformed rows."""
         return replace(self.inner.formula, power=self.transform)
 
-    def _read(
-        self, x: Any, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         model, _ = self._reader
         read = self._each_block(x, lambda t: model._read(t, readout, log_weights))
         return self._in_units(read, x, readout, log_weights)
 
-    def _read_observed(
-        self, x: Floats, readout: Readout, log_weights: Floats | None = None
-    ) -> npt.NDArray[Any]:
+    def _read_observed(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         y = self.transform.apply_observed(x)
         return self._in_units(
             self.inner._read_observed(y, readout, log_weights), x, readout, log_weights
         )
 
-    def _in_units(self, read: Any, x: Any, readout: Readout, log_weights: Any) -> npt.NDArray[Any]:
+    def _in_units(self, read: Any, x: Any, readout: Readout, log_weights: Any) -> Array:
         """Return densities of the rows from those of their transform; scores stay."""
         if log_weights is not None:
             # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|, over what was observed
@@ -106,7 +100,7 @@ class TransformedModel(WrappedModel):
         filled = self.transform.inverse(fill(self.transform.apply_observed(x)))
         return np.where(np.isnan(x), filled, x)
 
-    def _each_block(self, rows: Any, verb: Callable[[Any], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def _each_block(self, rows: Any, verb: Callable[[Any], Array]) -> Array:
         """Return ``verb`` of the rows as the reader takes them, some at a time."""
         x, (_, transformed) = np.asarray(rows), self._reader
         step = max(BLOCK // max(self.n_features, 1), 1)
