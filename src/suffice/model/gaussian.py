@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -37,25 +37,14 @@ class GaussianModel(EllipticalModel):
     offsets: Floats  # μ − centre  (K, d)
     covariances: tuple[Covariance, ...]  # Σ  (G,)
     group_of: Codes  # group of each class  (K,)
-    n_covariance_parameters: int
+    n_covariance_parameters: int = 0
     temperature: float = 1.0
 
     @classmethod
-    def of(
-        cls,
-        *,
-        priors: Floats,
-        centre: Floats,
-        offsets: Floats,
-        covariances: Sequence[Covariance],
-        group_of: Codes,
-        n_covariance_parameters: int = 0,
-    ) -> GaussianModel:
-        """Return the model with these parameters."""
+    def of(cls, *, priors: Floats, covariances: Sequence[Covariance], **fields: Any) -> Self:
+        """Return the model with these priors and covariances, and the other fields."""
         with np.errstate(divide="ignore"):
-            log_priors = np.log(priors)
-        sigmas = tuple(covariances)
-        return cls(log_priors, centre, offsets, sigmas, group_of, n_covariance_parameters)
+            return cls(np.log(priors), covariances=tuple(covariances), **fields)
 
     @property
     def is_tied(self) -> bool:

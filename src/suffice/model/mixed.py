@@ -64,14 +64,11 @@ class MixedModel(WrappedModel):
     @cached_property
     def offsets(self) -> Floats:  # type: ignore[override]
         """Mean of the numbers that are observed, and of the indicators, less ``centre``, (K, D)."""
-        shares, slopes = self._shares, self._slopes[self.inner.group_of]
+        # expected indicators  (K, C')
+        shares = np.delete(self.levels.frequencies, self.blocks.edges[:-1], axis=1)
+        slopes = self._slopes[self.inner.group_of]
         numbers = self.inner.offsets + np.einsum("kpc,kc->kp", slopes, shares)
         return np.concatenate([numbers, shares], axis=1)
-
-    @property
-    def _shares(self) -> Floats:
-        """Expected indicators, (K, C')."""
-        return np.delete(self.levels.frequencies, self.blocks.edges[:-1], axis=1)
 
     @property
     def n_parameters(self) -> int:

@@ -21,16 +21,8 @@ class Readout(Protocol):
 
     name: str = ""  # write_… of ``softmax_kernels``
     temperature: float = 1.0
-
-    @property
-    def dtype(self) -> type:
-        """Of the values read out."""
-        return np.float64
-
-    @property
-    def per_class(self) -> bool:
-        """Whether there is a value for each class, (n, K), rather than one, (n,)."""
-        return True
+    dtype: Any = np.float64  # of the values read out
+    per_class: bool = True  # whether there is a value for each class, (n, K), rather than one, (n,)
 
     def read(self, a: Floats) -> Array:
         """Return the values for scores ``a`` (n, K)."""

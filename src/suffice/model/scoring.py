@@ -184,21 +184,15 @@ class Scorer:
 
     @classmethod
     def of(
-        cls,
-        constants: Floats,
-        means: Floats,
-        covariances: Sequence[Covariance],
-        *,
-        origin: Floats | None = None,
+        cls, constants: Floats, means: Floats, sigmas: Sequence[Covariance], *, origin: Any = None
     ) -> Scorer:
         """Return the scorer of cₖ, μₖ − o and Σₖ; classes that share one object Σ are tied."""
         members: dict[int, list[int]] = {}
-        for k, sigma in enumerate(covariances):
+        for k, sigma in enumerate(sigmas):
             members.setdefault(id(sigma), []).append(k)
-        parts = (
-            covariances[ks[0]].part(np.array(ks), constants[ks], means[ks])
-            for ks in members.values()
-        )
+        parts = [
+            sigmas[ks[0]].part(np.array(ks), constants[ks], means[ks]) for ks in members.values()
+        ]
         origin = np.zeros(means.shape[1]) if origin is None else origin
         return cls(origin, len(constants), tuple(parts))
 

@@ -1,6 +1,5 @@
 """Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
-from suffice.saved.fields import check_names, check_shapes, over, plain, under
+from suffice.saved.fields import Fields, State, check_names, check_shapes, over, plain, under
 
 _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
@@ -24,7 +23,7 @@ _FACTS = (
 _NUMBERS = tuple(f.name for f in fields(Inference) if f.name not in ("beta", "covariance"))
 
 
-def linear_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+def linear_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved linear estimator."""
     if "storage" in header:
         moments = Moments.of_archive(header, arrays)
@@ -37,7 +36,7 @@ def linear_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classif
     return Classifier.of(classes, names, model)
 
 
-def coefficients_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def coefficients_of(estimator: Any) -> State:
     """Return classes, coefficients, intercepts, and how the fit went."""
     known = {name: vars(estimator)[name] for name in _FACTS if name in vars(estimator)}
     names = getattr(estimator, "feature_names_in_", None)
@@ -52,7 +51,7 @@ def coefficients_of(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, {**arrays, "intercept": estimator.intercept_, **about}
 
 
-def coefficients_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     """Return what ``coefficients_of`` kept, by attribute."""
     k, d = header["n_classes"], header["n_features"]
     scores = 1 if k == 2 else k
@@ -70,7 +69,7 @@ def coefficients_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dic
 
 def logistic_state(
     stream: Stream, inference: Inference | None, separation: Separation | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> State:
     """Return where a stream of batches stands, and what standard errors need."""
     sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
     header: dict[str, Any] = {
@@ -90,7 +89,7 @@ def logistic_state(
 
 
 def logistic_from(
-    header: Mapping[str, Any], arrays: Mapping[str, Any]
+    header: Fields, arrays: Fields
 ) -> tuple[Stream, Inference | None, Separation | None]:
     """Return what ``logistic_state`` kept."""
     shape = (header["n_classes"] - 1, header["n_features"] + 1)
@@ -105,9 +104,7 @@ def logistic_from(
     return stream, inference, Separation(bool(separation["complete"]), columns)
 
 
-def _of_stream(
-    header: Mapping[str, Any], arrays: Mapping[str, Any], shape: tuple[int, int]
-) -> Moments:
+def _of_stream(header: Fields, arrays: Fields, shape: tuple[int, int]) -> Moments:
     moments = Moments.of_archive(header, under(arrays, "stream_"))
     if (moments.n_classes - 1, moments.n_features + 1) != shape:
         msg = "the sums of the stream have other classes or features than the coefficients"
@@ -115,9 +112,7 @@ def _of_stream(
     return replace(moments, fourth=None)
 
 
-def _inference(
-    header: Mapping[str, Any] | None, arrays: Mapping[str, Any], shape: tuple[int, int]
-) -> Inference | None:
+def _inference(header: Fields | None, arrays: Fields, shape: tuple[int, int]) -> Inference | None:
     if header is None:
         return None
     size = shape[0] * shape[1]

@@ -18,7 +18,17 @@ from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, checked_classes, header_of
 from suffice.power import PowerTransform
-from suffice.saved.fields import check_names, check_shapes, over, plain, revived, settings_of, under
+from suffice.saved.fields import (
+    Fields,
+    State,
+    check_names,
+    check_shapes,
+    over,
+    plain,
+    revived,
+    settings_of,
+    under,
+)
 from suffice.table.schema import Encoding
 from suffice.validation.conformal import Conformity
 
@@ -33,7 +43,7 @@ OF_RECIPE = (
 _UNSAID = {"categories": "indicators", "n_components": None}  # settings that older files lack
 
 
-def gaussian_state(learnt: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def gaussian_state(learnt: Fields) -> State:
     """Return the fields of the header and the arrays of a classifier with these attributes."""
     moments, chosen = learnt["moments_"], {f"{name}_": learnt.get(f"{name}_") for name in CHOSEN}
     arrays, conformity = arrays_of(moments), learnt.get("_conformity")
@@ -43,13 +53,13 @@ def gaussian_state(learnt: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     return {"chosen": plain("chosen", known), **header_of(moments)}, arrays
 
 
-def chosen_in(header: Mapping[str, Any]) -> dict[str, Any]:
+def chosen_in(header: Fields) -> dict[str, Any]:
     """Return what cross-validation chose, by attribute: ``pooling_`` and so on."""
     chosen = revived(header["chosen"])
     return {f"{name}_": chosen[f"{name}_"] for name in CHOSEN if f"{name}_" in chosen}
 
 
-def conformity_in(arrays: Mapping[str, Any]) -> dict[str, Conformity]:
+def conformity_in(arrays: Fields) -> dict[str, Conformity]:
     """Return what prediction sets are calibrated by, by attribute, where it was kept."""
     known = under(arrays, "conformity_")
     if not known:
@@ -58,7 +68,7 @@ def conformity_in(arrays: Mapping[str, Any]) -> dict[str, Conformity]:
     return {"_conformity": Conformity(**known)}
 
 
-def gaussian_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved Gaussian estimator."""
     settings, chosen = settings_of(header), chosen_in(header)
     for name in CHOSEN:
@@ -82,7 +92,7 @@ _OF_BEST = ("pooling", "shrinkage", "tied", "temperature")
 _OF_CHOICE = ("pooling", "shrinkage", *_OF_OUTSIDER)
 
 
-def averaged_state(auto: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def averaged_state(auto: Any) -> State:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
@@ -130,7 +140,7 @@ def _outsider_kind(name: str, model: TemperedModel) -> dict[str, Any]:
     return {"kind": _state(model.inner, OUTSIDERS)[0]["kind"], "doubt": model.doubt}
 
 
-def outsiders_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, TemperedModel]:
+def outsiders_in(header: Fields, arrays: Fields) -> dict[str, TemperedModel]:
     """Return the members that are no Gaussians, by name."""
     found: dict[str, TemperedModel] = {}
     temperatures = {c["outsider"]: c["temperature"] for c in header["choices"] if "outsider" in c}
@@ -142,23 +152,23 @@ def outsiders_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[s
     return found
 
 
-def views_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[View]:
+def views_in(header: Fields, arrays: Fields) -> list[View]:
     """Return the views of the rows, in the order that choices name them by."""
     return [_view_from(top, under(arrays, f"view{i}.")) for i, top in enumerate(header["views"])]
 
 
-def moments_in(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[int, Moments]:
+def moments_in(header: Fields, arrays: Fields) -> dict[int, Moments]:
     """Return the moments of the rows as each view that counts shows them."""
     sums = header["sums"].items()
     return {int(i): Moments.of_archive(top, under(arrays, f"sums{i}.")) for i, top in sums}
 
 
-def best_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
+def best_moments(header: Fields, arrays: Fields) -> Moments:
     """Return the moments of the best single model."""
     return Moments.of_archive(header["best"]["sums"], under(arrays, "best."))
 
 
-def averaged_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+def averaged_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
     views, sums = views_in(header, arrays), moments_in(header, arrays)
     outsiders = outsiders_in(header, arrays)
@@ -195,18 +205,18 @@ def refuse_misfits(classifier: Classifier) -> None:
         raise FileFormatError(msg)
 
 
-def _share(choice: Mapping[str, Any], view: View, moments: Moments) -> Share:
+def _share(choice: Fields, view: View, moments: Moments) -> Share:
     recipe = recipe_of(view, choice["pooling"], choice["shrinkage"])
     model = recipe.estimate(moments, quiet=True).with_temperature(choice["temperature"])
     return Share(view, model, choice["weight"])
 
 
-def _best(header: Mapping[str, Any], moments: Moments) -> ClassModel:
+def _best(header: Fields, moments: Moments) -> ClassModel:
     settings = {name: header[name] for name in ("pooling", "shrinkage", "tied")}
     return Recipe.parse(**settings).model(moments).with_temperature(header["temperature"])
 
 
-def _state(value: Any, kinds: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _state(value: Any, kinds: Fields) -> State:
     """Return the kind and the settings of a frozen value, and the arrays that it is made of."""
     header: dict[str, Any] = {"kind": {cls: kind for kind, cls in kinds.items()}[type(value)]}
     arrays: dict[str, Any] = {}
@@ -223,7 +233,7 @@ def _state(value: Any, kinds: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
     return header, arrays
 
 
-def _view_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> View:
+def _view_from(header: Fields, arrays: Fields) -> View:
     """Return the view that ``_state`` kept."""
     view = VIEWS[header["kind"]]
     if view is PowerTransformed:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,17 +14,15 @@ from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.power import PowerTransform
 
 KIND = "model"
+Fields: TypeAlias = Mapping[str, Any]  # of a header, or arrays by name
+State: TypeAlias = tuple[dict[str, Any], dict[str, Any]]  # header and arrays
 VALUES: Mapping[str, type[Any]] = {
     cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)
 }
 
 
 def save(
-    path: str | Path,
-    estimator: str,
-    settings: Mapping[str, Any],
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    path: str | Path, estimator: str, settings: Fields, header: Fields, arrays: Fields
 ) -> None:
     """Write a fitted estimator to ``path``, atomically."""
     known = {name: plain(name, value) for name, value in settings.items()}
@@ -60,7 +58,7 @@ def revived(value: Any) -> Any:
     return value
 
 
-def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(header: Fields) -> dict[str, Any]:
     """Return the settings of a saved estimator."""
     return {name: revived(value) for name, value in header["parameters"].items()}
 
@@ -86,18 +84,18 @@ def unpacking() -> Iterator[None]:
         raise FileFormatError(msg) from error
 
 
-def over(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+def over(prefix: str, arrays: Fields) -> dict[str, Any]:
     """Return the arrays with a prefix before their names."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def under(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def under(arrays: Fields, prefix: str) -> dict[str, Any]:
     """Return the arrays whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
 def check_shapes(
-    arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
+    arrays: Fields, shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
 ) -> None:
     """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
     for name, shape in shapes.items():
@@ -121,9 +119,7 @@ def check_names(names: Any, n_features: int) -> None:
 _NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in format 1
 
 
-def upgraded(
-    header: dict[str, Any], arrays: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def upgraded(header: dict[str, Any], arrays: dict[str, Any]) -> State:
     """Return header and arrays of any format as this version writes them.
 
     In format 1 the temperature was a factor of the scores, ``power`` was called ``transform``,
@@ -141,7 +137,7 @@ def upgraded(
     return new, {name.replace(".waves", ".frequencies"): a for name, a in arrays.items()}
 
 
-def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _renamed(settings: Fields) -> dict[str, Any]:
     new = {_NAMES.get(name, name): value for name, value in settings.items()}
     if new.get("kind") == "waves":
         new["kind"] = "fourier"
