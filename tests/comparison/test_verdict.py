@@ -10,7 +10,7 @@ from suffice.comparison.importance import permutation_importance
 from suffice.comparison.learning_curve import growth
 from suffice.comparison.models import parse_models
 from suffice.comparison.verdict import verdict_on
-from suffice.curves.ranking import roc_curve
+from suffice.curves.thresholds import roc_curve
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.curves.ranking import mean_area
+from suffice.curves.thresholds import mean_area
 from suffice.curves.reliability import BINS, reliability
 from suffice.typing import Codes, Floats
 from suffice.validation.losses import losses_of_rows

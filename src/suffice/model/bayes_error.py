@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from suffice.model.gaussian import GaussianModel
 
 BLOCK = 1 << 22  # posteriors held at a time
+Bounds: TypeAlias = Callable[[], Floats]  # of pairs of classes, when somebody asks  (K, K)
 
 
 class BayesError(float):
@@ -26,20 +27,13 @@ class BayesError(float):
 
     standard_error: float  # 0 where exact
     n_samples: int  # 0 where exact
-    _bounds: Callable[[], Floats]
+    _bounds: Bounds
 
     @classmethod
-    def of(
-        cls,
-        value: float,
-        bounds: Callable[[], Floats],
-        *,
-        standard_error: float = 0.0,
-        n_samples: int = 0,
-    ) -> BayesError:
+    def of(cls, value: float, bounds: Bounds, standard_error: float = 0.0, n: int = 0) -> Self:
         """Return the error with its account; no samples means exact."""
         error = cls(value)
-        error.standard_error, error.n_samples, error._bounds = standard_error, n_samples, bounds
+        error.standard_error, error.n_samples, error._bounds = standard_error, n, bounds
         return error
 
     @property
@@ -76,22 +70,16 @@ def gaussian_error(model: GaussianModel, n_samples: int, rng: np.random.Generato
 
 
 def simulated_error(
-    model: ClassModel,
-    n_samples: int,
-    rng: np.random.Generator,
-    bounds: Callable[[], Floats] | None = None,
+    model: ClassModel, n_samples: int, rng: np.random.Generator, bounds: Bounds | None = None
 ) -> BayesError:
     """Return E[1 − max_k p(k | x)] by simulation, and so the pairs' bounds if not given."""
     x, _ = model.sample(n_samples, rng)
     calm = model.with_temperature(1.0)
     # averaging 1 − max p, not 0 or 1, has less variance and the same mean
     losses = np.concatenate([1 - p.max(1) for p in _posteriors(calm, x)])
-    return BayesError.of(
-        float(losses.mean()),
-        bounds or (lambda: _simulated_bounds(calm, x)),
-        standard_error=float(losses.std() / np.sqrt(n_samples)),
-        n_samples=n_samples,
-    )
+    bounds = bounds or (lambda: _simulated_bounds(calm, x))
+    standard_error = float(losses.std() / np.sqrt(n_samples))
+    return BayesError.of(float(losses.mean()), bounds, standard_error, n_samples)
 
 
 def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:

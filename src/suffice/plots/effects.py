@@ -8,8 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
-from suffice.curves.neighbours import NeighbourCurve, neighbour_curve
-from suffice.curves.temperature import temperature_curve, tempered
+from suffice.curves.effects import NeighbourCurve, neighbour_curve, temperature_curve, tempered
 from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted, predictions_of
 from suffice.plots.plane import line_for

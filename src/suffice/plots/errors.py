@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from suffice.curves.confusion import Confusion, confusion
-from suffice.curves.ranking import precision_recall_curve, roc_curve
+from suffice.curves.thresholds import precision_recall_curve, roc_curve
 from suffice.curves.reliability import Reliability
 from suffice.curves.reliability import reliability as reliability_of
 from suffice.errors import InvalidInputError

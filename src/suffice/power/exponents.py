@@ -31,7 +31,7 @@ def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Flo
         refuse_unusable(np.where(np.isnan(x), 0.0, x), None, w)
     columns = np.ascontiguousarray(sample.T)
     n_jobs = None if sample.size > PARALLEL else 1
-    found = list(in_order(lambda column: fitted_observed(column, weight), list(columns), n_jobs))
+    found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))
     return np.array(found).reshape(-1, 5).T
 
 
@@ -43,14 +43,10 @@ def sampled_rows(rows: Codes, n_rows: int, seed: int) -> Codes:
     return rows[np.sort(chosen)]
 
 
-def fitted_observed(x: Floats, w: Floats) -> Column:
-    """Return exponent, centre, scale and range of the values that one feature has."""
-    empty = np.isnan(x)
-    return fitted_column(x[~empty], w[~empty]) if empty.any() else fitted_column(x, w)
-
-
 def fitted_column(x: Floats, w: Floats) -> Column:
-    """Return exponent, centre, scale and range of one feature."""
+    """Return exponent, centre, scale and range of the values that one feature has."""
+    seen = ~np.isnan(x)
+    x, w = x[seen], w[seen]
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
     if np.all((x == low) | (x == high)):
         return 1.0, 0.0, 1.0, low, high

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from suffice.typing import Floats
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+Form: TypeAlias = tuple[Floats | None, Floats, float, Floats]  # A or None, b, c, m
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,7 @@ LATEX = Notation(
 )
 
 
-def written(
-    form: tuple[Floats | None, Floats, float, Floats],
-    names: tuple[str, ...] | None,
-    digits: int,
-    notation: Notation,
-) -> str:
+def written(form: Form, names: tuple[str, ...] | None, digits: int, notation: Notation) -> str:
     """Return (x−m)ᵀA(x−m) + bᵀ(x−m) + c = 0 for the form (A or None, b, c, m)."""
     if digits < 1:
         msg = f"digits={digits}: at least one digit is written"

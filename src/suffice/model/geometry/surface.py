@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.model.geometry.conic import Window, real_roots, traced
-from suffice.model.geometry.equation import LATEX, UNICODE, beyond_rounding, written
+from suffice.model.geometry.equation import LATEX, UNICODE, Form, beyond_rounding, written
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
@@ -136,7 +136,7 @@ class Surface(ABC):
         above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
         return titled(f"{type(self).__name__}: {self.equation()}", above)
 
-    def _form(self, about: npt.ArrayLike | None) -> tuple[Floats | None, Floats, float, Floats]:
+    def _form(self, about: npt.ArrayLike | None) -> Form:
         """Return A, ∇y and y at ``about``, by default the origin, and ``about``."""
         d, (A, b, c) = self.n_features, self.coefficients
         m = np.zeros(d) if about is None else points(about, d)[0]
