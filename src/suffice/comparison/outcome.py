@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.curves.thresholds import mean_area
 from suffice.curves.reliability import BINS, reliability
+from suffice.curves.thresholds import mean_area
 from suffice.typing import Codes, Floats
 from suffice.validation.losses import losses_of_rows
 from suffice.validation.predictions import Predictions

@@ -36,6 +36,7 @@ class ClassModel(ScoredModel):
     log_priors: Floats  # log π  (K,)
     centre: Floats  # what ``offsets`` are measured from  (d,)
     offsets: Floats  # centre of each class less ``centre``  (K, d)
+    has_posterior = True
 
     @property
     def has_density(self) -> bool:

@@ -102,7 +102,7 @@ class ScoredModel(ABC):
     """What is read out of the scores of every model."""
 
     temperature: float  # T of the posterior, softmax(a / T)
-    has_posterior: bool = True  # whether scores are log odds
+    has_posterior: bool  # whether scores are log odds
 
     @abstractmethod
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:

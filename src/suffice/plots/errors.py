@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from suffice.curves.confusion import Confusion, confusion
-from suffice.curves.thresholds import precision_recall_curve, roc_curve
 from suffice.curves.reliability import Reliability
 from suffice.curves.reliability import reliability as reliability_of
+from suffice.curves.thresholds import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, figure, nothing
 from suffice.plots.inputs import event_of, log_odds, predictions_of, ranked_by
