@@ -13,7 +13,7 @@ from suffice.errors import FeatureMismatchError
 from suffice.files import load
 from suffice.moments import Moments
 from suffice.moments.algebra import under_schema
-from suffice.moments.indicators import all_numbers
+from suffice.moments.collect import all_numbers
 from suffice.table import Table
 
 

@@ -216,11 +216,11 @@ def test_large_tables_with_holes_have_the_sums_of_each_column_alone():
     x, y, w = rng.normal(1e4, 1, (60_000, 4)), rng.integers(0, 3, 60_000), rng.random(60_000)
     x[rng.random(x.shape) < 0.2], w[::5], x[y == 2, 1] = np.nan, 0.0, np.nan
     cells = Moments.of(x, y, w, storage="diagonal").patterns.cells
-    for at, (k, j) in enumerate(np.ndindex(3, 4)):
+    for k, j in np.ndindex(3, 4):
         seen = (y == k) & ~np.isnan(x[:, j]) & (w > 0)
-        assert cells.counts[at] == seen.sum()
+        assert cells.counts[k, j] == seen.sum()
         if seen.any():
             mean = np.average(x[seen, j], weights=w[seen])
-            np.testing.assert_allclose(cells.means[at, 0], mean, rtol=1e-13)
+            np.testing.assert_allclose(cells.means[k, j], mean, rtol=1e-13)
             squares = (w[seen] * (x[seen, j] - mean) ** 2).sum()
-            np.testing.assert_allclose(cells.scatter.values[at, 0], squares, rtol=1e-9)
+            np.testing.assert_allclose(cells.scatter.values[k, j], squares, rtol=1e-9)

@@ -43,7 +43,7 @@ def singular_classes(moments: Moments, codes: Codes) -> list[RankDeficiency]:
         variances = resolved(np.diagonal(sigma), moments.means[k], totals)
         few = moments.counts[k] <= moments.n_features
         if few or not variances.all() or scaled_cholesky(sigma) is None:
-            deficient.append(RankDeficiency.of(int(k), sigma, variances))
+            deficient.append(RankDeficiency.of(int(k), variances, sigma))
     return deficient
 
 
@@ -103,7 +103,7 @@ def _lost(sigma: Floats, variances: Floats) -> Codes:
     """Return the columns of Σ that are constant or combinations of others."""
     if variances.all() and scaled_cholesky(sigma) is not None:
         return np.zeros(0, np.intp)
-    found = RankDeficiency.of(0, sigma, variances)
+    found = RankDeficiency.of(0, variances, sigma)
     return np.sort(np.concatenate([found.constant, found.dependent]))
 
 

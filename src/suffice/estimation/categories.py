@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 class Indicators:
     """Features of the Gaussian like any other; where features are independent, factors."""
 
-    def storage(self, storage: str) -> str:
-        """Return the storage of moments that suffices, given that of numbers alone."""
-        return storage
+    storage = None  # that of numbers alone
 
     def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
         """Return the Gaussian of numbers and indicators, or naive Bayes."""
@@ -53,9 +51,7 @@ class Indicators:
 class Tree:
     """A Chow–Liu tree of the categories of each class, and numbers regressed on them."""
 
-    def storage(self, storage: str) -> str:  # noqa: ARG002
-        """Return that of a matrix per class: every class has its own tree."""
-        return "per-class"
+    storage = "per-class"  # every class has its own tree
 
     def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
         """Return the density of numbers and levels."""

@@ -75,17 +75,13 @@ class RankDeficiency:
     dependent: Codes  # columns that are combinations of the others
 
     @classmethod
-    def of(cls, group: int, sigma: Floats, variances: Floats) -> RankDeficiency:
-        """Describe a singular Σ; its variances are exactly zero where there are none."""
-        varying = np.flatnonzero(variances > 0)
+    def of(cls, group: int, variances: Floats, sigma: Floats | None = None) -> RankDeficiency:
+        """Describe a singular Σ, or a diagonal one by its variances: 0 where there are none."""
+        varying, constant = np.flatnonzero(variances > 0), np.flatnonzero(variances == 0)
+        if sigma is None:
+            return cls(group, len(variances), constant, constant[:0])
         dependent = varying[dependent_columns(sigma[np.ix_(varying, varying)])]
-        return cls(group, len(variances), np.flatnonzero(variances == 0), dependent)
-
-    @classmethod
-    def of_variances(cls, group: int, variances: Floats) -> RankDeficiency:
-        """Describe a singular diagonal Σ."""
-        constant = np.flatnonzero(variances == 0)
-        return cls(group, len(variances), constant, constant[:0])
+        return cls(group, len(variances), constant, dependent)
 
     def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
         """Return whether levels that the group never has are all there is to it.

@@ -78,5 +78,4 @@ def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
     z = within.whiten(model.offsets - middle)
     _, _, vt = np.linalg.svd(np.sqrt(model.priors)[:, None] * z, full_matrices=False)
     # whitened means projected: z Vᵣ Vᵣᵀ
-    kept = within.colorize(z @ vt[:rank].T @ vt[:rank])
-    return replace(model, offsets=middle + kept)
+    return replace(model, offsets=middle + within.colorize(z @ vt[:rank].T @ vt[:rank]))

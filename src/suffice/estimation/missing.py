@@ -20,9 +20,9 @@ from suffice.estimation.divisors import total_variances
 from suffice.linalg import EPS, resolved, unit_scale
 from suffice.moments import Moments
 from suffice.moments.collect import two_sum
-from suffice.moments.expectation import EStep, e_step
+from suffice.moments.expectation import Expected, e_step
 from suffice.moments.patterns import with_patterns
-from suffice.moments.scatter_storage import DiagonalScatter, PooledScatter, Scatter
+from suffice.moments.scatter_storage import Scatter
 from suffice.text.lists import noun, plural, quoted
 from suffice.typing import Codes, Floats
 
@@ -41,7 +41,7 @@ class Completion:
     """Expected sums of complete rows at the end of EM, and how it went."""
 
     moments: Moments
-    log_likelihoods: tuple[float, ...]  # of what was observed, given classes, at every step kept
+    objectives: tuple[float, ...]  # log-likelihood of what was observed, and prior, at steps kept
     steps: int
     changes: Floats  # at the last step, in standard deviations  (d,)
     converged: bool
@@ -91,49 +91,46 @@ def em(
 ) -> Completion:
     """Return the sums of complete rows at the fixed point of EM."""
     problem = _Problem.of(moments, m_step, group_of, prior_rows)
-    state, likelihoods, steps = problem.start(), list[float](), 0
+    state, objectives, steps = problem.start(), list[float](), 0
     moved: Floats = np.full(moments.n_features, np.inf)
     while steps < most_steps and moved.max(initial=0.0) > tolerance:
         one, before = problem.step(state)
         two, after = problem.step(one)
-        likelihoods += [before, after]
+        objectives += [before, after]
         steps += 2
-        moved = problem.change(one, two)
+        moved = np.abs(two - one).max(0, initial=0.0)
         beyond = problem.beyond(state, one, two) if accelerated else None
         state = two
         if beyond is not None and moved.max(initial=0.0) > tolerance:
-            farther, likelihood = problem.step(beyond)
+            farther, objective = problem.step(beyond)
             steps += 1
-            if likelihood >= after:
-                state, likelihoods = farther, [*likelihoods, likelihood]
+            if objective >= after:
+                state, objectives = farther, [*objectives, objective]
     whole = problem.moments_of(problem.resolved(state))
     arrived = bool(moved.max(initial=0.0) <= tolerance)
-    return Completion(whole, tuple(likelihoods), steps, moved, arrived)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _State:
-    """Expected sums: means about the centre, and scatters about the means."""
-
-    offsets: Floats  # (K, d)
-    scatter: Scatter
-
-    def plus(self, other: _State, factor: float) -> _State:
-        values = self.scatter.values + factor * other.scatter.values
-        return _State(self.offsets + factor * other.offsets, type(self.scatter)(values))
+    return Completion(whole, tuple(objectives), steps, moved, arrived)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
+    """EM on states (K + …, d): means about the centre, then covariances of classes or of all.
+
+    Both are in units of the standard deviations within classes, so that every number counts alike.
+    """
+
     moments: Moments
     m_step: Callable[[Moments], GaussianModel]
-    group_of: Codes
+    group_of: Codes  # of classes  (K,)
+    of_part: Codes  # group of each covariance that is kept  (B,)
+    expected: Callable[[GaussianModel], Expected]
     centre: Floats  # (d,)
-    e_step: EStep
-    variances: Floats  # within classes, of what was observed; 0 where constant  (d,)
-    known: Floats  # 1 where a class has any value of a column, else 0  (K, d)
-    varies: Floats  # 1 where a group of classes varies in a column, else 0  (K, d)
-    prior_rows: float
+    unit: Floats  # standard deviation within classes, 1 where there is none  (d,)
+    scale: Floats  # of the scatters: weight, times units  (B, d, d) or (B, d)
+    moves: Floats  # 1 where a class has values of a column, which vary, else 0  (K, d)
+    varies: Floats  # 1 where a group of classes varies in a column, else 0  (G, d)
+    prior: Floats  # 1 where the prior of a group has variance, that of all classes  (G, d)
+    weights: Floats  # of groups  (G,)
+    prior_rows: float  # κ; 0 where no products are kept
 
     @classmethod
     def of(
@@ -143,155 +140,131 @@ class _Problem:
         group_of: Codes,
         prior_rows: float,
     ) -> _Problem:
-        patterns, weights, centre = moments.patterns, moments.weights, moments.grand_mean
+        patterns, centre, pooled = moments.patterns, moments.grand_mean, moments.storage == "pooled"
         assert patterns is not None
-        totals = total_variances(moments)
+        totals, columns = total_variances(moments), patterns.by_column().cells
         within = moments.scatter.pooled_diagonal() / moments.total_weight
         within = resolved(within, centre, totals)
-        columns = patterns.by_column().cells
-        squares, w = (
-            each.reshape(moments.means.shape) for each in (columns.scatter.values, columns.weights)
+        squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(centre)))
+        np.add.at(squares, group_of, columns.scatter.values)
+        np.add.at(seen, group_of, columns.weights)
+        varies = (resolved(squares / np.maximum(seen, EPS), centre, totals) > 0).astype(np.float64)
+        unit, w = (
+            unit_scale(within),
+            np.array([moments.total_weight]) if pooled else moments.weights,
         )
-        groups = np.zeros((2, int(group_of.max(initial=0)) + 1, len(centre)))
-        np.add.at(groups[0], group_of, squares)
-        np.add.at(groups[1], group_of, w)
-        own = groups[0] / np.maximum(groups[1], EPS)
-        varies = (resolved(own, centre, totals) > 0).astype(np.float64)
-        pooled = moments.storage == "pooled"
-        step = e_step(patterns, weights, centre, group_of, pooled=pooled)
-        known = (w > 0).astype(np.float64)
+        diagonal = moments.storage == "diagonal"
+        units = unit**2 if diagonal else unit[:, None] * unit
         return cls(
-            moments, m_step, group_of, centre, step, within, known, varies[group_of], prior_rows
+            moments,
+            m_step,
+            group_of,
+            np.zeros(1, np.intp) if pooled else group_of,
+            e_step(moments, group_of, pooled=pooled),
+            centre,
+            unit,
+            np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units,
+            (columns.weights > 0) * varies[group_of],
+            varies,
+            varies * (within > 0),
+            np.bincount(group_of, moments.weights).astype(np.float64),
+            0.0 if diagonal else prior_rows,
         )
 
-    @property
-    def unit(self) -> Floats:
-        """Standard deviation within classes, 1 where there is none, (d,)."""
-        return unit_scale(self.variances)
-
-    def start(self) -> _State:
+    def start(self) -> Floats:
         """Return the sums of available cases, correlations reduced where they are impossible."""
-        scatter = self._masked(self.moments.scatter)
-        if isinstance(scatter, DiagonalScatter):
-            return _State(self.moments.centred_means, scatter)
-        values = scatter.values.copy()
-        least = np.array([e[0] for e, _ in self._eigen(scatter)])
-        # (1 − t) C + t I has the least eigenvalue 0.01
-        t = np.where(least < 0.01, (0.01 - least) / (1 - least), 0.0)
-        t = t[self.group_of] if values.ndim == 3 else t
-        diagonal = np.eye(len(self.centre)) * values
-        values = values + t.reshape(-1, *[1] * (values.ndim - 1)) * (diagonal - values)
-        values = values.reshape(scatter.values.shape)
-        return _State(self.moments.centred_means, type(scatter)(values))
+        state = self._state(self.moments.centred_means, self.moments.scatter)
+        if self.scale.ndim == 3:
+            C = self._covariances(state)
+            least = self._eigen(C)[0][:, 0]
+            # (1 − t) C + t I has the least eigenvalue 0.01
+            t = np.where(least < 0.01, (0.01 - least) / (1 - least), 0.0)[self.of_part]
+            C += t[:, None, None] * (np.eye(len(self.centre)) * C - C)
+        return state
 
-    def step(self, state: _State) -> tuple[_State, float]:
-        """Return the sums after an M-step and an E-step, and the likelihood between the two."""
-        model = self.m_step(self.moments_of(state, prior_rows=self.prior_rows))
-        expected = self.e_step.under(model)
-        w = self.moments.weights
+    def step(self, state: Floats) -> tuple[Floats, float]:
+        """Return the state after an M-step and an E-step, and the objective between the two."""
+        prior = state.copy()
+        if self.prior_rows:
+            # C ← (w C + κ D) / (w + κ): κ more rows, brought back to the weight of the rows
+            share = (self.prior_rows / (self.weights + self.prior_rows))[self.of_part, None, None]
+            C, D = self._covariances(prior), self.prior[self.of_part, :, None]
+            C += share * (D * np.eye(len(self.centre)) - C)
+        model = self.m_step(self.moments_of(prior))
+        expected, w = self.expected(model), self.moments.weights
         # the mean of a column that a class lacks is that of the others, and stays
-        moved = self.known * expected.sums / np.where(w > 0, w, 1.0)[:, None]
+        moved = self.moves * expected.sums / np.where(w > 0, w, 1.0)[:, None]
         offsets = (model.centre - self.centre) + model.offsets + moved
-        scatter = self._masked(expected.scatter.shifted(-w, moved))
-        return _State(np.where(w[:, None] > 0, offsets, 0.0), scatter), expected.log_likelihood
+        state = self._state(offsets, expected.scatter.shifted(-w, moved))
+        return state, expected.log_likelihood + self._log_prior(model)
 
-    def moments_of(self, state: _State, prior_rows: float = 0.0) -> Moments:
-        """Return the sums as moments of complete rows, with imagined rows of the prior."""
-        scatter = state.scatter
-        if prior_rows and not isinstance(scatter, DiagonalScatter):
-            # S ← (S + κ D) w / (w + κ): of κ more rows, brought back to the weight of the rows
-            w = self._weights(scatter)
-            varies = self.varies if scatter.values.ndim == 3 else self.varies.max(0)
-            prior = prior_rows * varies[..., None] * np.diag(self.variances)
-            scatter = type(scatter)((scatter.values + prior) * (w / (w + prior_rows)))
-        high, low = two_sum(self.centre, state.offsets)
+    def _log_prior(self, model: GaussianModel) -> float:
+        """Return the log density of the covariances under the prior, up to a constant."""
+        variances, total = self.prior * self.unit**2, 0.0
+        for g in np.flatnonzero(self.weights) if self.prior_rows else ():
+            covariance = model.covariances[g]
+            precisions = np.square(covariance.whiten(np.eye(len(self.unit)))).sum(1)
+            # inverse Wishart: −½ κ (log|Σ| + tr Σ⁻¹ D)
+            total -= 0.5 * self.prior_rows * (covariance.log_det + precisions @ variances[g])
+        return float(total)
+
+    def moments_of(self, state: Floats) -> Moments:
+        """Return the state as moments of complete rows."""
+        k, scatter = self.moments.n_classes, self.moments.scatter
+        values = (state[k:].reshape(self.scale.shape) * self.scale).reshape(scatter.values.shape)
+        high, low = two_sum(self.centre, state[:k] * self.unit)
         seen = self.moments.weights[:, None] > 0
         means: Any = {"means": np.where(seen, high, 0.0), "means_low": np.where(seen, low, 0.0)}
-        return replace(self.moments, patterns=None, scatter=scatter, **means)
+        return replace(self.moments, patterns=None, scatter=type(scatter)(values), **means)
 
-    def change(self, a: _State, b: _State) -> Floats:
-        """Return how far each column moved, in standard deviations within classes, (d,)."""
-        means = np.abs(b.offsets - a.offsets).max(0, initial=0.0) / self.unit
-        scatters = np.abs(self._scaled(b.scatter) - self._scaled(a.scatter))
-        d = len(self.centre)
-        moved: Floats = np.maximum(means, scatters.reshape(-1, d).max(0, initial=0.0))
-        return moved
-
-    def beyond(self, zero: _State, one: _State, two: _State) -> _State | None:
+    def beyond(self, zero: Floats, one: Floats, two: Floats) -> Floats | None:
         """Return a state farther along the way (SQUAREM), None where there is none."""
         # s − 2 α r + α² v,  r = s₁ − s₀,  v = (s₂ − s₁) − r,  α = −|r| / |v|
-        r, v = one.plus(zero, -1.0), two.plus(one, -2.0).plus(zero, 1.0)
-        length, bend = self._length(r), self._length(v)
+        r, v = one - zero, two - 2 * one + zero
+        length, bend = float(np.linalg.norm(r)), float(np.linalg.norm(v))
         if not length > bend > 0:
             return None
         alpha = length / bend
-        state = zero.plus(r, 2 * alpha).plus(v, alpha**2)
-        if isinstance(state.scatter, DiagonalScatter):
-            possible = bool(np.all(state.scatter.values >= 0))
-        else:
-            possible = all(e[0] > 0 for e, _ in self._eigen(state.scatter))
+        state: Floats = zero + 2 * alpha * r + alpha**2 * v
+        C = self._covariances(state)
+        possible = (self._eigen(C)[0] > 0 if C.ndim == 3 else C >= 0).all()
         return state if possible else None
 
-    def resolved(self, state: _State) -> _State:
-        """Return the sums without the directions in which only the prior has any variance."""
-        scatter = state.scatter
-        if isinstance(scatter, DiagonalScatter) or not self.prior_rows:
+    def resolved(self, state: Floats) -> Floats:
+        """Return the state without the directions in which only the prior has any variance."""
+        if not self.prior_rows:
             return state
-        values, unit = scatter.values.copy(), self.unit
-        classes = values.reshape(-1, *values.shape[-2:])
-        weights = np.bincount(self.group_of, self.moments.weights)
-        for g, (e, v) in enumerate(self._eigen(scatter)):
-            floor = max(10 * TOLERANCE, 2 * self.prior_rows / max(weights[g], EPS))
-            if e[0] <= floor:
-                kept = v[:, e > floor]
-                # P S P, where P = U V Vᵀ U⁻¹ projects onto what varies
-                P = unit[:, None] * (kept @ kept.T) / unit
-                members = self.group_of == g if len(classes) > 1 else np.array([True])
-                classes[members] = P @ classes[members] @ P.T
-        return replace(state, scatter=type(scatter)(classes.reshape(values.shape)))
+        state, floors = state.copy(), 2 * self.prior_rows / np.maximum(self.weights, EPS)
+        C = self._covariances(state)
+        for g, (e, v) in enumerate(zip(*self._eigen(C), strict=True)):
+            kept = v[:, e > max(10 * TOLERANCE, floors[g])]
+            if kept.shape[1] < len(v):
+                # P C P, where P = V Vᵀ projects onto what varies
+                P, members = kept @ kept.T, self.of_part == g
+                C[members] = P @ C[members] @ P
+        return state
 
-    def _eigen(self, scatter: Any) -> list[tuple[Floats, Floats]]:
-        """Return eigenvalues and vectors of each group's scatter, in units of the variances."""
-        scaled = self._scaled(scatter) * self._weights(scatter)
-        if scaled.ndim == 2:
-            groups, w, varies = scaled[None], np.array([self.moments.total_weight]), self.varies[:1]
-        else:
-            n_groups = int(self.group_of.max(initial=0)) + 1
-            groups, varies = np.zeros((n_groups, *scaled.shape[1:])), np.ones((n_groups, 1))
-            np.add.at(groups, self.group_of, scaled)
-            w = np.bincount(self.group_of, self.moments.weights, n_groups)
-            varies = np.zeros((n_groups, len(self.centre)))
-            varies[self.group_of] = self.varies
-        groups = groups / np.maximum(w, EPS)[:, None, None]
+    def _state(self, offsets: Floats, scatter: Scatter) -> Floats:
+        """Return means and scatters as one state, exactly zero where a group does not vary."""
+        means = np.where(self.moments.weights[:, None] > 0, offsets / self.unit, 0.0)
+        C, v = scatter.values.reshape(self.scale.shape) / self.scale, self.varies[self.of_part]
+        C = C * v if C.ndim == 2 else C * v[:, :, None] * v[:, None, :]
+        return np.concatenate([means, C.reshape(-1, len(self.unit))])
+
+    def _covariances(self, state: Floats) -> Floats:
+        """Return the covariances of a state, (B, d, d) or their diagonals (B, d): a view."""
+        return state[self.moments.n_classes :].reshape(self.scale.shape)
+
+    def _eigen(self, C: Floats) -> tuple[Floats, Floats]:
+        """Return eigenvalues and vectors of each group's covariance (G, …)."""
+        w = self.moments.weights if len(C) > 1 else self.weights
+        groups = np.zeros((len(self.weights), *C.shape[1:]))
+        np.add.at(groups, self.of_part, w[:, None, None] * C)
+        groups /= np.maximum(self.weights, EPS)[:, None, None]
         # columns and groups without variance are none of our business
-        blank = np.where(w[:, None] > 0, 1.0 - varies, 1.0)
-        found = np.linalg.eigh(groups + blank[:, :, None] * np.eye(len(self.centre)))
-        return list(zip(found[0], found[1], strict=True))
-
-    def _masked(self, scatter: Any) -> Any:
-        """Return the scatter, exactly zero where a group of classes does not vary."""
-        if isinstance(scatter, DiagonalScatter):
-            return DiagonalScatter(scatter.values * self.varies)
-        v = self.varies if scatter.values.ndim == 3 else self.varies.max(0)
-        return type(scatter)(scatter.values * v[..., :, None] * v[..., None, :])
-
-    def _weights(self, scatter: Any) -> Floats:
-        """Return the weight of each scatter, to divide by."""
-        w = self.moments.weights
-        total = np.array(w.sum()) if isinstance(scatter, PooledScatter) else w
-        safe: Floats = np.where(total > 0, total, 1.0)
-        return safe.reshape(*safe.shape, *[1] * (scatter.values.ndim - safe.ndim))
-
-    def _scaled(self, scatter: Any) -> Floats:
-        units = self.unit**2
-        if not isinstance(scatter, DiagonalScatter):
-            units = self.unit[:, None] * self.unit
-        scaled: Floats = scatter.values / self._weights(scatter) / units
-        return scaled
-
-    def _length(self, state: _State) -> float:
-        means = np.square(state.offsets / self.unit).sum()
-        return float(np.sqrt(means + np.square(self._scaled(state.scatter)).sum()))
+        blank = np.where(self.weights[:, None] > 0, 1.0 - self.varies, 1.0)
+        e, v = np.linalg.eigh(groups + blank[:, :, None] * np.eye(len(self.unit)))
+        return e, v
 
 
 def _names(moments: Moments) -> Any:
@@ -302,7 +275,7 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
     """Refuse columns without any value; tell what is learnt from little."""
     patterns, names = moments.patterns, _names(moments)
     assert patterns is not None
-    seen: Any = patterns.column_weights() > 0
+    seen: Any = patterns.by_column().cells.weights > 0
     empty = np.flatnonzero(~seen.any(0))
     if len(empty):
         named = quoted([names[j] for j in empty], _NAMED)
@@ -322,9 +295,11 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
             "column out, or use missing='indicator' if its absence says something",
             DegenerateDataWarning,
         )
-    everywhere = seen.all(0)
-    apart = np.triu(patterns.pair_weights(group_of) == 0, 1).any(0)
-    pairs = np.argwhere(apart & everywhere[:, None] & everywhere)
+    shared, everywhere = patterns.sums()[-1], seen.all(0)  # of pairs, where these are kept
+    together = np.zeros((int(group_of.max(initial=0)) + 1, *shared.shape[1:]))
+    np.add.at(together, group_of, shared)
+    apart = np.triu((together == 0).any(0), 1) if shared.ndim == 3 else np.zeros((0, 0), bool)
+    pairs = np.argwhere(apart & (everywhere[:, None] & everywhere)[: len(apart), : len(apart)])
     if len(pairs):
         told = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
         warn(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,51 +14,27 @@ from suffice.typing import Floats, Labels
 TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
 
 
-# Rules for the class priors π (K,), non-negative and of sum one, given the weights w of the classes
-# (K,); ``pseudo_count`` is a where π_k ∝ w_k + a, and None where w has no say.
-
-
 @dataclass(frozen=True, slots=True)
-class LearntPriors:
+class PriorRule:
     """π_k ∝ w_k + a: the share of each class in the rows, where a = 0.
 
     Under a symmetric Dirichlet prior of concentration α the posterior of π is Dirichlet(w + α):
-    a = α gives its mean, and a = α − 1 its mode.
+    a = α gives its mean, and a = α − 1 its mode. Without a, priors are given, and of sum one within
+    1e-8, or equal for every class with any weight.
     """
 
-    pseudo_count: float = 0.0  # a
+    pseudo_count: float | None = 0.0  # a; None: weights have no say
+    given: Any = None  # (K,), or {label: prior}; None: equal
 
-    def of(self, classes: Labels, weights: Floats) -> Floats:  # noqa: ARG002
-        """Return π, (K,)."""
-        return _shares(weights + self.pseudo_count)
-
-
-@dataclass(frozen=True, slots=True)
-class UniformPriors:
-    """Equal for every class with any weight."""
-
-    pseudo_count = None
-
-    def of(self, classes: Labels, weights: Floats) -> Floats:  # noqa: ARG002
-        """Return π, (K,)."""
-        return _shares((weights > 0).astype(np.float64))
-
-
-@dataclass(frozen=True, slots=True)
-class GivenPriors:
-    """Numbers that sum to one within 1e-8: one for each class in order, or by label."""
-
-    values: Any  # (K,), or {label: prior}
-    pseudo_count = None
-
-    def of(self, classes: Labels, weights: Floats) -> Floats:  # noqa: ARG002
-        """Return π, (K,)."""
-        by_label = isinstance(self.values, Mapping)
-        given = in_order(self.values, classes, where="priors") if by_label else self.values
+    def of(self, classes: Labels, weights: Floats) -> Floats:
+        """Return π (K,), non-negative and of sum one, given the weights w of the classes (K,)."""
+        if self.pseudo_count is not None:
+            return _shares(weights + self.pseudo_count)
+        if self.given is None:
+            return _shares((weights > 0).astype(np.float64))
+        by_label = isinstance(self.given, Mapping)
+        given = in_order(self.given, classes, where="priors") if by_label else self.given
         return _checked(given, classes)
-
-
-PriorRule: TypeAlias = LearntPriors | UniformPriors | GivenPriors
 
 
 def _shares(weights: Floats) -> Floats:

@@ -127,11 +127,10 @@ class Recipe:
     @property
     def storage(self) -> str:
         """The storage of moments that suffices for this recipe."""
-        if self.needs_fourth:
+        if self.needs_fourth or self.categories.storage:
             return "per-class"
-        if self.structure.is_diagonal:
-            return self.categories.storage("diagonal")
-        return self.categories.storage("pooled" if self.tied is True else "per-class")
+        full = "pooled" if self.tied is True else "per-class"
+        return "diagonal" if self.structure.is_diagonal else full
 
     @property
     def needs_fourth(self) -> bool:

@@ -23,23 +23,9 @@ from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.groups import Tied
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, Learning, PlugIn
-from suffice.estimation.priors import GivenPriors, LearntPriors, PriorRule, UniformPriors
-from suffice.estimation.shrinkage import (
-    FixedIntensity,
-    Intensity,
-    LedoitWolf,
-    OracleApproximating,
-    OwnDiagonal,
-    PooledSphere,
-    RawSphere,
-    ShrinkageTarget,
-)
-from suffice.estimation.structures import (
-    DiagonalStructure,
-    FullStructure,
-    SphericalStructure,
-    Structure,
-)
+from suffice.estimation.priors import PriorRule
+from suffice.estimation.shrinkage import Intensity, ShrinkageTarget
+from suffice.estimation.structures import DiagonalStructure, FullStructure, Structure
 
 OPEN = "auto"  # left open, to be chosen from the data
 V = TypeVar("V")
@@ -70,7 +56,8 @@ class CovarianceWord:
     code: str | None = None  # the EDDA code, where it is one
 
 
-_FULL, _DIAGONAL, _SPHERICAL = FullStructure(), DiagonalStructure(), SphericalStructure()
+_FULL, _DIAGONAL = FullStructure(), DiagonalStructure()
+_SPHERICAL = DiagonalStructure(spherical=True)
 # six families are plain structures, tied or not
 _PLAIN: dict[str, Structure] = {"EEE": _FULL, "VVV": _FULL, "EEI": _DIAGONAL, "VVI": _DIAGONAL,
     "EII": _SPHERICAL, "VII": _SPHERICAL}  # fmt: skip
@@ -117,10 +104,14 @@ def parse_tied(tied: Any) -> Tied:
 
 DIVISORS: Mapping[str, bool] = MappingProxyType({"mle": False, "unbiased": True})
 CLOSED_FORMS: Mapping[str, Intensity] = MappingProxyType(
-    {"oas": OracleApproximating(), "ledoit-wolf": LedoitWolf()}
+    {"oas": Intensity(), "ledoit-wolf": Intensity(needs_fourth=True)}
 )
 TARGETS: Mapping[str, ShrinkageTarget] = MappingProxyType(
-    {"diagonal": OwnDiagonal(), "sphere": PooledSphere(), "identity": RawSphere()}
+    {
+        "diagonal": ShrinkageTarget(keeps_variances=True),
+        "sphere": ShrinkageTarget(pooled_units=True),
+        "identity": ShrinkageTarget(),
+    }
 )
 UNRESOLVED = (
     "pooling='auto' and shrinkage='auto' are chosen by the estimator when it sees rows: call "
@@ -136,7 +127,7 @@ def parse_shrinkage(shrinkage: Any) -> Intensity:
         words = ", ".join(map(repr, [OPEN, *CLOSED_FORMS]))
         msg = f"shrinkage must be None, a number in [0, 1], or one of {words}, got {shrinkage!r}"
         raise InvalidParameterError(msg)
-    return FixedIntensity(parse_share(shrinkage, "shrinkage"))
+    return Intensity(parse_share(shrinkage, "shrinkage"))
 
 
 def parse_share(value: Any, name: str = "pooling") -> float:
@@ -207,13 +198,13 @@ def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -
     """
     if dirichlet is not None:
         _check_dirichlet(dirichlet, priors, at_mode=at_mode)
-        return LearntPriors(float(dirichlet) - at_mode)
+        return PriorRule(float(dirichlet) - at_mode)
     if not isinstance(priors, str):
-        return LearntPriors() if priors is None else GivenPriors(priors)
+        return PriorRule() if priors is None else PriorRule(None, priors)
     if priors != "uniform":
         msg = f"priors={priors!r}: expected None, 'uniform', an array (K,) or {{label: prior}}"
         raise InvalidParameterError(msg)
-    return UniformPriors()
+    return PriorRule(None)
 
 
 def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -10,59 +9,31 @@ from suffice.estimation.groups import GroupScatter
 from suffice.linalg import unit_scale
 from suffice.typing import Floats
 
-# Targets, diagonal matrices T made of Σ: ``variances`` gives the diagonal of T, and ``scales`` the
-# units in which T is a multiple of the identity, both (G, d), from the diagonals of Σ (G, d) and
-# pooled standard deviations (d,).
-
 
 @dataclass(frozen=True, slots=True)
-class OwnDiagonal:
-    """T = diag Σ: correlations go, variances stay."""
+class ShrinkageTarget:
+    """A diagonal matrix T made of Σ: diag Σ, or the sphere of equal trace, in some units.
 
-    keeps_variances = True
+    The units are those of the features, which is Friedman's own choice, or with ``pooled_units``
+    their pooled standard deviations.
+    """
 
-    def scales(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
-        """Return the standard deviations of each group."""
-        return unit_scale(variances)
-
-    def variances(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
-        """Return the variances themselves."""
-        return variances
-
-
-@dataclass(frozen=True, slots=True)
-class PooledSphere:
-    """A sphere, once each feature is measured by its pooled standard deviation."""
-
-    keeps_variances = False
+    keeps_variances: bool = False  # T = diag Σ: correlations go, variances stay
+    pooled_units: bool = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the pooled standard deviations."""
-        return np.broadcast_to(pooled, variances.shape)
+        """Return the units in which T is a multiple of the identity, (G, d)."""
+        if self.keeps_variances:
+            return unit_scale(variances)
+        return np.broadcast_to(pooled if self.pooled_units else 1.0, variances.shape)
 
     def variances(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the sphere of equal trace."""
-        # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(pooled standard deviations)
-        mean: Floats = (variances / pooled**2).mean(1, keepdims=True)
-        return mean * pooled**2
-
-
-@dataclass(frozen=True, slots=True)
-class RawSphere:
-    """T = (tr Σ / d) I, in whatever units the features have: Friedman's own choice."""
-
-    keeps_variances = False
-
-    def scales(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
-        """Return ones."""
-        return np.ones_like(variances)
-
-    def variances(self, variances: Floats, pooled: Floats) -> Floats:  # noqa: ARG002
-        """Return the mean variance."""
-        return np.broadcast_to(variances.mean(1, keepdims=True), variances.shape)
-
-
-ShrinkageTarget: TypeAlias = OwnDiagonal | PooledSphere | RawSphere
+        """Return the diagonal of T, from those of Σ (G, d) and pooled standard deviations (d,)."""
+        if self.keeps_variances:
+            return variances
+        # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(units)
+        squares = np.square(self.scales(variances, pooled))
+        return np.asarray((variances / squares).mean(1, keepdims=True) * squares)
 
 
 def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
@@ -137,51 +108,28 @@ def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
     )
 
 
-# Rules for γ of each group (G,), from sums, the target's units (G, d) and Σ w z_i² z_j²; ``fixed``
-# is γ where it is the same number for every group.
-
-
 @dataclass(frozen=True, slots=True)
-class FixedIntensity:
-    """The same number for every group."""
+class Intensity:
+    """γ of each group: a number, or that of least expected error.
 
-    fixed: float  # γ
-    needs_fourth = False
+    In closed form for Gaussian rows (OAS, Chen et al. 2010), or whatever the distribution (Ledoit &
+    Wolf 2004).
+    """
 
-    def intensities(self, groups: GroupScatter, _scales: Floats, _fourths: object) -> Floats:
-        """Return γ of each group, shape (G,)."""
-        return np.full(len(groups.weights), self.fixed)
-
-
-@dataclass(frozen=True, slots=True)
-class OracleApproximating:
-    """γ of least expected error for Gaussian rows (Chen et al. 2010)."""
-
-    needs_fourth = False
-    fixed = None
-
-    def intensities(self, groups: GroupScatter, scales: Floats, _fourths: object) -> Floats:
-        """Return γ of each group, shape (G,)."""
-        sums = zip(groups.weights.tolist(), groups.scatters, scales, strict=True)
-        return np.array([oas_from_scatter(w, s, scale) for w, s, scale in sums])
-
-
-@dataclass(frozen=True, slots=True)
-class LedoitWolf:
-    """γ of least expected error, whatever the distribution (Ledoit & Wolf 2004)."""
-
-    needs_fourth = True
-    fixed = None
+    fixed: float | None = None  # γ, where it is the same for every group
+    needs_fourth: bool = False  # Ledoit–Wolf
 
     def intensities(
         self, groups: GroupScatter, scales: Floats, fourths: Callable[[], Floats]
     ) -> Floats:
-        """Return γ of each group, shape (G,)."""
-        sums = zip(groups.weights.tolist(), groups.scatters, fourths(), scales, strict=True)
-        return np.array([ledoit_wolf_intensity(*each) for each in sums])
-
-
-Intensity: TypeAlias = FixedIntensity | OracleApproximating | LedoitWolf
+        """Return γ (G,), from sums, the target's units (G, d) and Σ w z_i² z_j²."""
+        if self.fixed is not None:
+            return np.full(len(groups.weights), self.fixed)
+        sums = zip(groups.weights.tolist(), groups.scatters, scales, strict=True)
+        if not self.needs_fourth:
+            return np.array([oas_from_scatter(*each) for each in sums])
+        quartic = zip(sums, fourths(), strict=True)
+        return np.array([ledoit_wolf_intensity(w, s, q, scale) for (w, s, scale), q in quartic])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -46,42 +46,28 @@ class FullStructure:
 
 @dataclass(frozen=True, slots=True)
 class DiagonalStructure:
-    """Features independent given the class."""
+    """Features independent given the class; spherical: one variance, in the units of the data."""
 
+    spherical: bool = False
     is_diagonal = True
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one diagonal covariance per group, empty variances filled."""
-        variances, pooled, totals = diagonal_variances(moments, group_of, how)
-        filled = np.sqrt(filled_variances(variances, pooled, totals))
-        return _diagonal(filled, variances, ~variances.all(1))
+        own, pooled, totals = found = diagonal_variances(moments, group_of, how)
+        if self.spherical:
+            own, pooled, totals = (v.mean(-1, keepdims=True) for v in found)
+        filled = np.sqrt(filled_variances(own, pooled, totals))
+        deficient = [RankDeficiency.of(int(g), found[0][g]) for g in np.flatnonzero(~own.all(1))]
+        scales = np.broadcast_to(filled, found[0].shape)
+        return [DiagonalCovariance(scale) for scale in scales], deficient
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
-        """Return G d."""
-        return n_groups * n_features
-
-
-@dataclass(frozen=True, slots=True)
-class SphericalStructure:
-    """One variance for all features, in the units of the data."""
-
-    is_diagonal = True
-
-    def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
-        """Return one multiple of the identity per group."""
-        variances, pooled, totals = diagonal_variances(moments, group_of, how)
-        means = (variances.mean(1, keepdims=True), pooled.mean(keepdims=True))
-        variance = filled_variances(*means, totals.mean(keepdims=True))
-        scales = np.sqrt(np.broadcast_to(variance, variances.shape))
-        return _diagonal(scales, variances, ~variances.any(1))
-
-    def n_parameters(self, n_groups: int, n_features: int) -> int:  # noqa: ARG002
-        """Return G."""
-        return n_groups
+        """Return G d, or G."""
+        return n_groups if self.spherical else n_groups * n_features
 
 
 # a family of covariances: one for each group of classes, singular ones filled
-Structure: TypeAlias = "FullStructure | DiagonalStructure | SphericalStructure | EddaStructure"
+Structure: TypeAlias = "FullStructure | DiagonalStructure | EddaStructure"
 
 
 def _shrunk(
@@ -100,11 +86,6 @@ def _shrunk(
     return shrunk(sigmas, how.target.variances(variances, scale), gammas)
 
 
-def _diagonal(scales: Floats, variances: Floats, lacking: Any) -> Estimates:
-    deficient = [RankDeficiency.of_variances(int(g), variances[g]) for g in np.flatnonzero(lacking)]
-    return [DiagonalCovariance(scale) for scale in scales], deficient
-
-
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
     """Return covariances of Σ_g (G, d, d), singular ones filled; variances are 0 where none."""
     factors = [
@@ -119,7 +100,7 @@ def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
         else FullCovariance(factor, inverse_lower(factor))
         for sigma, factor in zip(sigmas, factors, strict=True)
     ]
-    return covariances, [RankDeficiency.of(g, sigmas[g], variances[g]) for g in singular]
+    return covariances, [RankDeficiency.of(g, variances[g], sigmas[g]) for g in singular]
 
 
 def diagonal_variances(

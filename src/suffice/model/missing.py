@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Readout
+from suffice.moments.patterns import hole_words
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
 from suffice.typing import Codes, Floats
@@ -32,7 +33,7 @@ class IncompleteRows:
     >>> import numpy as np
     >>> rows = IncompleteRows.of(np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]]))
     >>> rows.patterns.tolist(), [rows.of_pattern(p).tolist() for p in range(2)]
-    ([[True, False], [True, True]], [[0, 2], [1]])
+    ([[True, True], [True, False]], [[1], [0, 2]])
     """
 
     patterns: npt.NDArray[np.bool_]  # what was observed  (P, d), distinct
@@ -42,18 +43,14 @@ class IncompleteRows:
     @classmethod
     def of(cls, x: Floats) -> IncompleteRows:
         """Return the rows (n, d), sorted out; NaN is a hole."""
-        observed = ~np.isnan(x)
-        bits = np.packbits(observed, axis=1)
-        padded = np.zeros((len(x), -(-max(bits.shape[1], 1) // 8) * 8), np.uint8)
-        padded[:, : bits.shape[1]] = bits
-        words = padded.view(np.uint64)
+        words = hole_words(x, np.uint64)
         order = (
             np.argsort(words[:, 0], kind="stable") if words.shape[1] == 1 else np.lexsort(words.T)
         )
         ahead = words[order]
         new = np.flatnonzero((ahead[1:] != ahead[:-1]).any(1)) + 1
         starts = np.concatenate([[0], new, [len(x)]]) if len(x) else np.zeros(1, np.intp)
-        return cls(observed[order[starts[:-1]]], order, starts)
+        return cls(~np.isnan(x[order[starts[:-1]]]), order, starts)
 
     def of_pattern(self, p: int) -> Codes:
         """Return the rows of a pattern."""

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.errors import FeatureMismatchError, warn
 from suffice.moments.collect import ratio, two_sum
 from suffice.moments.power_sums import check_same_power
-from suffice.moments.scatter_storage import FourthMoments
+from suffice.moments.scatter_storage import FourthMoments, by_column
 from suffice.table.labels import union
 from suffice.table.schema import Number, Schema
 from suffice.text.lists import quoted
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     """Return a + b, or a − b for ``sign`` −1, of aligned moments."""
     # where a has seen nothing, start from the mean of b, so that no digit of it is lost
-    unseen = (a.weights == 0)[:, None]
+    unseen = by_column(a.weights == 0)
     high, low = np.where(unseen, b.means, a.means), np.where(unseen, b.means_low, a.means_low)
     # w = w_a ± w_b,  δ = μ_b − μ_a,  μ = μ_a ± (w_b/w) δ,  S = S_a ± S_b ± (w_a w_b/w) δ δᵀ
     weights = a.weights + sign * b.weights
-    delta = np.where((b.weights > 0)[:, None], (b.means - high) + (b.means_low - low), 0.0)
+    delta = np.where(by_column(b.weights > 0), (b.means - high) + (b.means_low - low), 0.0)
     share = sign * ratio(b.weights, weights)
-    means, means_low = two_sum(high, low + share[:, None] * delta)
+    moved = by_column(share) * delta
+    means, means_low = two_sum(high, low + moved)
     scatter = a.scatter.plus(b.scatter, sign).shifted(a.weights * share, delta)
     return replace(
         a,
@@ -40,7 +41,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         means=means,
         means_low=means_low,
         scatter=scatter,
-        fourth=_merged_fourth(a, b, sign, share[:, None] * delta, delta),
+        fourth=_merged_fourth(a, b, sign, moved, delta),
         power_sums=a.power_sums.plus(b.power_sums, sign) if a.power_sums and b.power_sums else None,
         peaks=_greater(a.peaks, b.peaks),
     )
@@ -206,5 +207,9 @@ def _say_what_is_lost(a: Moments, b: Moments) -> None:
 
 def without_gone(m: Moments) -> Moments:
     """Return the moments with classes that have no row left set to exact zeros."""
-    here = np.flatnonzero(m.counts)
-    return m if len(here) == m.n_classes else placed(taken(m, here), m.classes)
+    kept = m.counts > 0
+
+    def zeroed(values: Any) -> Any:
+        return np.where(kept.reshape(*kept.shape, *[1] * (values.ndim - kept.ndim)), values, 0)
+
+    return m if kept.all() else by_class(m, m.classes, zeroed)

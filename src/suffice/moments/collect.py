@@ -1,8 +1,18 @@
-"""From rows to sums: small inputs by plain NumPy, large ones by compiled chunks in threads."""
+"""From rows to sums: small inputs by plain NumPy, large ones by compiled chunks in threads.
+
+Indicator columns are summed from the levels of each row, without a column per level. With m the
+indicators of a row and p their class means, the frequencies,
+
+    Σ w (m − p)(m − p)ᵀ = N − n nᵀ / w      N the weight of every pair of levels, n of each level
+    Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    the numbers summed up level by level
+
+so that a row costs one addition for each pair of columns, however many levels there are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -10,7 +20,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.moments.indicators import all_numbers, with_indicators
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import (
     DiagonalScatter,
@@ -18,6 +27,7 @@ from suffice.moments.scatter_storage import (
     PerClassScatter,
     PooledScatter,
     Scatter,
+    by_column,
 )
 from suffice.power import PowerTransform
 from suffice.table import Table
@@ -82,10 +92,10 @@ def collect(
     summed = _plain if few else partial(_chunk, block=_BLOCK_ROWS if filled else None)
 
     def sums_of(rows: Table, lo: int, hi: int) -> ChunkSums:
-        if mixed and fourth:  # products of four: as plain numbers
-            return summed(all_numbers(rows.take(slice(lo, hi))), 0, hi - lo, storage, fourth=True)
+        if mixed and (few or fourth):  # few rows, or products of four: as plain numbers
+            rows, lo, hi = all_numbers(rows.take(slice(lo, hi))), 0, hi - lo
         sums = summed(rows, lo, hi, storage, fourth=fourth)
-        return with_indicators(sums, rows, lo, hi, storage, compiled=not few) if mixed else sums
+        return sums if rows.indicators is None else with_indicators(sums, rows, lo, hi, storage)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
         if power is None and not filled:
@@ -99,7 +109,7 @@ def collect(
             return sums_of(rows, 0, hi - lo)
         sums = _moved(sums_of(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo), power.centre)
         kept = PowerSums.of_rows(power, rows)
-        return sums._replace(power_sums=kept.extended(table.n_features))
+        return sums._replace(power_sums=kept.spread(None, table.n_features))
 
     n = table.n_rows
     yield from [chunk(0, n)] if few else in_threads(chunk, n, table.n_classes)
@@ -138,10 +148,8 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     else:
         z = x
     means, low = two_sum(shifts, offsets)
-    segments = [slice(a, b) for a, b in pairwise([*starts, len(z)])]
-    scatter = _centred_scatter(z, w, present, segments, storage, rows.n_classes)
-    quartic = _centred_fourth(z, w, present, segments, rows.n_classes) if fourth else None
-    return ChunkSums(weights, means, low, scatter, quartic)
+    parts = [(k, slice(*at)) for k, at in zip(present, pairwise([*starts, len(z)]), strict=True)]
+    return ChunkSums(weights, means, low, *_centred(z, w, parts, storage, shape[0], fourth=fourth))
 
 
 def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
@@ -149,35 +157,28 @@ def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
     return sums / weights[:, None]
 
 
-def _centred_scatter(
-    z: Floats, w: Floats, present: Codes, segments: list[slice], storage: Storage, n_classes: int
-) -> Scatter:
+def _centred(
+    z: Floats, w: Floats, parts: list[Any], storage: Storage, n_classes: int, *, fourth: bool
+) -> tuple[Scatter, FourthMoments | None]:
+    """Return second and fourth moments of rows about their class means, sorted by class."""
     # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
-    d = z.shape[1]
-    wz = w[:, None] * z
+    d, wz = z.shape[1], w[:, None] * z
     if storage == "pooled":
-        return PooledScatter(wz.T @ z)
+        return PooledScatter(wz.T @ z), None
     if storage == "diagonal":
         squares = np.zeros((n_classes, d))
-        for k, rows in zip(present, segments, strict=True):
+        for k, rows in parts:
             squares[k] = np.einsum("ij,ij->j", wz[rows], z[rows])
-        return DiagonalScatter(squares)
-    matrices = np.zeros((n_classes, d, d))
-    for k, rows in zip(present, segments, strict=True):
-        matrices[k] = wz[rows].T @ z[rows]
-    return PerClassScatter(_symmetric(matrices))
-
-
-def _centred_fourth(
-    z: Floats, w: Floats, present: Codes, segments: list[slice], n_classes: int
-) -> FourthMoments:
-    d = z.shape[1]
-    thirds, fourths = np.zeros((n_classes, d, d)), np.zeros((n_classes, d, d))
-    squares = z**2
-    for k, rows in zip(present, segments, strict=True):
-        weighted = w[rows, None] * squares[rows]
-        thirds[k], fourths[k] = weighted.T @ z[rows], weighted.T @ squares[rows]
-    return FourthMoments(thirds, fourths)
+        return DiagonalScatter(squares), None
+    second, thirds, fourths = (
+        np.zeros((n_classes if wanted else 0, d, d)) for wanted in (True, fourth, fourth)
+    )
+    for k, rows in parts:
+        second[k] = wz[rows].T @ z[rows]
+        if fourth:
+            weighted = wz[rows] * z[rows]
+            thirds[k], fourths[k] = weighted.T @ z[rows], weighted.T @ np.square(z[rows])
+    return PerClassScatter(_symmetric(second)), FourthMoments(thirds, fourths) if fourth else None
 
 
 def in_threads(chunk: Callable[[int, int], V], n: int, n_classes: int) -> Iterator[V]:
@@ -191,56 +192,91 @@ def in_threads(chunk: Callable[[int, int], V], n: int, n_classes: int) -> Iterat
 def _chunk(
     rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool, block: int | None = None
 ) -> ChunkSums:
+    """Sum by compiled loops, about a shift near the mean of each class."""
     from suffice.moments import kernels
 
-    n_classes, d = rows.n_classes, rows.x.shape[1]
-    padded = -(-d // 4) * 4
-    w = np.zeros(0) if rows.weight is None else rows.weight
-    by_column = not rows.x.flags.c_contiguous and abs(rows.x.strides[0]) < abs(rows.x.strides[1])
-    weights = np.zeros(n_classes)
-    shifts, sums = np.zeros((n_classes, d)), np.zeros((n_classes, d))
+    (k, d), x = (rows.n_classes, rows.x.shape[1]), rows.x
+    padded, full = -(-d // 4) * 4, storage == "per-class"
+    by_column = not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
+    read = x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight, lo, hi
+    totals = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
+    squares, quartic = np.zeros((0 if full else k, d)), None
     if storage == "pooled":
         gram = np.zeros((padded, padded))
-        kernels.pooled_chunk(rows.x, rows.codes, w, lo, hi, by_column, weights, shifts, sums, gram)
-        raw: Scatter = PooledScatter(_symmetric(gram[:d, :d]))
-    elif storage == "diagonal" and not by_column:
-        squares = np.zeros((n_classes, d))
-        kernels.diagonal_chunk(rows.x, rows.codes, w, lo, hi, weights, shifts, sums, squares)
-        raw = DiagonalScatter(squares)
-    else:
-        most = block or max(_BLOCK_ROWS, 128 * n_classes)
-        return _class_chunk(rows, lo, hi, storage, most, fourth=fourth)
-    return recentred(weights, shifts, sums, raw, None)
+        kernels.pooled_chunk(*read, by_column, *totals, gram)
+        return recentred(*totals, PooledScatter(_symmetric(gram[:d, :d])), None)
+    if storage == "diagonal" and not by_column:
+        kernels.diagonal_chunk(*read, *totals, squares)
+        return recentred(*totals, DiagonalScatter(squares), None)
+    grams, thirds, fourths = (
+        np.zeros((k if wanted else 0, padded, padded)) for wanted in (full, fourth, fourth)
+    )
+    block = block or max(_BLOCK_ROWS, 128 * k)
+    kernels.class_chunk(*read, block, by_column, *totals, squares, grams, thirds, fourths)
+    if fourth:
+        quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
+    whole = PerClassScatter(_symmetric(grams[:, :d, :d])) if full else DiagonalScatter(squares)
+    return recentred(*totals, whole, quartic)
 
 
-def _class_chunk(
-    rows: Table, lo: int, hi: int, storage: Storage, block: int, *, fourth: bool
-) -> ChunkSums:
+def all_numbers(table: Table) -> Table:
+    """Return a mixed table with an indicator column for every level."""
+    p, levels = table.x.shape[1], _placed(table, 0, table.n_rows)
+    dense = np.zeros((table.n_rows, table.n_features))
+    dense[:, :p] = table.x
+    rows, columns = np.nonzero(levels >= 0)
+    dense[rows, p + levels[rows, columns]] = 1.0
+    return replace(table, x=dense, indicators=None, schema=None)
+
+
+def with_indicators(sums: ChunkSums, table: Table, lo: int, hi: int, storage: str) -> ChunkSums:
+    """Return the sums of numbers and indicators, given those of the numbers of rows lo … hi."""
     from suffice.moments import kernels
 
-    n_classes, d = rows.n_classes, rows.x.shape[1]
-    padded = -(-d // 4) * 4
-    by_column = abs(rows.x.strides[0]) < abs(rows.x.strides[1])
+    k, p = sums.means.shape
+    c, n_groups = table.n_features - p, int({"diagonal": 0, "pooled": 1}.get(storage, k))
+    n, pairs, cross = np.zeros((k, c)), np.zeros((n_groups, c, c)), np.zeros((n_groups, c, p))
+    w: Any = np.zeros(0) if table.weight is None else table.weight
+    centre, levels = sums.means + sums.means_low, _placed(table, lo, hi)
+    kernels.indicator_chunk(table.x, levels, table.codes, w, lo, hi, centre, n, pairs, cross)
+    pairs += np.swapaxes(pairs, 1, 2)
+    if n_groups:
+        pairs[:, range(c), range(c)] = n if n_groups == k else n.sum(0, keepdims=True)
+    # the mean of an indicator is the frequency of its level: p = n / w
+    w = sums.weights[:, None]
+    means = np.divide(n, w, out=np.zeros_like(n), where=w > 0)
+    return sums._replace(
+        means=np.concatenate([sums.means, means], axis=1),
+        means_low=np.concatenate([sums.means_low, np.zeros_like(means)], axis=1),
+        scatter=_joined(sums.scatter, n, means, pairs, cross),
+    )
 
-    def matrices(*, wanted: bool) -> Floats:
-        return np.zeros((n_classes if wanted else 0, padded, padded))
 
-    full = storage == "per-class"
-    weights = np.zeros(n_classes)
-    shifts, sums = np.zeros((n_classes, d)), np.zeros((n_classes, d))
-    squares = np.zeros((0 if full else n_classes, d))
-    grams = matrices(wanted=full)
-    thirds, fourths = matrices(wanted=fourth), matrices(wanted=fourth)
-    kernels.class_chunk(
-        rows.x, rows.codes, np.zeros(0) if rows.weight is None else rows.weight,
-        lo, hi, block, by_column,
-        weights, shifts, sums, squares, grams, thirds, fourths,
-    )  # fmt: skip
-    if not full:
-        return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
-    raw = PerClassScatter(_symmetric(grams[:, :d, :d]))
-    quartic = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d])) if fourth else None
-    return recentred(weights, shifts, sums, raw, quartic)
+def _joined(numbers: Scatter, n: Floats, p: Floats, pairs: Floats, cross: Floats) -> Scatter:
+    """Return the scatter of numbers and indicators together."""
+    if isinstance(numbers, DiagonalScatter):
+        # Σ w (m − p)² = n (1 − p)
+        return DiagonalScatter(np.concatenate([numbers.values, n * (1 - p)], axis=1))
+    if isinstance(numbers, PooledScatter):
+        inner = pairs[0] - p.T @ n
+        return PooledScatter(_blocks(numbers.values, cross[0], inner))
+    inner = pairs - n[:, :, None] * p[:, None, :]
+    return PerClassScatter(_blocks(numbers.values, cross, inner))
+
+
+def _blocks(numbers: Floats, cross: Floats, inner: Floats) -> Floats:
+    top = np.concatenate([numbers, np.swapaxes(cross, -1, -2)], axis=-1)
+    return np.concatenate([top, np.concatenate([cross, inner], axis=-1)], axis=-2)
+
+
+def _placed(table: Table, lo: int, hi: int) -> Codes:
+    """Return each row's indicators among all, −1 for none, (n, h + q)."""
+    schema, indicators = table.schema, table.indicators
+    assert schema is not None
+    assert indicators is not None
+    own = indicators[lo:hi]
+    placed: Codes = np.where(own < 0, -1, own + schema.starts[:-1]).astype(np.int32)
+    return placed
 
 
 def refuse_vanishing(table: Table, total: Any) -> None:
@@ -263,8 +299,8 @@ def recentred(
 ) -> ChunkSums:
     """Move sums about a shift to sums about the mean: S = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
     with np.errstate(invalid="ignore", over="ignore"):  # told of the whole, by row and column
-        offsets = ratio(sums, weights[:, None])
-        means, low = two_sum(np.where(weights[:, None] > 0, shifts, 0.0), offsets)
+        offsets = ratio(sums, by_column(weights))
+        means, low = two_sum(np.where(by_column(weights > 0), shifts, 0.0), offsets)
         if quartic is not None:
             quartic = quartic.recentred(weights, sums, raw.per_class(), -offsets)
         return ChunkSums(weights, means, low, raw.shifted(-weights, offsets), quartic)

@@ -13,15 +13,16 @@ References: Dempster, Laird & Rubin (1977); Little & Rubin (2019), section 11.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from suffice.linalg import LOG_2PI
 from suffice.moments.moments import Moments
-from suffice.moments.patterns import ColumnSums, Incomplete, Units
+from suffice.moments.patterns import ColumnSums, Units
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.typing import Codes, Floats
 
@@ -37,43 +38,31 @@ class Expected:
     log_likelihood: float  # Σ w log p(x_o | class)
 
 
-def e_step(
-    patterns: Incomplete, weights: Floats, centre: Floats, group_of: Codes, *, pooled: bool
-) -> EStep:
+def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> Callable[[Any], Expected]:
     """Return the E-step of these sums, for Gaussian models; ``pooled``: scatters of all classes."""
-    if isinstance(patterns, ColumnSums):
-        return _Columns(patterns, weights, centre, group_of)
-    return _Patterns.of(patterns.units, weights, centre, group_of, pooled=pooled)
+    if isinstance(moments.patterns, ColumnSums):
+        return partial(_by_column, moments, group_of)
+    assert moments.patterns is not None
+    return _Patterns.of(moments, moments.patterns.units, group_of, pooled=pooled).under
 
 
 def observed_log_likelihood(moments: Moments, model: Any) -> float:
     """Return Σ w log p(x_o | class) of the numbers that rows with holes have."""
+    pooled = len(model.covariances) == 1
+    return e_step(moments, model.group_of, pooled=pooled)(model).log_likelihood
+
+
+def _by_column(moments: Moments, group_of: Codes, model: Any) -> Expected:
+    """Take features as independent given the class: a missing one has its mean and variance."""
     assert moments.patterns is not None
-    known = moments.patterns, moments.weights, moments.grand_mean, model.group_of
-    return e_step(*known, pooled=len(model.covariances) == 1).under(model).log_likelihood
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Columns:
-    """Features independent given the class: a missing one has its mean and variance."""
-
-    patterns: ColumnSums
-    weights: Floats  # of classes  (K,)
-    centre: Floats
-    group_of: Codes
-
-    def under(self, model: Any) -> Expected:
-        cells, shape = self.patterns.cells, self.weights.shape + self.centre.shape
-        w = cells.weights.reshape(shape)
-        high, low = cells.means.reshape(shape), cells.means_low.reshape(shape)
-        delta = ((high - model.centre) + low) - model.offsets
-        delta[w == 0] = 0.0
-        variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[self.group_of]
-        # Σ w z² = S + w_j δ² where observed,  (w − w_j) σ² where not
-        squares = cells.scatter.diagonals().reshape(shape) + w * delta**2
-        filled = DiagonalScatter(squares + (self.weights[:, None] - w) * variances)
-        log_terms = w * (LOG_2PI + np.log(variances)) + squares / variances
-        return Expected(w * delta, filled, -0.5 * float(log_terms.sum()))
+    cells, w = moments.patterns.cells, moments.patterns.cells.weights
+    delta = np.where(w > 0, ((cells.means - model.centre) + cells.means_low) - model.offsets, 0.0)
+    variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[group_of]
+    # Σ w z² = S + w_j δ² where observed,  (w − w_j) σ² where not
+    squares = cells.scatter.values + w * delta**2
+    filled = DiagonalScatter(squares + (moments.weights[:, None] - w) * variances)
+    log_terms = w * (LOG_2PI + np.log(variances)) + squares / variances
+    return Expected(w * delta, filled, -0.5 * float(log_terms.sum()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +79,7 @@ class _Batch:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Patterns:
     units: Units
-    z: Floats  # means about the centre, zero where not observed  (N, d)
+    z: Floats  # means about the centre  (N, d)
     weights: Floats  # of classes  (K,)
     centre: Floats
     group_of: Codes
@@ -99,16 +88,15 @@ class _Patterns:
     batches: tuple[tuple[_Batch, ...], ...]  # of each group
 
     @classmethod
-    def of(
-        cls, units: Units, weights: Floats, centre: Floats, group_of: Codes, *, pooled: bool
-    ) -> _Patterns:
-        z = np.where(units.observed, (units.means - centre) + units.means_low, 0.0)
+    def of(cls, moments: Moments, units: Units, group_of: Codes, *, pooled: bool) -> _Patterns:
+        centre = moments.grand_mean
+        z = (units.means - centre) + units.means_low
         bins = np.zeros_like(units.class_of) if pooled else units.class_of
         base = np.zeros((1 if pooled else len(group_of), len(centre), len(centre)))
         np.add.at(base, bins[units.cells], units.scatters)
         groups = range(int(group_of.max(initial=0)) + 1)
         batches = tuple(tuple(_batches(units, group_of[units.class_of] == g)) for g in groups)
-        return cls(units, z, weights, centre, group_of, bins, base, batches)
+        return cls(units, z, moments.weights, centre, group_of, bins, base, batches)
 
     def under(self, model: Any) -> Expected:
         u, w = self.units, self.units.weights
@@ -162,9 +150,6 @@ class _Patterns:
             _scatter_add(products, bins, every, at, np.swapaxes(BS, 1, 2))
             _scatter_add(products, bins, at, at, BSB)
         return float(w @ log_det[batch.pattern])
-
-
-EStep: TypeAlias = _Columns | _Patterns
 
 
 def _batches(units: Units, here: Any) -> Iterator[_Batch]:

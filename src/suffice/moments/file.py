@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import FileFormatError
+from suffice.moments.algebra import by_class
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums
 from suffice.moments.power_sums import PowerSums
-from suffice.moments.scatter_storage import (
-    DiagonalScatter,
-    FourthMoments,
-    PerClassScatter,
-    PooledScatter,
-)
+from suffice.moments.scatter_storage import SCATTERS, FourthMoments
 from suffice.power import PowerTransform
 from suffice.table import Table
 from suffice.table.schema import Schema
@@ -26,9 +21,6 @@ if TYPE_CHECKING:
 
 KIND = "moments"
 _SUMS = ("counts", "weights", "means", "means_low")
-_SCATTERS: Mapping[str, Any] = {
-    kind.storage: kind for kind in (PerClassScatter, PooledScatter, DiagonalScatter)
-}
 
 
 def header_of(m: Moments) -> dict[str, Any]:
@@ -59,7 +51,8 @@ def arrays_of(m: Moments) -> dict[str, Any]:
     if m.peaks is not None:
         arrays["peaks"] = m.peaks
     if m.patterns is not None:
-        arrays |= {f"cells_{name}": array for name, array in arrays_of(m.patterns.cells).items()}
+        named = arrays_of(_cells(m.patterns)).items()
+        arrays |= {f"cells_{name}": array for name, array in named}
     if isinstance(m.patterns, PatternSums):
         rows = m.patterns.rows
         arrays |= {"rows_x": rows.x, "rows_codes": rows.codes, "rows_weights": rows.weights}
@@ -68,44 +61,45 @@ def arrays_of(m: Moments) -> dict[str, Any]:
 
 
 def _header_of_patterns(patterns: Incomplete) -> dict[str, Any]:
-    limit = patterns.limit if isinstance(patterns, PatternSums) else None
     kind = "patterns" if isinstance(patterns, PatternSums) else "columns"
-    return {"kind": kind, "limit": limit, "cells": header_of(patterns.cells)}
+    return {"kind": kind, "limit": patterns.limit, "cells": header_of(_cells(patterns))}
 
 
-def cells_of(
-    header: Mapping[str, Any], arrays: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return header and arrays of the cells of rows with empty cells, moments themselves."""
+def _cells(patterns: Incomplete) -> Moments:
+    return patterns.cells if isinstance(patterns, PatternSums) else patterns.flat
+
+
+def _patterns(
+    header: Mapping[str, Any], arrays: Mapping[str, Any], of_archive: Callable[..., Moments]
+) -> Incomplete | None:
+    """Return the sums of rows with empty cells, which hold moments themselves, after checking."""
+    if "patterns" not in header:
+        return None
+    found, classes, d = header["patterns"], arrays["classes"], header["n_features"]
     named = {name.removeprefix("cells_"): a for name, a in arrays.items() if "cells_" in name}
-    return dict(header["patterns"]["cells"]), named
-
-
-def with_cells(
-    m: Moments, cells: Moments, header: Mapping[str, Any], arrays: Mapping[str, Any]
-) -> Moments:
-    """Return the moments of an archive with their sums by pattern, after checking these."""
-    found, d = header["patterns"], m.n_features
+    cells = of_archive(dict(found["cells"]), named)
     if found["kind"] == "columns":
-        if cells.n_classes != m.means.size or cells.n_features != 1:
-            msg = f"the file has {cells.n_classes} sums by column, expected {m.means.size}"
+        if cells.n_classes != len(classes) * d or cells.n_features != 1:
+            msg = f"the file has {cells.n_classes} sums by column, expected {len(classes) * d}"
             raise FileFormatError(msg)
-        return replace(m, patterns=ColumnSums(cells, d))
+        return ColumnSums(by_class(cells, classes, lambda values: values.reshape(-1, d)))
     fields = ("rows_x", "rows_codes", "rows_weights", "lost")
     x, codes, weights, lost = (arrays[name] for name in fields)
     _check_field("means", np.nan_to_num(x, nan=0.0, posinf=np.inf), (len(x), d))
     _check_field("counts", codes, (len(x),))
     _check_field("weights", weights, (len(x),))
     _check_field("counts", lost, (d,))
-    patterns = PatternSums(cells, Table(x, m.classes, codes, weights), lost, found["limit"])
+    patterns = PatternSums(cells, Table(x, classes, codes, weights), lost, found["limit"])
     spelled = cells.classes.dtype.kind == "U" and cells.n_features == d
-    if not spelled or max(codes.max(initial=0), *patterns.class_of, 0) >= max(m.n_classes, 1):
+    if not spelled or max(codes.max(initial=0), *patterns.class_of, 0) >= max(len(classes), 1):
         msg = "the patterns of empty cells name a class that is not there: write the file again"
         raise FileFormatError(msg)
-    return replace(m, patterns=patterns)
+    return patterns
 
 
-def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+def fields_from(
+    header: Mapping[str, Any], arrays: Mapping[str, Any], of_archive: Callable[..., Moments]
+) -> tuple[Any, ...]:
     """Return the fields of the moments of an archive, after checking every shape and number."""
     try:
         _check(header, arrays)
@@ -114,11 +108,11 @@ def fields_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[A
             checked_classes(arrays["classes"]),
             None if names is None else tuple(names),
             *(arrays[name] for name in _SUMS),
-            _SCATTERS[header["storage"]](arrays["scatter"]),
+            SCATTERS[header["storage"]](arrays["scatter"]),
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
             _power_sums(header, arrays),
             _schema(header),
-            None,
+            _patterns(header, arrays, of_archive),
             arrays.get("peaks"),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:

@@ -8,7 +8,7 @@ much of a difference is rounding.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -96,17 +96,15 @@ def _kept(rest: Moments, constant: Flags) -> Floats:
 def _check_contained(total: Moments, part: Moments) -> None:
     """Refuse to take away more than was added."""
     for k in np.flatnonzero(part.counts > total.counts)[:1]:
-        msg = (
-            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: "
-            f"only {total.counts[k]} were ever added"
-        )
-        raise ForgetError(msg)
+        _refuse_more(total, k, f"{part.counts[k]} rows", f"{total.counts[k]} were")
     for k in np.flatnonzero(part.weights > total.weights * (1 + 1e-8))[:1]:
-        msg = (
-            f"cannot forget weight {part.weights[k]:g} of class {total.classes[k].item()!r}: "
-            f"only {total.weights[k]:g} was ever added"
-        )
-        raise ForgetError(msg)
+        _refuse_more(total, k, f"weight {part.weights[k]:g}", f"{total.weights[k]:g} was")
+
+
+def _refuse_more(total: Moments, k: Any, part: str, held: str) -> NoReturn:
+    label = total.classes[k].item()
+    msg = f"cannot forget {part} of class {label!r}: only {held} ever added"
+    raise ForgetError(msg)
 
 
 def _refuse_never_added(rest: Moments, never: Flags) -> None:

@@ -6,8 +6,7 @@ tile (feature, lane); a 4 × 4 register-blocked product of the tile with itself 
 the class's scatter. One thread sums a chunk from its first row to its last, so the result does
 not depend on how many threads there are.
 """
-
-from typing import Any
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
 
@@ -20,7 +19,7 @@ _FAST = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_gram(left: Any, right: Any, lanes: int, whole: bool, gram: Any) -> None:
+def add_gram(left, right, lanes, whole, gram):
     """Add Σ_r left[i, r] right[j, r] to gram[i, j]: all of it, or the lower blocks only."""
     for i in range(0, len(gram), 4):
         for j in range(0, len(gram) if whole else i + 4, 4):
@@ -64,7 +63,7 @@ def add_gram(left: Any, right: Any, lanes: int, whole: bool, gram: Any) -> None:
 
 
 @njit(nogil=True)
-def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
+def sort_block(codes, lo, hi, order, starts):
     """Sort by counting: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
     starts[:] = 0
     for r in range(lo, hi):
@@ -81,7 +80,7 @@ def sort_block(codes: Any, lo: int, hi: int, order: Any, starts: Any) -> None:
 
 
 @njit(nogil=True, fastmath=_FAST)
-def touch(x: Any, lo: int, hi: int, by_column: bool) -> float:
+def touch(x, lo, hi, by_column):
     """Read one number of each cache line of a block, in memory order, to bring it near.
 
     Gathering by class would otherwise fetch lines out of order, at less than half the speed.
@@ -99,7 +98,7 @@ def touch(x: Any, lo: int, hi: int, by_column: bool) -> float:
 
 
 @njit(nogil=True)
-def gather(x: Any, rows: Any, shift: Any, tile: Any) -> int:
+def gather(x, rows, shift, tile):
     """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
     n, d = len(rows), x.shape[1]
     quads = n - n % 4
@@ -119,7 +118,7 @@ def gather(x: Any, rows: Any, shift: Any, tile: Any) -> int:
 
 
 @njit(nogil=True)
-def gather_columns(x: Any, rows: Any, shift: Any, tile: Any) -> int:
+def gather_columns(x, rows, shift, tile):
     """Do the same for a matrix whose columns are contiguous."""
     n = len(rows)
     lanes = (n + 7) // 8 * 8
@@ -131,7 +130,7 @@ def gather_columns(x: Any, rows: Any, shift: Any, tile: Any) -> int:
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_sums(left: Any, lanes: int, sums: Any) -> None:
+def add_sums(left, lanes, sums):
     """Add Σ_r left[j, r] to sums[j]."""
     for j in range(len(sums)):
         total = 0.0
@@ -141,7 +140,7 @@ def add_sums(left: Any, lanes: int, sums: Any) -> None:
 
 
 @njit(nogil=True, fastmath=_FAST)
-def add_squares(left: Any, right: Any, lanes: int, squares: Any) -> None:
+def add_squares(left, right, lanes, squares):
     """Add Σ_r left[j, r] right[j, r] to squares[j]."""
     for j in range(len(squares)):
         total = 0.0
@@ -151,7 +150,7 @@ def add_squares(left: Any, right: Any, lanes: int, squares: Any) -> None:
 
 
 @njit(nogil=True, fastmath=_FAST)
-def weigh(tile: Any, w: Any, rows: Any, lanes: int, out: Any) -> float:
+def weigh(tile, w, rows, lanes, out):
     """Write w_r z_r to ``out``; return Σ_r w_r."""
     n, total = len(rows), 0.0
     row_weights = np.zeros(lanes)
@@ -166,21 +165,8 @@ def weigh(tile: Any, w: Any, rows: Any, lanes: int, out: Any) -> float:
 
 @njit(nogil=True)
 def class_chunk(
-    x: Any,
-    codes: Any,
-    w: Any,
-    lo: int,
-    hi: int,
-    block: int,
-    by_column: bool,
-    weights: Any,
-    shifts: Any,
-    sums: Any,
-    squares: Any,
-    grams: Any,
-    thirds: Any,
-    fourths: Any,
-) -> float:
+    x, codes, w, lo, hi, block, by_column, weights, shifts, sums, squares, grams, thirds, fourths
+):
     """Sum rows lo … hi−1 about a shift per class; the number returned means nothing.
 
     ``w`` is empty where every weight is one. Of ``squares`` (K, d), ``grams`` (K, D, D),
@@ -230,7 +216,7 @@ def class_chunk(
 
 
 @njit(nogil=True)
-def _start(x: Any, rows: Any, by_column: bool, tile: Any, shift: Any) -> None:
+def _start(x, rows, by_column, tile, shift):
     """Set the shift of a class to the mean of its first rows."""
     d = len(shift)
     for j in range(d):
@@ -246,18 +232,7 @@ def _start(x: Any, rows: Any, by_column: bool, tile: Any, shift: Any) -> None:
 
 
 @njit(nogil=True)
-def pooled_chunk(
-    x: Any,
-    codes: Any,
-    w: Any,
-    lo: int,
-    hi: int,
-    by_column: bool,
-    weights: Any,
-    shifts: Any,
-    sums: Any,
-    gram: Any,
-) -> None:
+def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram):
     """Sum rows lo … hi−1 about a shift per class, all products into one matrix."""
     n_classes, d = shifts.shape
     padded = len(gram)
@@ -293,20 +268,8 @@ def pooled_chunk(
         add_gram(weighted, tile, lanes, False, gram)
 
 
-@njit(nogil=True)
-def mark_holes(x: Any, lo: int, hi: int, first: int, last: int, bits: Any) -> None:
-    """Write which of the columns first … last−1 rows lo … hi−1 lack, as the bits of an integer."""
-    for r in range(lo, hi):
-        found = 0
-        for j in range(last - 1, first - 1, -1):
-            found = 2 * found + (x[r, j] != x[r, j])
-        bits[r] = found
-
-
 @njit(nogil=True, fastmath={"contract"})
-def diagonal_chunk(
-    x: Any, codes: Any, w: Any, lo: int, hi: int, weights: Any, shifts: Any, sums: Any, squares: Any
-) -> None:
+def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
     """Sum z and z² of rows lo … hi−1 about a shift per class, row by row."""
     n_classes, d = shifts.shape
     seen = np.zeros(n_classes, np.bool_)
@@ -326,18 +289,7 @@ def diagonal_chunk(
 
 
 @njit(nogil=True, fastmath={"contract"})
-def observed_chunk(
-    x: Any,
-    codes: Any,
-    w: Any,
-    lo: int,
-    hi: int,
-    counts: Any,
-    weights: Any,
-    shifts: Any,
-    sums: Any,
-    squares: Any,
-) -> None:
+def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
     """Do the same column by column, over the numbers that are there: all sums are (K, d)."""
     n_classes, d = shifts.shape[0], x.shape[1]
     unseen = np.ones((n_classes, d), np.bool_)
@@ -364,18 +316,7 @@ def observed_chunk(
 
 
 @njit(nogil=True)
-def indicator_chunk(
-    x: Any,
-    levels: Any,
-    codes: Any,
-    weight: Any,
-    lo: int,
-    hi: int,
-    centre: Any,
-    frequencies: Any,
-    pairs: Any,
-    cross: Any,
-) -> None:
+def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
     """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ.
 
     ``levels`` (hi − lo, q) are each row's indicators, −1 for none; pairs and cross sums have one

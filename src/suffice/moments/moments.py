@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice import archive
-from suffice.errors import FileFormatError, MissingStatisticsError
+from suffice.errors import MissingStatisticsError
 from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import SMALLEST, collect, plan, refuse_vanishing
 from suffice.moments.device import (
@@ -21,7 +21,7 @@ from suffice.moments.device import (
     device_weights,
     is_constant,
 )
-from suffice.moments.file import KIND, arrays_of, cells_of, fields_from, header_of, with_cells
+from suffice.moments.file import KIND, arrays_of, fields_from, header_of
 from suffice.moments.forgetting import without
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
 from suffice.moments.power_sums import PowerSums, parse_power
@@ -214,15 +214,16 @@ class Moments:
         weights, w = table.class_weights, table.weight
         seen = np.bincount(table.codes if w is None else table.codes[w > 0], minlength=len(weights))
         if power is not None:
-            slopes = PowerSums.of_rows(power, table).extended(table.n_features)
+            slopes = PowerSums.of_rows(power, table).spread(None, table.n_features)
             blank = replace(blank, power_sums=slopes)
             table = table.with_rows(power.apply(table.x), table.names)
         kind = ColumnSums if storage == "diagonal" else PatternSums
-        found = kind.of_table(table, blank, limit)
-        if not found.is_finite:
-            refuse_unusable(np.where(np.isnan(table.x), 0.0, table.x), table.names)
         total = replace(blank, counts=seen.astype(np.intp), weights=weights)
-        return with_patterns(total, found, storage)
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = with_patterns(total, kind.of_table(table, blank, limit), storage)
+        if not all(np.isfinite(each).all() for each in (total.means, total.scatter.values)):
+            refuse_unusable(np.where(np.isnan(table.x), 0.0, table.x), table.names)
+        return total
 
     @classmethod
     def empty(
@@ -236,14 +237,7 @@ class Moments:
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         """Return the moments that a file holds, after checking every shape and number."""
-        m = cls(*fields_from(header, arrays))
-        if "patterns" not in header:
-            return m
-        try:
-            return with_cells(m, cls.of_archive(*cells_of(header, arrays)), header, arrays)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            msg = f"the sums by pattern lack or mistype the field {error}: write the file again"
-            raise FileFormatError(msg) from error
+        return cls(*fields_from(header, arrays, cls.of_archive))
 
     @property
     def n_classes(self) -> int:

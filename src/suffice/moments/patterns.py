@@ -3,15 +3,15 @@
 A row with holes says nothing of the columns it lacks, so sums are kept for each class and set of
 observed columns: a *cell*, whose holes are zeros. Cells are ordinary moments with a text key in
 the place of the class, and merge as such. A cell of fewer rows than columns is no smaller summed
-than as rows, and stays rows. Where products of columns are not kept, a cell is a class and column.
+than as rows, and stays rows. Where products of columns are not kept, each column of a class has
+its own weight, that of the rows which have it.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,12 +19,18 @@ import numpy.typing as npt
 
 from suffice.errors import ForgetError
 from suffice.moments.algebra import aligned, by_class, merged, placed, taken, without_gone
-from suffice.moments.collect import SMALL, ChunkSums, collect, in_threads, ratio, recentred, two_sum
-from suffice.moments.indicators import all_numbers
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.moments.collect import (
+    SMALL,
+    all_numbers,
+    collect,
+    in_threads,
+    ratio,
+    recentred,
+    two_sum,
+)
+from suffice.moments.scatter_storage import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
 from suffice.table.labels import encode
-from suffice.threads import in_order
 from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
@@ -33,9 +39,7 @@ if TYPE_CHECKING:
     Flags = npt.NDArray[np.bool_]
 
 _DIGITS = 6  # of the class, in front of the columns in the key of a cell
-_BITS = 31  # columns coded at a time
 _MOST_NUMBERS = 1 << 25  # in the matrices of all cells, where patterns are bounded
-_BLOCK = 1 << 21  # numbers looked at together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +70,7 @@ class PatternSums:
         """Return the sums of rows with holes; ``blank`` are moments without rows."""
         counted = table.weight is None or bool(table.weight.all())
         rows = table if counted else table.take(table.weights > 0)
-        cells = taken(cls.of_complete(blank).cells, np.zeros(0, np.intp))
-        return _settled(cells, rows, np.zeros(table.n_features, np.intp), limit)
+        return _settled(_no_cells(blank), rows, np.zeros(table.n_features, np.intp), limit)
 
     @classmethod
     def of_complete(cls, m: Moments) -> PatternSums:
@@ -82,11 +85,6 @@ class PatternSums:
         cells = replace(_plain(m), classes=keys, scatter=PerClassScatter(values))
         rows = Table(np.zeros((0, d)), m.classes, np.zeros(0, np.intp))
         return cls(taken(cells, np.flatnonzero(m.counts)), rows, np.zeros(d, np.intp))
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether all sums are numbers."""
-        return _is_finite(self.cells) and not np.isinf(self.rows.x).any()
 
     @property
     def class_of(self) -> Codes:
@@ -105,8 +103,6 @@ class PatternSums:
         class_of = np.concatenate([self.class_of, self.rows.codes])
         order = np.argsort(class_of, kind="stable")
         low = np.concatenate([self.cells.means_low, np.zeros(seen.shape)])
-        place = np.empty(len(order), np.intp)
-        place[order] = np.arange(len(order))
         return Units(
             class_of[order],
             np.concatenate([self.observed, seen])[order],
@@ -115,7 +111,7 @@ class PatternSums:
             np.concatenate([self.cells.means, np.where(seen, self.rows.x, 0.0)])[order],
             low[order],
             self.cells.scatters,
-            place[: self.cells.n_classes],
+            np.argsort(order)[: self.cells.n_classes],
         )
 
     def plus(self, other: Incomplete) -> Incomplete:
@@ -184,75 +180,49 @@ class PatternSums:
     def by_column(self) -> ColumnSums:
         """Return the sums of each class and column alone."""
         units, k = self.units, len(self.rows.classes)
-        weights, means, low, products, _ = _column_sums(units, k)
+        weights, means, low, squares, _ = _column_sums(units, k, pairs=False)
         counts = np.zeros(weights.shape, np.intp)
         np.add.at(counts, units.class_of, units.counts[:, None] * units.observed)
-        flat = replace(self.cells, classes=np.arange(counts.size), counts=counts.ravel())
-        squares = np.diagonal(products, axis1=1, axis2=2)
-        return ColumnSums(_flattened(flat, weights, means, low, squares), weights.shape[1])
+        sums: Any = {"means": means, "means_low": low, "scatter": DiagonalScatter(squares)}
+        labels = self.rows.classes
+        return ColumnSums(
+            replace(self.cells, classes=labels, counts=counts, weights=weights, **sums)
+        )
 
-    def pair_weights(self, group_of: Codes) -> Floats:
-        """Return the weight of the rows that have both of two columns, (G, d, d)."""
-        u, group = self.units, group_of[self.units.class_of]
-        pairs = np.zeros((int(group_of.max(initial=0)) + 1, *self.cells.scatters.shape[1:]))
-        for g in range(len(pairs)):
-            seen = u.observed[group == g].astype(np.float64)
-            pairs[g] = (u.weights[group == g, None] * seen).T @ seen
-        return pairs
-
-    def column_weights(self) -> Floats:
-        """Weight of the rows that have each column, (K, d)."""
-        return self.by_column().column_weights()
-
-    def read_out(self, weights: Floats, storage: str) -> dict[str, Any]:
-        """Return means and scatters of what was observed, as if all rows were like that."""
-        means, low, scatters = _filled(weights, *_column_sums(self.units, len(weights)))
-        pooled = storage == "pooled"
-        scatter = PooledScatter(scatters.sum(0)) if pooled else PerClassScatter(scatters)
-        return {"means": means, "means_low": low, "scatter": scatter}
+    def sums(self) -> tuple[Floats, ...]:
+        """Return weights and means of columns (K, d), products and weights of pairs (K, d, d)."""
+        return _column_sums(self.units, len(self.rows.classes), pairs=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSums:
     """Sums of each class and column over the rows that have it: O(K d) numbers for any holes."""
 
-    cells: Moments  # of one feature, K d classes: those of class 0 come first
-    n_columns: int  # d
+    cells: Moments  # counts and weights are those of each column  (K, d)
+    limit, lost = None, np.zeros(0, np.intp)  # no number is given up
 
     @classmethod
-    def of_table(cls, table: Table, blank: Moments, _limit: int | None) -> ColumnSums:
+    def of_table(cls, table: Table, blank: Moments, limit: int | None) -> ColumnSums:
         """Return the sums of rows with holes; ``blank`` are moments without rows."""
-        d, cells = table.n_features, cls.of_complete(blank).cells
-        if table.x.size > SMALL:
-            parts = in_threads(
-                lambda lo, hi: _observed(table, lo, hi), table.n_rows, len(blank.classes)
-            )
-            for counts, part in parts:
-                cells = merged(cells, replace(cells, counts=counts, **part._asdict()))
-        else:  # every number is a row of its own, of the class (class, column)
-            seen = ~np.isnan(table.x) & (table.weights > 0)[:, None]
-            codes = (table.codes[:, None] * d + np.arange(table.x.shape[1]))[seen]
-            weight = None if table.weight is None else np.repeat(table.weight, seen.sum(1))
-            numbers = Table(table.x[seen][:, None], cells.classes, codes, weight)
-            cells = merged(cells, _sums(numbers, cells, "diagonal"))
-        if table.indicators is None:
-            return cls(cells, d)
-        every = cls.of_complete(_sums(table, _plain(blank), "diagonal")).cells
-        levels = np.flatnonzero(np.arange(len(cells.classes)) % d >= table.x.shape[1])
-        return cls(merged(cells, placed(taken(every, levels), cells.classes)), d)
+        if table.x.size <= SMALL:
+            rows = table.take(table.weights > 0)
+            return PatternSums(_no_cells(blank), _numbers(rows), cls.lost, limit).by_column()
+        none, p = cls.of_complete(blank).cells, table.x.shape[1]
+        parts = in_threads(partial(_observed, table, none), table.n_rows, table.n_classes)
+        cells = reduce(merged, parts)
+        if table.indicators is not None:
+            every = cls.of_complete(_sums(table, _plain(blank), "diagonal")).cells
+            every.weights[:, :p], every.counts[:, :p] = 0.0, 0
+            cells = merged(cells, every)
+        return cls(cells)
 
     @classmethod
     def of_complete(cls, m: Moments) -> ColumnSums:
         """Return the same sums, every column with the weight of its class."""
-        d = m.n_features
-        flat = replace(_plain(m), classes=np.arange(m.means.size), counts=np.repeat(m.counts, d))
-        weights = np.repeat(m.weights[:, None], d, axis=1)
-        return cls(_flattened(flat, weights, m.means, m.means_low, m.diagonals), d)
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether all sums are numbers."""
-        return _is_finite(self.cells)
+        weights = np.repeat(m.weights[:, None], m.n_features, axis=1)
+        counts = np.repeat(m.counts[:, None], m.n_features, axis=1)
+        scatter = DiagonalScatter(m.diagonals)
+        return cls(replace(_plain(m), weights=weights, counts=counts, scatter=scatter))
 
     def by_column(self) -> ColumnSums:
         """Return itself."""
@@ -260,67 +230,49 @@ class ColumnSums:
 
     def plus(self, other: Incomplete) -> ColumnSums:
         """Return the sums of both."""
-        return replace(self, cells=merged(self.cells, other.by_column().cells))
+        return ColumnSums(merged(self.cells, other.by_column().cells))
 
     def minus(self, other: Incomplete) -> ColumnSums:
         """Return the sums without rows that were added before."""
-        part = other.by_column().cells
-        short = np.flatnonzero(part.counts > self.cells.counts)
-        if len(short):
-            msg = (
-                f"cannot forget {part.counts[short[0]]} numbers of column "
-                f"{short[0] % self.n_columns}: only {self.cells.counts[short[0]]} were ever added"
-            )
+        part, held = other.by_column().cells, self.cells.counts
+        for k, j in np.argwhere(part.counts > held)[:1]:
+            found = f"cannot forget {part.counts[k, j]} numbers of column {j}"
+            msg = f"{found}: only {held[k, j]} were ever added"
             raise ForgetError(msg)
-        return replace(self, cells=without_gone(merged(self.cells, part, -1.0)))
+        return ColumnSums(without_gone(merged(self.cells, part, -1.0)))
 
     def by_class(self, change: Callable[[Any], Any], classes: Labels) -> ColumnSums:
         """Return the sums of other classes, by a change of the first axis."""
-
-        def each(values: Any) -> Any:
-            changed = change(values.reshape(-1, self.n_columns, *values.shape[1:]))
-            return changed.reshape(-1, *values.shape[1:])
-
-        labels = np.arange(len(classes) * self.n_columns)
-        return replace(self, cells=by_class(self.cells, labels, each))
+        return ColumnSums(by_class(self.cells, classes, change))
 
     def select(self, columns: Codes) -> ColumnSums:
         """Return the sums of some features only."""
-        index = np.arange(self.cells.n_classes).reshape(-1, self.n_columns)[:, columns].ravel()
-        cells = replace(taken(self.cells, index), classes=np.arange(len(index)))
-        return ColumnSums(cells, len(columns))
+        counts, weights = self.cells.counts[:, columns], self.cells.weights[:, columns]
+        return ColumnSums(replace(self.cells.select(columns), counts=counts, weights=weights))
 
     def mapped(self, change: Floats) -> ColumnSums:
         """Return the sums of T x, where T moves features and adds levels to each other."""
-        c, shape, d = self.cells, (-1, self.n_columns), len(change)
+        c = self.cells
         counts, weights = (
             # a level that is new is known to be zero, for all rows of the class
             np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
-            for each in (c.counts.reshape(shape), c.weights.reshape(shape))
+            for each in (c.counts, c.weights)
         )
-        sums = (each.reshape(shape) @ change.T for each in (c.means, c.means_low, c.scatter.values))
-        flat = replace(c, classes=np.arange(counts.size), counts=counts.ravel())
-        return ColumnSums(_flattened(flat, weights, *sums), d)
-
-    def column_weights(self) -> Floats:
-        """Weight of the rows that have each column, (K, d)."""
-        return self.cells.weights.reshape(-1, self.n_columns)
-
-    def pair_weights(self, group_of: Codes) -> Floats:  # noqa: ARG002
-        """Return nothing: no model of these sums asks for two columns at once."""
-        return np.zeros((0, self.n_columns, self.n_columns))
+        sums: Any = {"means": c.means @ change.T, "means_low": c.means_low @ change.T}
+        sums["scatter"] = c.scatter.mapped(change)
+        return ColumnSums(replace(c, counts=counts, weights=weights, **sums))
 
     @property
-    def lost(self) -> Codes:
-        """No number is given up."""
-        return np.zeros(self.n_columns, np.intp)
+    def flat(self) -> Moments:
+        """The same as moments of one feature with K d classes: those of class 0 come first."""
+        labels = np.arange(self.cells.means.size)
+        flat = by_class(self.cells, labels, lambda values: values.reshape(-1, 1))
+        return replace(flat, counts=flat.counts.ravel(), weights=flat.weights.ravel())
 
-    def read_out(self, weights: Floats, storage: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return means and squares of what was observed, as if all rows were like that."""
-        c, shape = self.cells, (-1, self.n_columns)
-        sums = (c.weights, c.means, c.means_low, c.scatter.values, c.weights)
-        means, low, squares = _filled(weights, *(each.reshape(shape) for each in sums))
-        return {"means": means, "means_low": low, "scatter": DiagonalScatter(squares)}
+    def sums(self) -> tuple[Floats, ...]:
+        """Return weights, means and squares of columns, and the weights of squares, (K, d) each."""
+        c = self.cells
+        return c.weights, c.means, c.means_low, c.scatter.values, c.weights
 
 
 # what moments know of rows with holes
@@ -347,7 +299,9 @@ def combined(a: Moments, b: Moments, sign: float) -> Moments:
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
     """Return moments of rows with holes: weights of all rows, other sums read out of patterns."""
-    return replace(m, patterns=patterns, fourth=None, **patterns.read_out(m.weights, storage))
+    means, low, sums = _filled(m.weights, *patterns.sums())
+    scatter = SCATTERS[storage](sums.sum(0) if storage == "pooled" else sums)
+    return replace(m, patterns=patterns, fourth=None, means=means, means_low=low, scatter=scatter)
 
 
 def _settled(
@@ -371,9 +325,7 @@ def _settled(
         new = replace(new, classes=labels[:-1][order])
         cells = merged(*aligned(cells, new))
         rows = rows.take(np.flatnonzero(~summed[codes]))
-    rows = rows if rows.schema is None else all_numbers(rows)
-    rows = rows.with_rows(np.asarray(rows.x, np.float64))
-    found = PatternSums(cells, rows, lost, limit)
+    found = PatternSums(cells, _numbers(rows), lost, limit)
     return found if limit is None else _coarsened(found, limit)
 
 
@@ -383,55 +335,50 @@ def _sums(table: Table, blank: Moments, storage: Any) -> Moments:
     with np.errstate(invalid="ignore", over="ignore"):
         labels, none = table.classes, np.zeros(table.n_classes, np.intp)
         each = (replace(blank, classes=labels, counts=none, **part._asdict()) for part in parts)
-        total = functools.reduce(merged, each)
+        total = reduce(merged, each)
     counts = np.bincount(table.codes, minlength=table.n_classes)
     return replace(total, counts=counts)
 
 
-def _observed(table: Table, lo: int, hi: int) -> tuple[Codes, ChunkSums]:
-    """Return the sums of rows lo … hi, a class for each class and column."""
+def _no_cells(blank: Moments) -> Moments:
+    none, d = np.zeros(0, np.intp), blank.n_features
+    keys, scatter = _keys(none, np.ones((0, d), bool)), PerClassScatter(np.zeros((0, d, d)))
+    return replace(taken(_plain(blank), none), classes=keys, scatter=scatter)
+
+
+def _numbers(rows: Table) -> Table:
+    """Return the rows as floats, an indicator column for every level among them."""
+    rows = rows if rows.schema is None else all_numbers(rows)
+    return rows.with_rows(np.asarray(rows.x, np.float64))
+
+
+def _observed(table: Table, blank: Moments, lo: int, hi: int) -> Moments:
+    """Return the sums of rows lo … hi, with counts and weights of each column."""
     from suffice.moments import kernels
 
-    found = np.zeros((5, table.n_classes, table.n_features))
+    counts, weights, shifts, sums, squares = np.zeros((5, table.n_classes, table.n_features))
     w = np.zeros(0) if table.weight is None else table.weight
-    kernels.observed_chunk(table.x, table.codes, w, lo, hi, *found)
-    counts, weights, shifts, sums, squares = found.reshape(5, -1)
-    raw = DiagonalScatter(squares[:, None])
-    return counts.astype(np.intp), recentred(weights, shifts[:, None], sums[:, None], raw, None)
+    kernels.observed_chunk(table.x, table.codes, w, lo, hi, counts, weights, shifts, sums, squares)
+    found = recentred(weights, shifts, sums, DiagonalScatter(squares), None)
+    return replace(blank, counts=counts.astype(np.intp), **found._asdict())
 
 
 def _cell_codes(rows: Table) -> tuple[Codes, Codes]:
     """Return the cell of each row (n,), and a row of each cell."""
-    codes, holes = rows.codes, _hole_bits(rows.x)
-    for bits, width in holes:
-        codes = encode(codes.astype(np.int64) << width | bits)[1]
+    codes, d = rows.codes, rows.x.shape[1]
+    for i, word in enumerate(hole_words(rows.x, np.uint32).T):
+        codes = encode(codes.astype(np.int64) << min(d - 32 * i, 32) | word)[1]
     first = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return codes, first
 
 
-def _hole_bits(x: Any) -> list[tuple[Any, int]]:
-    """Return which columns each row lacks, as integers of so many bits."""
-    found, n, d = [], len(x), x.shape[1]
-    for first in range(0, d, _BITS):
-        last = min(first + _BITS, d)
-        bits = np.zeros(n, np.int64)
-        if x.size <= SMALL:
-            bits[:] = np.isnan(x[:, first:last]) @ (1 << np.arange(last - first))
-        else:
-            _mark(x, first, last, bits)
-        found.append((bits, last - first))
-    return found
-
-
-def _mark(x: Any, first: int, last: int, bits: Any) -> None:
-    from suffice.moments import kernels
-
-    edges = [*range(0, len(x), _BLOCK // x.shape[1] + 1), len(x)]
-    for _ in in_order(
-        lambda at: kernels.mark_holes(x, *at, first, last, bits), list(pairwise(edges))
-    ):
-        pass
+def hole_words(x: Any, dtype: Any) -> Any:
+    """Return which columns each row lacks, as the bits of unsigned integers, (n, words)."""
+    bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
+    width, size = bits.shape[1], np.dtype(dtype).itemsize
+    more = max(-(-width // size), 1) * size - width
+    return np.pad(bits, ((0, 0), (0, more))).view(dtype)
 
 
 def _keys(class_of: Codes, observed: Flags) -> Labels:
@@ -452,25 +399,17 @@ def _decoded(cells: Moments) -> tuple[Codes, Flags]:
 
 def _regrouped(cells: Moments, keys: Labels) -> Moments:
     """Return the cells under other keys, those of one key merged."""
-    labels, first, code = np.unique(keys, return_index=True, return_inverse=True)
-    weights: Floats = np.bincount(code, cells.weights, len(labels)).astype(np.float64)
-    counts = np.bincount(code, cells.counts, len(labels)).astype(np.intp)
-    seen = _decoded(replace(cells, classes=labels))[1][code]
-    # μ = μ₀ + Σ w δ / Σ w,  S = Σ S_c + w_c z zᵀ,  δ = μ_c − μ₀,  z = μ_c − μ
-    delta = np.where(seen, (cells.means - cells.means[first][code]) + cells.means_low, 0.0)
-    mean = np.zeros((len(labels), cells.n_features))
-    np.add.at(mean, code, cells.weights[:, None] * delta)
-    mean = ratio(mean, weights[:, None])
-    z = delta - mean[code]
-    scatter = np.zeros((len(labels), *cells.scatters.shape[1:]))
-    parts = cells.scatter.shifted(cells.weights, z).per_class()
-    np.add.at(scatter, code, parts * (seen[:, :, None] & seen[:, None, :]))
-    pivot = np.where(seen[first], cells.means[first], 0.0)
-    means, low = two_sum(pivot, mean)
-    return replace(
-        cells, classes=labels, counts=counts, weights=weights, means=means, means_low=low,
-        scatter=PerClassScatter(scatter),
-    )  # fmt: skip
+    labels, code = np.unique(keys, return_inverse=True)
+    seen = _decoded(replace(cells, classes=keys))[1]
+    pairs = PerClassScatter(cells.scatters * (seen[:, :, None] & seen[:, None, :]))
+    cells = replace(
+        cells, means=cells.means * seen, means_low=cells.means_low * seen, scatter=pairs
+    )
+    total, turn = placed(taken(cells, np.zeros(0, np.intp)), labels), _rank(code)
+    for r in range(int(turn.max(initial=-1)) + 1):
+        part = replace(taken(cells, turn == r), classes=keys[turn == r])
+        total = merged(total, placed(part, labels))
+    return total
 
 
 def _coarsened(found: PatternSums, limit: int) -> PatternSums:
@@ -518,24 +457,29 @@ def _smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
     return np.where(better[:, None], patterns[frequent][best], whole)
 
 
-def _column_sums(units: Units, k: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return weights and means (high, low) of columns (K, d), products and weights of pairs."""
+def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
+    """Return weights and means (high, low) of columns (K, d), their squares and weights.
+
+    With ``pairs`` the last two are those of every two columns, (K, d, d).
+    """
     d = units.observed.shape[1]
-    weights, means, low = np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d))
-    products, shared = np.zeros((k, d, d)), np.zeros((k, d, d))
+    weights, means, low = np.zeros((3, k, d))
+    products, shared = np.zeros((2, k, d, d) if pairs else (2, k, d))
+    scatters = units.scatters if pairs else np.diagonal(units.scatters, axis1=1, axis2=2)
+    np.add.at(products, units.class_of[units.cells], scatters)
     edges = np.searchsorted(units.class_of, np.arange(k + 1))
-    np.add.at(products, units.class_of[units.cells], units.scatters)
     for c in np.flatnonzero(np.diff(edges)):
         at = slice(edges[c], edges[c + 1])
-        seen, w = units.observed[at].astype(np.float64), units.weights[at, None]
+        seen = units.observed[at].astype(np.float64)
+        w = units.weights[at, None] * seen
         pivot = units.means[at][seen.argmax(0), np.arange(d)]
         delta = seen * ((units.means[at] - pivot) + units.means_low[at])
-        shared[c] = (w * seen).T @ seen
-        weights[c] = np.diagonal(shared[c])
+        weights[c] = w.sum(0)
         offset = ratio((w * delta).sum(0), weights[c])
         means[c], low[c] = two_sum(pivot, offset)
         z = delta - seen * offset
-        products[c] += (w * z).T @ z
+        products[c] += (w * z).T @ z if pairs else (w * z * z).sum(0)
+        shared[c] = w.T @ seen if pairs else weights[c]
     return weights, means, low, products, shared
 
 
@@ -556,24 +500,9 @@ def _filled(
     return np.where(gone, mean, means), np.where(gone, 0.0, low), scaled
 
 
-def _is_finite(m: Moments) -> bool:
-    return bool(np.isfinite(m.means).all() and np.isfinite(m.scatter.values).all())
-
-
 def _plain(m: Moments) -> Moments:
     bare: Any = {"feature_names": None, "fourth": None, "power_sums": None, "schema": None}
     return replace(m, patterns=None, peaks=None, **bare)
-
-
-def _flattened(m: Moments, weights: Floats, means: Floats, low: Floats, squares: Floats) -> Moments:
-    """Return moments of one feature, a class for each number of the arrays (K, d)."""
-    return replace(
-        m,
-        weights=weights.ravel(),
-        means=means.reshape(-1, 1),
-        means_low=low.reshape(-1, 1),
-        scatter=DiagonalScatter(squares.reshape(-1, 1)),
-    )
 
 
 def _places(change: Callable[[Any], Any], k: int) -> Codes:

@@ -39,16 +39,9 @@ class PowerSums:
         """Return the sums of other classes, by a change of the first axis."""
         return PowerSums(self.power, change(self.log_slopes))
 
-    def extended(self, n_features: int) -> PowerSums:
-        """Return the sums with features after the last that are taken as they are."""
-        more = n_features - self.power.n_features
-        if not more:
-            return self
-        power = self.power.among(np.arange(self.power.n_features), n_features)
-        return PowerSums(power, np.pad(self.log_slopes, ((0, 0), (0, more))))
-
-    def spread(self, places: Codes, n_features: int) -> PowerSums:
-        """Return the sums with each feature in its place among more; −1 for none."""
+    def spread(self, places: Codes | None, n_features: int) -> PowerSums:
+        """Return the sums with each feature in its place among more, −1 for none; None: first."""
+        places = np.arange(self.power.n_features) if places is None else places
         here = np.flatnonzero(places >= 0)
         slopes = np.zeros((len(self.log_slopes), n_features))
         slopes[:, places[here]] = self.log_slopes[:, here]

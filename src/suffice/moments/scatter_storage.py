@@ -8,7 +8,7 @@ matrix, per-class diagonals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self, TypeAlias
 
@@ -16,6 +16,11 @@ import numpy as np
 
 from suffice.errors import MissingStatisticsError
 from suffice.typing import Codes, Floats
+
+
+def by_column(weights: Any) -> Any:
+    """Return weights of classes (K, 1), or of the columns of each (K, d), to multiply (K, d)."""
+    return weights[:, None] if weights.ndim == 1 else weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,12 +134,15 @@ class DiagonalScatter(_Stored):
         return type(self)(self.values @ change.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
-        """Return diag S_k + weight_k δ_k²."""
-        return DiagonalScatter(self.values + weights[:, None] * deltas**2)
+        """Return diag S_k + weight_k δ_k²; weights are (K,), or (K, d)."""
+        return DiagonalScatter(self.values + by_column(weights) * deltas**2)
 
 
 # S_k = Σ w (x − μ_k)(x − μ_k)ᵀ of every class, in one of three storages
 Scatter: TypeAlias = PerClassScatter | PooledScatter | DiagonalScatter
+SCATTERS: Mapping[str, Any] = {
+    kind.storage: kind for kind in (PerClassScatter, PooledScatter, DiagonalScatter)
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -140,7 +140,7 @@ def _of_all_classes(m: Moments) -> _Sample:
     variances = (m.scatter.pooled_diagonal() + np.diagonal(between)) / w
     mean, observed = m.grand_mean, np.full(m.n_features, m.total_weight)
     if m.patterns is not None:  # of each column, the rows that have it
-        by_class = m.patterns.column_weights()
+        by_class = m.patterns.by_column().cells.weights
         observed = by_class.sum(0)
         shares = by_class / np.maximum(observed, 1e-300)
         mean = mean + (shares * (m.means - mean + m.means_low)).sum(0)

@@ -1,6 +1,5 @@
 """The 14 EDDA covariance families: volume, shape and orientation, shared or not."""
 
-from suffice.estimation.edda.covariances import EddaFit, EddaStructure, edda_covariances
-from suffice.estimation.edda.families import FAMILIES, Family, family
+from suffice.estimation.edda.families import FAMILIES, EddaStructure, edda_covariances
 
-__all__ = ["FAMILIES", "EddaFit", "EddaStructure", "Family", "edda_covariances", "family"]
+__all__ = ["FAMILIES", "EddaStructure", "edda_covariances"]

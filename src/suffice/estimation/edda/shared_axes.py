@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from suffice.estimation.edda.family_problem import (
+    SLACK,
     EddaProblem,
     Parts,
     Pattern,
@@ -29,7 +30,6 @@ SCOUT_STEPS = 40  # steps each may take
 FINALISTS = 3  # the best, which go on until they converge
 MEMORY = 10
 FLATTEST = 1e-2  # curvatures are dimensionless; flatter or negative ones count as this
-SLACK = 16 * float(np.finfo(float).eps)
 
 
 def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
