@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
@@ -16,7 +17,14 @@ from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.groups import Tied, group_codes
 from suffice.estimation.missing import completed
-from suffice.estimation.plug_in import Evidence, Learning, PlugIn, plug_in, require_two_classes
+from suffice.estimation.plug_in import (
+    Debiased,
+    Evidence,
+    Learning,
+    PlugIn,
+    plug_in,
+    require_two_classes,
+)
 from suffice.estimation.priors import PriorRule
 from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import Structure
@@ -248,6 +256,15 @@ class Recipe:
             return inner
         encoding = moments.encoding
         return TransformedModel(inner, power if encoding is None else power.select(encoding.kept))
+
+    def classifier(self, moments: Moments, temperature: float, **costs: Any) -> Classifier:
+        """Return who decides by the model; it reads rows with holes where these can be learnt."""
+        model, encoding = self.model(moments), moments.encoding
+        model = model if temperature == 1 else model.with_temperature(temperature)
+        names = encoding.feature_names if encoding else moments.feature_names
+        found = Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
+        refuses = isinstance(self.learning, Debiased) or self.needs_fourth
+        return found if refuses else found.allowing_missing()
 
     def bic(self, moments: Moments) -> float:
         """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""

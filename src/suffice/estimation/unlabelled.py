@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,12 +62,17 @@ class SharedOut:
         """Return the weight of least log-loss on labelled rows held out, zero among them."""
         n_folds = int(np.clip(known.n_rows // 2, 2, _FOLDS))
         folds = list(stratified_folds(known.codes, n_folds, seed))
-        losses = np.zeros(len(WEIGHTS))
-        for (i, weight), (a, b) in product(enumerate(WEIGHTS), folds):
-            test, total = known.take(b), self.moments(known.take(a), unknown, weight)
-            hit = self._posterior(total, test)[np.arange(test.n_rows), test.codes]
-            losses[i] -= (test.weights * np.log(np.maximum(hit, 1e-15))).sum()
+        losses = [
+            sum(self._loss(known.take(a), known.take(b), unknown, weight) for a, b in folds)
+            for weight in WEIGHTS
+        ]
         return WEIGHTS[int(np.argmin(losses))]
+
+    def _loss(self, train: Table, test: Table, unknown: Table, weight: float) -> float:
+        total = self.moments(train, unknown, weight)
+        posterior = self._posterior(total, test)
+        hit = posterior[np.arange(test.n_rows), test.codes]
+        return float(-(test.weights * np.log(np.maximum(hit, 1e-15))).sum())
 
     def _posterior(self, moments: Moments, rows: Table) -> Floats:
         model = self.recipe.model(moments, quiet=True).with_temperature(self.temperature)

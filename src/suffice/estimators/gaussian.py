@@ -371,13 +371,8 @@ class GaussianClassifier(
         temperature = softmax_temperature(self.resolved_temperature())
         known = recipe.settled(self.moments_)
         self.family_ = known.family
-        model = known.model(self.moments_)
-        model = model if temperature == 1 else model.with_temperature(temperature)
         costs = {name: getattr(self, name) for name in saved.COSTS}
-        encoding = self.moments_.encoding
-        names = encoding.feature_names if encoding else self.moments_.feature_names
-        found = Classifier.of(self.classes_, names, model, encoding=encoding, **costs)
-        return found.allowing_missing() if self._allows_missing else found
+        return known.classifier(self.moments_, temperature, **costs)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}  # those a preset fixes too

@@ -234,7 +234,7 @@ def with_indicators(sums: ChunkSums, table: Table, lo: int, hi: int, storage: st
     from suffice.moments import kernels
 
     k, p = sums.means.shape
-    c, n_groups = table.n_features - p, int({"diagonal": 0, "pooled": 1}.get(storage, k))
+    c, n_groups = table.n_features - p, {"diagonal": 0, "pooled": 1, "per-class": k}[storage]
     n, pairs, cross = np.zeros((k, c)), np.zeros((n_groups, c, c)), np.zeros((n_groups, c, p))
     w: Any = np.zeros(0) if table.weight is None else table.weight
     centre, levels = sums.means + sums.means_low, _placed(table, lo, hi)

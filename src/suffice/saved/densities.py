@@ -78,12 +78,7 @@ def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
     settings = {**_UNSAID, **settings}
     recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
     temperature = softmax_temperature(settings["temperature"], settings.get("base"))
-    model = recipe.model(moments).with_temperature(temperature)
-    costs = {name: settings[name] for name in COSTS}
-    encoding = moments.encoding
-    names = encoding.feature_names if encoding else moments.feature_names
-    found = Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
-    return found if settings["estimate"] == "debiased" else found.allowing_missing()
+    return recipe.classifier(moments, temperature, **{name: settings[name] for name in COSTS})
 
 
 OUTSIDERS: dict[str, Any] = {"trees": Trees, "linear": LinearModel}
