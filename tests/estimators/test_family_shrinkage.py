@@ -11,8 +11,9 @@ from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from suffice import LDA, QDA, RDA, GaussianClassifier, GaussianNB, Moments
-from suffice.errors import InvalidParameterError, MissingStatisticsError
+from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 from suffice.estimation.recipe import Recipe
+from suffice.files import load_classifier
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "rda.json").read_text(encoding="utf-8")
@@ -190,3 +191,14 @@ def test_the_preset_leaves_pooling_and_shrinkage_to_the_estimator():
 def test_bad_settings_are_refused_by_name(iris, settings, message):
     with pytest.raises(InvalidParameterError, match=message):
         GaussianClassifier(**settings).fit(*iris)
+
+
+@pytest.mark.parametrize("settings", [{"shrinkage": "ledoit-wolf"}, {"estimate": "debiased"}])
+def test_a_loaded_classifier_refuses_the_rows_that_the_estimator_refuses(iris, tmp_path, settings):
+    X, y = iris
+    est = GaussianClassifier(**settings).fit(X, y)
+    est.save(tmp_path / "a.model")
+    holes = np.where(np.arange(X.shape[1]) == 1, np.nan, X)
+    for fitted in (est, load_classifier(tmp_path / "a.model")):
+        with pytest.raises(InvalidInputError, match="NaN: row 0, column 1"):
+            fitted.predict(holes)

@@ -154,6 +154,15 @@ def test_a_file_with_rows_of_no_class_is_refused():
         Moments.of_archive(header_of(moments), arrays)
 
 
+@pytest.mark.parametrize("d", [3, 20, 40])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_memory_order_is_of_no_account(storage, d):
+    x, y, w = table(10, n=120, d=d, share=0.1)
+    options = {"storage": storage, "fourth": False}
+    by_column = Moments.of(np.asfortranarray(x), y, w, **options)
+    assert_same(by_column, Moments.of(x, y, w, **options))
+
+
 def test_compiled_sums_are_those_of_numpy():
     x, y, w = table(6, n=60_000, d=5, share=0.1)
     for storage in STORAGES:

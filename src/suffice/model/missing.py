@@ -43,7 +43,7 @@ class IncompleteRows:
     @classmethod
     def of(cls, x: Floats) -> IncompleteRows:
         """Return the rows (n, d), sorted out; NaN is a hole."""
-        words = hole_words(x, np.uint64)
+        words = hole_words(x, "<u8")
         order = (
             np.argsort(words[:, 0], kind="stable") if words.shape[1] == 1 else np.lexsort(words.T)
         )

@@ -366,19 +366,20 @@ def _observed(table: Table, blank: Moments, lo: int, hi: int) -> Moments:
 def _cell_codes(rows: Table) -> tuple[Codes, Codes]:
     """Return the cell of each row (n,), and a row of each cell."""
     codes, d = rows.codes, rows.x.shape[1]
-    for i, word in enumerate(hole_words(rows.x, np.uint32).T):
+    for i, word in enumerate(hole_words(rows.x, "<u4").T):
         codes = encode(codes.astype(np.int64) << min(d - 32 * i, 32) | word)[1]
     first = np.empty(int(codes.max(initial=-1)) + 1, np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return codes, first
 
 
-def hole_words(x: Any, dtype: Any) -> Any:
+def hole_words(x: Any, dtype: str) -> Any:
     """Return which columns each row lacks, as the bits of unsigned integers, (n, words)."""
     bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
-    width, size = bits.shape[1], np.dtype(dtype).itemsize
-    more = max(-(-width // size), 1) * size - width
-    return np.pad(bits, ((0, 0), (0, more))).view(dtype)
+    n_words = max(-(-bits.shape[1] // np.dtype(dtype).itemsize), 1)
+    words = np.zeros((len(x), n_words), dtype)
+    words.view(np.uint8)[:, : bits.shape[1]] = bits
+    return words
 
 
 def _keys(class_of: Codes, observed: Flags) -> Labels:
