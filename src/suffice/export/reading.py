@@ -82,7 +82,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ColumnReading:
     """From numbers x0, x1 … and codes of levels v0, v1 … to features c0, c1 … and holes h0, h1 ….
 
     Features are measured from the origin of the scores, in a power of two of their own scale, so

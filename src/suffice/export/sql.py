@@ -12,7 +12,7 @@ from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export.dialects import Dialect, dialect_of, literal, name, number, square, total, tree
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, tail_constants
-from suffice.export.reading import Reading, Stage
+from suffice.export.reading import ColumnReading, Stage
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.table.schema import Encoding, Number, Schema
 from suffice.typing import Floats
@@ -31,7 +31,7 @@ class Stages:
 
     classifier: Classifier
     formula: Formula  # of features in the units of the reading
-    reading: Reading
+    reading: ColumnReading
     marginals: list[Marginal]  # of holes
     most_holes: int | None  # columns of a row that may be empty; None: any number
 
@@ -42,7 +42,7 @@ class Stages:
         found = marginals(formula) if integrates(classifier) and most_holes != 0 else []
         numbers = Schema(tuple(Number(f"x{j}") for j in range(d)))
         encoding = classifier.encoding or Encoding(numbers, ())
-        reading = Reading(encoding, formula, bool(found), dialect)
+        reading = ColumnReading(encoding, formula, bool(found), dialect)
         own = [marginal.scaled(reading.scale) for marginal in found]
         return cls(classifier, _rescaled(formula, reading.scale), reading, own, most_holes)
 
@@ -239,7 +239,7 @@ class Elimination:
         at: int,
         marginal: Marginal,
         holes: Sequence[int],
-        reading: Reading,
+        reading: ColumnReading,
         live: Collection[int],
     ) -> Elimination:
         """Return the elimination before its first step."""
