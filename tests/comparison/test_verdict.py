@@ -177,7 +177,7 @@ def test_the_error_with_more_rows_is_foretold_within_its_interval():
 def test_numbers_are_the_same_wherever_they_are_told(iris):
     found = judged(*iris, ["LDA", "QDA"])
     outcome = found.outcome
-    assert found.calibration.top.calibration_error == pytest.approx(outcome.calibration_error)
+    assert found.calibration.calibration_error == pytest.approx(outcome.calibration_error)
     assert found.calibration.spiegelhalter.brier == pytest.approx(outcome.means[2])
     assert outcome.error == found.held_out.error
     assert outcome.log_loss == pytest.approx(found.held_out.log_loss)

@@ -6,15 +6,13 @@ from scipy import stats
 
 import suffice as sf
 from suffice.diagnostics import predictive_check
-from suffice.diagnostics.predictive import _sums_of_class, anderson_darling
+from suffice.diagnostics.predictive import anderson_darling
 from suffice.errors import (
     DegenerateDataWarning,
     FeatureMismatchError,
-    InvalidInputError,
     InvalidParameterError,
     UnknownLabelError,
 )
-from suffice.model import FullCovariance
 
 
 def two_classes(rng, sizes=(40, 60), d=2):
@@ -72,7 +70,7 @@ def test_without_refitting_the_rows_of_the_fit_look_too_good():
     assert (np.mean(p, axis=0) > 0.7).all()
 
 
-def test_rows_that_are_not_looked_at_enter_by_their_sums():
+def test_a_sample_of_larger_classes_keeps_the_level():
     rng = np.random.default_rng(3)
     p = []
     for seed in range(50):
@@ -93,21 +91,6 @@ def test_a_sample_of_the_rows_of_the_fit_is_enough():
     found = predictive_check(est, X[::4], y[::4], simulations=39)
     assert found.n_used.tolist() == [100, 150]
     assert found.p_value > 0.05
-
-
-@pytest.mark.parametrize("n", [0, 1, 3, 4, 40])
-def test_drawn_sums_have_the_moments_of_drawn_rows(n):
-    sigma = np.array([[2.0, 0.6], [0.6, 1.0]])
-    rng = np.random.default_rng(5)
-    draws = [_sums_of_class(FullCovariance.of(sigma), n, rng) for _ in range(3000)]
-    means, scatters = (np.array(part) for part in zip(*draws, strict=True))
-    np.testing.assert_allclose(scatters.mean(0), max(n - 1, 0) * sigma, atol=0.12 * n)
-    np.testing.assert_allclose(np.cov(means.T) * max(n, 1), sigma * (n > 0), atol=0.2)
-    # tr S² of a Wishart: v (v+1) tr Σ² + v (tr Σ)²
-    v = max(n - 1, 0)
-    expected = v * (v + 1) * np.trace(sigma @ sigma) + v * np.trace(sigma) ** 2
-    found = np.einsum("nij,nji->n", scatters, scatters).mean()
-    np.testing.assert_allclose(found, expected, rtol=0.12)
 
 
 def test_heavy_tails_skew_and_correlation_are_found_and_named():
@@ -144,10 +127,6 @@ def test_held_out_rows_are_compared_with_the_model_as_it_is():
     X, y = two_classes(rng, (200, 200))
     assert predictive_check(est, X, y, simulations=39, refit=False).p_value > 0.05
     assert predictive_check(est, X + 1, y, simulations=99, refit=False).p_value < 0.05
-    with pytest.raises(
-        InvalidInputError, match=r"class 'a' has 2100 rows here but 2000 in the fit"
-    ):
-        predictive_check(est, *two_classes(rng, (2100, 10)), max_rows=5000)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])

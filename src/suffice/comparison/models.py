@@ -34,14 +34,6 @@ class KnownModel:
     seconds: Callable[[int, int, int], float] = lambda *_: 0.0
 
 
-def _ours(kind: Callable[..., Any], **settings: Any) -> Callable[[int], Any]:
-    return lambda _: kind(**settings)
-
-
-def _seeded(kind: Callable[..., Any], **settings: Any) -> Callable[[int], Any]:
-    return lambda seed: kind(**settings, random_state=seed)
-
-
 def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     """Return what makes one of scikit-learn's, whose module is imported only then."""
     return lambda seed: getattr(import_module(home), kind)(random_state=seed)
@@ -76,21 +68,29 @@ KNOWN_MODELS = (
         _theirs("sklearn.dummy", "DummyClassifier"),
         ("class frequencies", "base rate", "dummy classifier"),
     ),
-    KnownModel("LDA", _ours(LDA), ("linear discriminant analysis",)),
-    KnownModel("QDA", _ours(QDA), ("quadratic discriminant analysis",)),
-    KnownModel("GaussianNB", _ours(GaussianNB), ("naive bayes", "nb")),
-    KnownModel("RDA", _ours(RDA), ("regularised discriminant analysis",), seconds=_rda_seconds),
+    KnownModel("LDA", lambda _: LDA(), ("linear discriminant analysis",)),
+    KnownModel("QDA", lambda _: QDA(), ("quadratic discriminant analysis",)),
+    KnownModel("GaussianNB", lambda _: GaussianNB(), ("naive bayes", "nb")),
+    KnownModel(
+        "RDA", lambda _: RDA(), ("regularised discriminant analysis",), seconds=_rda_seconds
+    ),
     KnownModel(
         "AutoGaussian",
-        _ours(AutoGaussian),
+        lambda _: AutoGaussian(),
         ("auto",),
         seconds=lambda n, d, k: 1e-5 * k * d**3 + 2e-5 * n * d,
     ),
     KnownModel(
-        "logistic regression", _seeded(LogisticRegression, l2="auto"), ("logistic", "softmax")
+        "logistic regression",
+        lambda seed: LogisticRegression("auto", random_state=seed),
+        ("logistic", "softmax"),
     ),
-    KnownModel("perceptron", _seeded(Perceptron, variant="averaged"), is_standard=False),
-    KnownModel("least squares", _ours(LeastSquaresClassifier), ("least squares classifier",)),
+    KnownModel(
+        "perceptron",
+        lambda seed: Perceptron(variant="averaged", random_state=seed),
+        is_standard=False,
+    ),
+    KnownModel("least squares", lambda _: LeastSquaresClassifier(), ("least squares classifier",)),
     KnownModel(
         "nearest neighbours",
         _scaled("ChosenNeighbours"),

@@ -1,4 +1,4 @@
-"""Can the posteriors be taken at their word? Calibration of every class and of the choice."""
+"""Can the posteriors be taken at their word? The calibration of the most probable class."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -9,7 +9,6 @@ from scipy.special import ndtr
 from suffice.curves.reliability import BINS, Reliability, reliability
 from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.text.lists import plain
 from suffice.text.numbers import loss, p_statement, percent
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
@@ -60,62 +59,6 @@ class SpiegelhalterTest:
         return float(2 * ndtr(-abs(self.z)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventCalibration:
-    """How well the probability of one event was stated."""
-
-    event: Any  # "top label", or the label of a class
-    bins: Reliability
-    expected_error: float  # mean calibration error of a calibrated model, these bins and rows
-    error_p_value: float  # P(calibration error this large), were the model calibrated
-    spiegelhalter: SpiegelhalterTest
-
-    @property
-    def calibration_error(self) -> float:
-        """Return the expected calibration error, Σ_b (n_b / n) |observed − stated|."""
-        return self.bins.calibration_error
-
-    @property
-    def excess(self) -> float:
-        """Return mean stated less mean observed probability: positive is overconfident."""
-        n = self.bins.counts
-        return float(n @ (self.bins.stated - self.bins.observed) / n.sum())
-
-    def row(self) -> Row:
-        """Return everything as one row."""
-        return {
-            "event": self.event,
-            "calibration_error": self.calibration_error,
-            "expected_calibration_error": self.expected_error,
-            "calibration_error_p_value": self.error_p_value,
-            "stated_minus_observed": self.excess,
-            "spiegelhalter_z": self.spiegelhalter.z,
-            "spiegelhalter_p_value": self.spiegelhalter.p_value,
-        }
-
-
-def event_calibration(
-    event: Any,
-    happened: Any,
-    probability: Floats,
-    *,
-    bins: int,
-    simulations: int,
-    rng: np.random.Generator,
-) -> EventCalibration:
-    """Return the calibration of one event: whether it happened (n,), what was stated (n,)."""
-    curve = reliability(happened, probability, bins=bins)
-    null = _null_errors(curve, simulations, rng)
-    two = np.stack([1 - probability, probability], axis=1)
-    return EventCalibration(
-        event,
-        curve,
-        float(null.mean()),
-        float(simulated_p(curve.calibration_error, null)),
-        SpiegelhalterTest.of(two, happened.astype(np.intp)),
-    )
-
-
 def _null_errors(curve: Reliability, simulations: int, rng: np.random.Generator) -> Floats:
     """Return calibration errors of a calibrated model with these bins, (simulations,)."""
     # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
@@ -134,24 +77,43 @@ class Calibration(Diagnostic):
     figure: ClassVar[str] = "calibration"
     classes: Labels  # (K,)
     spiegelhalter: SpiegelhalterTest  # all classes at once
-    top: EventCalibration  # is the most probable class the true one?
-    by_class: tuple[EventCalibration, ...]  # one for each class, of two only the second
+    bins: Reliability  # of the most probable class: is it the true one?
+    expected_error: float  # mean calibration error of a calibrated model, these bins and rows
+    error_p_value: float  # P(calibration error this large), were the model calibrated
     n_rows: int
 
     @property
+    def calibration_error(self) -> float:
+        """Return the expected calibration error, Σ_b (n_b / n) |observed − stated|."""
+        return self.bins.calibration_error
+
+    @property
+    def excess(self) -> float:
+        """Return mean stated less mean observed probability: positive is overconfident."""
+        return float(self.bins.counts @ (self.bins.stated - self.bins.observed)) / self.n_rows
+
+    @property
     def p_value(self) -> float:
-        """Return the smaller of two, adjusted: all-class Spiegelhalter and top-label error."""
-        both = np.array([self.spiegelhalter.p_value, self.top.error_p_value])
+        """Return the smaller of two, adjusted: Spiegelhalter's and that of the error."""
+        both = np.array([self.spiegelhalter.p_value, self.error_p_value])
         return float(np.nanmin(holm(both)))
 
     def rows(self) -> list[Row]:
-        """Return a row for the top label, then one for each class."""
-        return [event.row() for event in (self.top, *self.by_class)]
+        """Return one row: the calibration error and both tests."""
+        row = {
+            "calibration_error": self.calibration_error,
+            "expected_calibration_error": self.expected_error,
+            "calibration_error_p_value": self.error_p_value,
+            "stated_minus_observed": self.excess,
+            "spiegelhalter_z": self.spiegelhalter.z,
+            "spiegelhalter_p_value": self.spiegelhalter.p_value,
+        }
+        return [row]
 
     def __repr__(self) -> str:
         account = (
-            f"calibration error {loss(self.top.calibration_error)}, where a calibrated model "
-            f"would show {loss(self.top.expected_error)}; {self.spiegelhalter}; of both tests "
+            f"calibration error {loss(self.calibration_error)}, where a calibrated model "
+            f"would show {loss(self.expected_error)}; {self.spiegelhalter}; of both tests "
             f"together {p_statement(self.p_value)}"
         )
         return f"{self._verdict()} ({account})"
@@ -164,11 +126,11 @@ class Calibration(Diagnostic):
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
             return "Calibrated: no evidence against it"
-        stated = float(self.top.bins.counts @ self.top.bins.stated) / self.n_rows
-        how = "too large" if self.top.excess > 0 else "too small"
+        stated = float(self.bins.counts @ self.bins.stated) / self.n_rows
+        how = "too large" if self.excess > 0 else "too small"
         return (
             f"Its probabilities are {how}: it states {percent(stated)} on average for the "
-            f"predicted class and is right in {percent(stated - self.top.excess)}"
+            f"predicted class and is right in {percent(stated - self.excess)}"
         )
 
 
@@ -181,7 +143,7 @@ def calibration(
     simulations: int = 999,
     random_state: Any = 0,
 ) -> Calibration:
-    """Return calibration errors and tests of posteriors, by top label and by class.
+    """Return the calibration error and tests of posteriors.
 
     The expected calibration error is never zero, even of a calibrated model; it is set beside
     what a calibrated model with the same bins would show, by simulation. Spiegelhalter's z
@@ -223,16 +185,16 @@ def calibration(
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
-    rng = np.random.default_rng(random_state)
-    options: dict[str, Any] = {"bins": bins, "simulations": simulations, "rng": rng}
-    top = event_calibration("top label", known.right, p.max(1), **options)
-    k_classes = len(known.classes)
-    by_class = tuple(
-        event_calibration(plain(known.classes[k]), known.truth == k, p[:, k], **options)
-        for k in range(0 if k_classes > 2 else 1, k_classes)
+    curve = reliability(known.right, p.max(1), bins=bins)
+    null = _null_errors(curve, simulations, np.random.default_rng(random_state))
+    return Calibration(
+        known.classes,
+        SpiegelhalterTest.of(p, known.truth),
+        curve,
+        float(null.mean()),
+        float(simulated_p(curve.calibration_error, null)),
+        len(p),
     )
-    test = SpiegelhalterTest.of(p, known.truth)
-    return Calibration(known.classes, test, top, by_class, len(p))
 
 
 def _probabilities(posteriors: Floats) -> Floats:

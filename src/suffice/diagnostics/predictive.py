@@ -21,13 +21,10 @@ from suffice.errors import (
     FeatureMismatchError,
     InvalidInputError,
     InvalidParameterError,
-    MissingStatisticsError,
     UnknownLabelError,
 )
 from suffice.model import GaussianModel
-from suffice.model.covariance import Covariance
 from suffice.moments import Moments
-from suffice.moments.scatter_storage import PerClassScatter
 from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
@@ -88,85 +85,26 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
 def replicates(
     estimator: Any, codes: Codes, n: int, rng: np.random.Generator, *, refit: bool
 ) -> Iterator[tuple[GaussianModel, Floats]]:
-    """Yield n pairs of a model and drawn rows of the classes ``codes`` to compare with it.
-
-    To be refitted, the model is given the drawn sums of the other rows of the fit as well.
-    """
-    model, seen = estimator.model_, estimator.moments_
-    others = seen.counts - np.bincount(codes, minlength=len(seen.counts))
-    if refit:
-        _refuse_foreign(seen, others)
-    kept = {"storage": seen.storage, "fourth": seen.fourth is not None, "classes": seen.classes}
+    """Yield n pairs of a model and drawn rows of the classes ``codes`` to compare with it."""
+    model = estimator.model_
     for _ in range(n):
         x = model.sample_of(codes, rng)
-        if not refit:
-            yield model, x
-            continue
-        moments = Moments.of(x, seen.classes[codes], **kept)
-        if others.any():
-            moments = moments + _sums(model, seen, others, rng)
-        yield refitted(estimator, moments).model_, x
+        yield refitted(estimator, x, codes).model_ if refit else model, x
 
 
-def _sums(model: GaussianModel, seen: Moments, counts: Codes, rng: np.random.Generator) -> Moments:
-    """Return the moments of ``counts`` rows of each class, without drawing the rows."""
-    parts = [_sums_of_class(model.covariance_of(k), int(n), rng) for k, n in enumerate(counts)]
-    offsets, scatters = (np.array(part) for part in zip(*parts, strict=True))
-    return Moments(
-        seen.classes,
-        None,
-        counts,
-        counts.astype(float),
-        model.centre + (model.offsets + offsets),
-        np.zeros_like(offsets),
-        PerClassScatter(scatters),
-        None,
-    )
+def refitted(estimator: Any, x: Floats, codes: Codes) -> Any:
+    """Return the estimator fitted to other rows, without a word about their gaps."""
+    seen = estimator.moments_
+    kept = {"storage": seen.storage, "fourth": seen.fourth is not None, "classes": seen.classes}
+    return _read(estimator, Moments.of(x, seen.classes[codes], **kept))
 
 
-def _sums_of_class(sigma: Covariance, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return mean (d,) and scatter (d, d) of n rows of N(0, Σ)."""
-    from scipy.stats import wishart
-
-    d = sigma.n_features
-    if n <= d + 1:
-        x = sigma.colorize(rng.standard_normal((n, d)))
-        mean = x.sum(0) / max(n, 1)
-        return mean, (x - mean).T @ (x - mean)
-    # x̄ ~ N(0, Σ/n) and S = L W Lᵀ ~ Wishart(n − 1, Σ) are independent
-    w = np.reshape(wishart(n - 1, np.eye(d)).rvs(random_state=rng), (d, d))
-    mean = sigma.colorize(rng.standard_normal((1, d)))[0] / np.sqrt(n)
-    return mean, sigma.colorize(sigma.colorize(w).T)
-
-
-def refitted(estimator: Any, moments: Moments) -> Any:
-    """Return the estimator fitted to other sums, without a word about their gaps."""
+def _read(estimator: Any, moments: Moments) -> Any:
     from sklearn.base import clone
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DegenerateDataWarning)
-            return clone(estimator).fit_moments(moments)
-    except MissingStatisticsError as error:
-        msg = (
-            f"this estimator cannot be fitted to drawn sums ({error}): pass all training rows "
-            "with max_rows large enough to keep them, or refit=False"
-        )
-        raise InvalidParameterError(msg) from error
-
-
-def _refuse_foreign(moments: Moments, others: Codes) -> None:
-    """Refuse rows that cannot be those of the fit, and weighted fits."""
-    if is_weighted(moments):
-        msg = "the estimator was fitted with weights, which cannot be simulated: use refit=False"
-        raise InvalidParameterError(msg)
-    if np.any(others < 0):
-        k = int(np.argmin(others))
-        msg = (
-            f"class {plain(moments.classes[k])!r} has {moments.counts[k] - others[k]} rows "
-            f"here but {moments.counts[k]} in the fit: for rows not fitted, use refit=False"
-        )
-        raise InvalidInputError(msg)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return clone(estimator).fit_moments(moments)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -278,10 +216,9 @@ def predictive_check(
     simulations : int, default=199
         Data sets drawn; p-values are multiples of 1/(simulations + 1).
     refit : bool, default=True
-        Fit the estimator to each drawn data set, as it was to the real one: without that a
-        model fitted to the very rows it is compared with looks better than it is. Rows of the
-        fit that are not looked at enter by their sums, drawn exactly at a cost that does not
-        grow with their number. False compares with the model as it is, for unseen rows.
+        Fit the estimator to the rows looked at and to each drawn data set: without that a model
+        fitted to the very rows it is compared with looks better than it is. False compares with
+        the model as it is, for unseen rows.
     max_rows : int, default=1000
         Rows of each class looked at; a larger class is represented by a random sample, and the
         result says so.
@@ -309,11 +246,13 @@ def predictive_check(
     (0.51, 0.01)
     """
     estimator, X = _as_transformed(estimator, X)
-    table, present = _matched(estimator, X, y, simulations)
+    table, present = _matched(estimator, X, y, simulations, refit=refit)
     estimator, x, left_out = _where_it_varies(estimator, table.x)
     rng = np.random.default_rng(random_state)
     seen = sampled(table.with_rows(x), max_rows, rng)
     rows = np.asarray(seen.x, np.float64)
+    if refit and len(rows) != estimator.moments_.counts.sum():
+        estimator = refitted(estimator, rows, seen.codes)
     observed = Discrepancy.of(estimator.model_, rows, seen.codes, present)
     drawn = [
         Discrepancy.of(model, z, seen.codes, present)
@@ -338,8 +277,8 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
         return estimator, X
     from sklearn.base import clone
 
-    plain_sums = replace(estimator.moments_, power_sums=None)
-    fitted = clone(estimator).set_params(power=None).fit_moments(plain_sums)
+    sums = replace(estimator.moments_, power_sums=None)
+    fitted = clone(estimator).set_params(power=None).fit_moments(sums)
     return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))
 
 
@@ -354,7 +293,7 @@ def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]
         raise InvalidInputError(msg)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
-    return refitted(estimator, fewer), x[:, kept], left_out
+    return _read(estimator, fewer), x[:, kept], left_out
 
 
 def _compared(observed: Discrepancy, drawn: list[Discrepancy], **known: Any) -> PredictiveCheck:
@@ -374,10 +313,15 @@ def _compared(observed: Discrepancy, drawn: list[Discrepancy], **known: Any) -> 
     )
 
 
-def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, Codes]:
+def _matched(
+    estimator: Any, X: Any, y: Any, simulations: int, *, refit: bool
+) -> tuple[Table, Codes]:
     """Return rows with their codes in the estimator's classes, and the classes that have rows."""
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
+        raise InvalidParameterError(msg)
+    if refit and is_weighted(estimator.moments_):
+        msg = "the estimator was fitted with weights, which cannot be simulated: use refit=False"
         raise InvalidParameterError(msg)
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"

@@ -31,13 +31,13 @@ def box_m(found: BoxM, ax: Any = None) -> Any:
 def calibration(found: Calibration, ax: Any = None) -> Any:
     """Draw observed against predicted probability of the most probable class."""
     ax = new_axes(ax)
-    bins = found.top.bins
+    bins = found.bins
     error = np.stack([bins.observed - bins.low, bins.high - bins.observed])
     ax.plot([0, 1], [0, 1], color="0.6", lw=1)
     ax.errorbar(bins.stated, bins.observed, yerr=error, fmt="o", capsize=3)
     ax.set_xlabel("predicted probability of the most probable class")
     ax.set_ylabel("share of rows where it is right")
-    ax.set_title(f"calibration error {found.top.calibration_error:.3f}")
+    ax.set_title(f"calibration error {found.calibration_error:.3f}")
     return ax
 
 
