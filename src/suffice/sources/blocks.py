@@ -6,7 +6,7 @@ import codecs
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from suffice.sources.layout import Layout
 
 BLOCK = 1 << 24
-_CHUNK = 1 << 22  # bytes searched for quotes at a time
 _HEAD = 1 << 16
 _LINES = 20  # of a head at least, however long they are
 
@@ -48,149 +47,122 @@ def read_fully(stream: Any, size: int) -> bytes:
     return b"".join(parts)
 
 
+def pieces_of(stream: Any, begun: bytes = b"") -> Iterator[bytes]:
+    """Yield the bytes that were read already, and the rest of a stream, piece by piece."""
+    yield begun
+    while piece := read_fully(stream, BLOCK):
+        yield piece
+
+
+def file_rows(path: Path, layout: Layout, label: str) -> Iterator[bytes]:
+    """Yield the rows of a text file, as ``text_rows`` does."""
+    with opened(path) as file:
+        yield from text_rows(pieces_of(file), layout, label)
+
+
 def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
     """Return what decodes bytes that may end within a letter, to text with plain line ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
     return io.IncrementalNewlineDecoder(decoder, translate=True)
 
 
-class Utf8Stream:
-    """Bytes of text in any encoding, read as UTF-8 with plain line ends."""
+def text_rows(pieces: Iterable[bytes], layout: Layout, label: str) -> Iterator[bytes]:
+    """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row.
 
-    def __init__(self, stream: Any, encoding: str, begun: bytes = b"") -> None:
-        self._stream, self._begun, self._decoder = stream, begun, decoder_of(encoding)
-
-    def read(self, size: int) -> bytes:
-        """Return some bytes, none at the end."""
-        while True:
-            raw, self._begun = self._begun or self._stream.read(size), b""
-            text = self._decoder.decode(raw, final=not raw)
-            if text or not raw:
-                return text.encode()
+    Raises where a quote that is not closed swallows rows, which no reader tells.
+    """
+    if layout.translate:
+        pieces = _as_utf8(pieces, layout.encoding)
+    return line_blocks(_without_lines(pieces, layout.n_before), _RowEnds(layout, label))
 
 
-def cut_rows(data: bytes, *, quotes: bool) -> tuple[bytes, bytes]:
-    """Return the bytes up to the last row that ends in them, and the rest."""
-    if not quotes or b'"' not in data:
-        end = data.rfind(b"\n") + 1
-    else:
-        # a line break inside quotes ends no row: the quotes before it do not pair up
-        breaks, counts = _quotes_before_breaks(data)
-        even = breaks[counts % 2 == 0]
-        end = int(even[-1]) + 1 if len(even) else 0
-    return data[:end], data[end:]
+def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder, held = decoder_of(encoding), b""
+    for piece in pieces:
+        if held:
+            yield decoder.decode(held).encode()
+        held = piece
+    yield decoder.decode(held, final=True).encode()
 
 
-def _quotes_before_breaks(data: bytes) -> tuple[Any, Any]:
-    """Return where lines end, and how many quotes stand before each end."""
-    letters = np.frombuffer(data, np.uint8)
-    breaks = np.flatnonzero(letters == ord("\n"))
-    return breaks, np.searchsorted(np.flatnonzero(letters == ord('"')), breaks)
+def _without_lines(pieces: Iterable[bytes], n: int) -> Iterator[bytes]:
+    for piece in pieces:
+        at = 0
+        while n and at < len(piece):
+            at, n = (piece.find(b"\n", at) + 1 or len(piece)), n - 1
+        if at < len(piece):
+            yield piece[at:]
 
 
-def row_blocks(stream: Any, begun: bytes = b"", *, quotes: bool = True) -> Iterator[bytes]:
-    """Yield a stream of UTF-8 in blocks of whole rows."""
-    rest = begun
-    while more := read_fully(stream, BLOCK):
-        block, rest = cut_rows(rest + more, quotes=quotes)
-        if block:
-            yield block
-        elif len(rest) > 2 * BLOCK:  # no cell is as long: whoever takes the block will say so
-            yield rest
-            rest = b""
+def _last_line_end(data: bytes, *, last: bool = False) -> int:
+    return len(data) if last else data.rfind(b"\n") + 1
+
+
+def line_blocks(
+    pieces: Iterable[bytes], end_of: Callable[..., int] = _last_line_end
+) -> Iterator[bytes]:
+    """Yield bytes in blocks that end where a line, or what ``end_of`` says is a row, ends."""
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        end = end_of(rest)
+        if not end and len(rest) > 2 * BLOCK:  # no line is as long: whoever takes it will say so
+            end = len(rest)
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
     if rest.strip():
+        end_of(rest + b"\n", last=True)
         yield rest
 
 
-def without_lines(blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
-    """Yield blocks without their first ``n`` lines."""
-    for block in blocks:
-        at = 0
-        while n and at < len(block):
-            at, n = (block.find(b"\n", at) + 1 or len(block)), n - 1
-        if at < len(block):
-            yield block[at:]
+class _RowEnds:
+    """Finds where rows end: lines with an odd number of quotes open and close a cell of several.
 
-
-def refuse_open_quotes(blocks: Iterable[bytes], layout: Layout, label: str) -> Iterator[bytes]:
-    """Yield blocks of whole rows; raise where a quote swallows rows, which no reader tells."""
-    quotes = _Quotes(layout, label)
-    for block in blocks:
-        quotes.look_at(block)
-        quotes.end()
-        yield block
-
-
-def refuse_open_quotes_in(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise where a quote in a file, unless it is on another machine, swallows rows."""
-    if isinstance(path, str):
-        return
-    with opened(path) as file:
-        quotes = _Quotes(layout, label)
-        for chunk in without_lines(iter(lambda: file.read(_CHUNK), b""), layout.n_before):
-            quotes.look_at(chunk)
-        quotes.end()
-
-
-class _Quotes:
-    """Looks for a cell that spans lines and is none: lines with an odd number of quotes."""
+    It is refused where that is no cell, but rows that a quote without its partner has swallowed.
+    """
 
     def __init__(self, layout: Layout, label: str) -> None:
-        self._layout, self._label = layout, label
-        self._comment = (layout.comment or "").encode()
+        self._label, self._comment = label, (layout.comment or "").encode()
+        self._separator, self._width = layout.separator, len(layout.names)
         self._line = layout.n_before + 1  # number of the next line
-        self._rest, self._cell = b"", b""  # a line, and a cell, not yet whole
-        self._opened = 0  # the line where it began; 0: none is open
 
-    def look_at(self, block: bytes) -> None:
-        """Go through some more bytes."""
-        if not (self._opened or self._comment) and b'"' not in block and b'"' not in self._rest:
-            self._rest = b""  # an even number of quotes, wherever lines end
-            self._line += block.count(b"\n")
-            return
-        data, self._rest = cut_rows(self._rest + block, quotes=False)
-        start = 0
-        breaks, counts = _quotes_before_breaks(data)
-        for at in np.flatnonzero(np.diff(counts, prepend=0) % 2):
-            first = int(breaks[at - 1]) + 1 if at else 0
-            if self._comment and data.startswith(self._comment, first):
-                continue
-            if self._opened:
-                self._close(self._cell + data[start : int(breaks[at]) + 1])
-            else:
-                self._opened, start = self._line + int(at), first
-        self._line += len(breaks)
-        if self._opened:
-            self._cell += data[start:]
-        if len(self._cell) > BLOCK:
-            self._refuse()
+    def __call__(self, data: bytes, *, last: bool = False) -> int:
+        """Return where the last whole row of some bytes ends."""
+        end = data.rfind(b"\n") + 1
+        if b'"' in data:
+            letters = np.frombuffer(data, np.uint8)
+            ends = np.flatnonzero(letters == ord("\n"))
+            quotes = np.searchsorted(np.flatnonzero(letters == ord('"')), ends)
+            starts = np.concatenate([[0], ends + 1])
+            odd = np.flatnonzero(np.diff(quotes, prepend=0) % 2).tolist()
+            if self._comment:
+                odd = [at for at in odd if not data.startswith(self._comment, starts[at])]
+            for first, second in zip(odd[::2], odd[1::2], strict=False):
+                if not self._is_row(data[starts[first] : starts[second + 1]]):
+                    self._refuse(first)
+            if len(odd) % 2:
+                end = int(starts[odd[-1]])
+                if last or len(data) - end > 2 * BLOCK:
+                    self._refuse(odd[-1])
+        self._line += data.count(b"\n", 0, end)
+        return end
 
-    def _close(self, text: bytes) -> None:
-        if not self._is_row(text.decode("utf-8", "replace")):
-            self._refuse()
-        self._opened, self._cell = 0, b""
-
-    def _is_row(self, text: str) -> bool:
+    def _is_row(self, lines: bytes) -> bool:
         """Return whether lines are one row with a cell of several lines, and not several rows."""
-        separator, width = self._layout.separator, len(self._layout.names)
+        text, mark = lines.decode("utf-8", "replace"), self._separator
         try:
-            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))
         except csv.Error:
             return False
-        marks = {line.count(separator) for line in text.splitlines()[1:-1]}
-        like_rows = width > 1 and marks == {width - 1}
-        return len(rows) == 1 and len(rows[0]) <= width and not like_rows
+        marks = {line.count(mark) for line in text.splitlines()[1:-1]}
+        like_rows = self._width > 1 and marks == {self._width - 1}
+        return len(rows) == 1 and len(rows[0]) <= self._width and not like_rows
 
-    def end(self) -> None:
-        """Raise if a quote is still open."""
-        if self._rest:
-            self.look_at(b"\n")
-        if self._opened:
-            self._refuse()
-
-    def _refuse(self) -> None:
+    def _refuse(self, at: int) -> None:
         msg = (
-            f"{self._label}: line {self._opened:,} opens a quote that is not closed in its cell, "
-            'which would swallow the rows after it: close it, or write "" for a quote in a cell'
+            f"{self._label}: line {self._line + at:,} opens a quote that is not closed in its "
+            'cell, which would swallow the rows after it: close it, or write "" for a quote in a '
+            "cell"
         )
         raise InvalidInputError(msg)

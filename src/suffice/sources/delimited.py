@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,16 +12,7 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from suffice.sources.blocks import (
-    Utf8Stream,
-    cut_rows,
-    decoder_of,
-    opened,
-    refuse_open_quotes,
-    refuse_open_quotes_in,
-    row_blocks,
-    without_lines,
-)
+from suffice.sources.blocks import file_rows, text_rows
 from suffice.sources.layout import Layout
 from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Reading, Scan, copy_of, exactly
@@ -67,38 +58,33 @@ class TextTable:
         """Why columns that may hold numbers are not read as such."""
         return {name: s.doubt for name, s in self.spellings.items() if s.doubt}
 
-    def _copying(self, columns: Mapping[str, Any]) -> TextTable:
-        """Return the table that reads as text, and then as numbers, what is copied as well."""
-        twice = frozenset(name for name in columns if copy_of(name) in columns)
-        return replace(self, padded=self.padded | twice)
-
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return the rows of a file of this layout, lazily."""
-        table = self._copying(columns)
         if self.layout.translate:
-            rows = _rows_of(path, self.layout, self.label)
-            return Scan(self.label, lazily(self, rows, columns))
-
-        def with_care(*, careful: bool) -> pl.LazyFrame:
-            options = table._options(columns, careful=careful)
-            rows = pl.scan_csv(path, glob=False, skip_lines=self.layout.n_before, **options)
-            return rows.select(table._expression(*column) for column in columns.items())
-
-        careful = with_care(careful=True)
-        quick, slow = (careful, None) if self.careful else (with_care(careful=False), careful)
-        check = partial(refuse_open_quotes_in, path, self.layout, self.label)
+            return self._in_blocks(file_rows(path, self.layout, self.label), columns)
+        rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
+        quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
+        check = partial(refuse_open_quotes, path, self.layout, self.label)
         return Scan(self.label, quick, slow, check=check)
 
-    def parse(self, block: bytes, columns: Mapping[str, Any]) -> pl.DataFrame:
-        """Return the rows of one block of bytes."""
-        table = self._copying(columns)
-        rows = pl.scan_csv(io.BytesIO(block), **table._options(columns, careful=True))
-        return rows.select(table._expression(*column) for column in columns.items()).collect()
+    def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
+        """Return the rows of bytes that come piece by piece and can be read once."""
+        return self._in_blocks(text_rows(pieces, self.layout, self.label), columns)
 
-    def _options(self, columns: Mapping[str, Any], *, careful: bool) -> dict[str, Any]:
+    def _in_blocks(self, blocks: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
+        return scan_of_blocks(blocks, lambda b: self._rows(io.BytesIO(b), columns), self.label)
+
+    def _rows(
+        self, text: Any, columns: Mapping[str, Any], *, careful: bool = True, skip_lines: int = 0
+    ) -> pl.LazyFrame:
+        """Return the rows of a file, or of bytes; what is also copied is read as text first."""
+        twice = frozenset(name for name in columns if copy_of(name) in columns)
+        table = replace(self, padded=self.padded | twice)
         marks = {"null_values": list(self.layout.missing)} if careful else {}
-        types = {name: self._type(name, columns.get(name)) for name in self.layout.names}
-        return {**self.layout.options, **marks, "schema": types}
+        types = {name: table._type(name, columns.get(name)) for name in self.layout.names}
+        options = {**self.layout.options, **marks, "schema": types, "skip_lines": skip_lines}
+        rows = pl.scan_csv(text, glob=False, **options)
+        return rows.select(table._expression(*column) for column in columns.items())
 
     def _type(self, name: str, dtype: Any) -> Any:
         """Return the type to parse as; text where a value must be respelt first."""
@@ -119,29 +105,6 @@ class TextTable:
         return (column if text else spelling.values(column)).cast(dtype).alias(name)
 
 
-def lazily(table: Any, blocks: Iterable[bytes], columns: Mapping[str, Any]) -> pl.LazyFrame:
-    """Return blocks of whole rows of a table as a lazy one that can be read once."""
-
-    def frames(*_: Any) -> Iterator[pl.DataFrame]:
-        with reading_of(table.label):
-            yield from (table.parse(block, columns) for block in blocks)
-
-    return register_io_source(frames, schema=table.parse(b"", columns).schema)
-
-
-def utf8_rows(stream: Any, layout: Layout, label: str, begun: bytes = b"") -> Iterator[bytes]:
-    """Yield the rows of a stream in blocks of UTF-8, without the lines before the first row."""
-    if layout.translate:
-        stream, begun = Utf8Stream(stream, layout.encoding, begun), b""
-    blocks = without_lines(row_blocks(stream, begun), layout.n_before)
-    return refuse_open_quotes(blocks, layout, label)
-
-
-def _rows_of(path: Path, layout: Layout, label: str) -> Iterator[bytes]:
-    with opened(path) as file:
-        yield from utf8_rows(file, layout, label)
-
-
 def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFrame:
     """Return the first rows of a file, or of a head that is all there is, as text."""
     n_rows = min(SAMPLE_ROWS, max(SAMPLE_CELLS // len(layout.names), 100))
@@ -149,23 +112,36 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
 
     with reading_of(label):
         if table is None or layout.translate:
-            rows = _rows_of(table, layout, label) if table else _head_rows(head, layout, label)
+            told = layout, label
+            rows = file_rows(table, *told) if table else text_rows([head, b""], *told)
             return pl.scan_csv(io.BytesIO(next(rows, b"")), **options).collect()
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
         except pl.exceptions.ComputeError:
-            refuse_open_quotes_in(table, layout, label)
+            refuse_open_quotes(table, layout, label)
             raise
     if b'"' in head and any(column.str.contains("\n", literal=True).any() for column in text):
-        refuse_open_quotes_in(table, layout, label)
+        refuse_open_quotes(table, layout, label)
     return text
 
 
-def _head_rows(head: bytes, layout: Layout, label: str) -> Iterator[bytes]:
-    """Yield the rows that a head has as a whole."""
-    lines = decoder_of(layout.encoding).decode(head).encode() if layout.translate else head
-    whole = cut_rows(lines, quotes=True)[0] or lines
-    return refuse_open_quotes(without_lines([whole], layout.n_before), layout, label)
+def refuse_open_quotes(path: Path | str, layout: Layout, label: str) -> None:
+    """Raise where a quote in a file, unless it is on another machine, swallows rows."""
+    if isinstance(path, Path):
+        for _ in file_rows(path, layout, label):
+            pass
+
+
+def scan_of_blocks(
+    blocks: Iterable[bytes], rows_of: Callable[[bytes], pl.LazyFrame], label: str
+) -> Scan:
+    """Return blocks of whole rows as one table that can be read once."""
+
+    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+        with reading_of(label):
+            yield from (rows_of(block).collect() for block in blocks)
+
+    return Scan(label, register_io_source(frames, schema=rows_of(b"").collect_schema()))
 
 
 def _without_marks(column: Any, missing: Sequence[str]) -> Any:

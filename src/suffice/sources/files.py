@@ -15,9 +15,9 @@ import polars as pl
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
-from suffice.sources.blocks import cut_rows, head_of, read_fully, row_blocks
-from suffice.sources.delimited import TextTable, lazily, utf8_rows
-from suffice.sources.formats import FileTable, JsonTable, TypedTable, format_of, is_url
+from suffice.sources.blocks import head_of, line_blocks, pieces_of, read_fully
+from suffice.sources.delimited import TextTable
+from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Reading, Scan
@@ -42,6 +42,14 @@ class File:
     def n_rows(self) -> int | None:
         """Number of rows, where the file itself tells."""
         return self.table.n_rows(self.path) if isinstance(self.table, TypedTable) else None
+
+    @property
+    def expected_rows(self) -> int | None:
+        """Number of rows, of lines on this machine guessed from the size of the file."""
+        if self.n_rows is not None or isinstance(self.path, str) or self.path.suffix == ".gz":
+            return self.n_rows
+        head = head_of(self.path)
+        return self.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 
     def without_rows(self) -> File:
         """Return the file without its first rows, which many files together might not afford."""
@@ -81,7 +89,7 @@ class FileSource:
     @property
     def expected_rows(self) -> int | None:
         """Number of rows, guessed from sizes where text does not tell, if every file allows it."""
-        counts = [_expected_rows(file) for file in self.files]
+        counts = [file.expected_rows for file in self.files]
         return None if None in counts else sum(filter(None, counts))
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
@@ -126,17 +134,6 @@ def _opened(path: Path | str, reading: Reading, *, first: bool = True) -> File:
         return File(path, open_table(path, reading, types_only=not first))
 
 
-def _expected_rows(file: File) -> int | None:
-    if (
-        isinstance(file.table, TypedTable)
-        or isinstance(file.path, str)
-        or file.path.suffix == ".gz"
-    ):
-        return file.n_rows
-    head = head_of(file.path)
-    return file.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
-
-
 def _refuse_nothing(path: Path) -> None:
     if not path.exists():
         msg = f"there is no file {str(path)!r}: check the path"
@@ -153,7 +150,7 @@ class StreamSource:
     label: str
     stream: IO[bytes]
     head: bytes
-    table: TextTable | JsonTable
+    table: FileTable
     target: str | None = None
     expected_rows: int | None = None
 
@@ -166,10 +163,11 @@ class StreamSource:
                 msg = f"{label} carries {name}: save it to a file first, or pipe CSV"
                 raise InvalidInputError(msg)
         with reading_of(label):
-            if head.lstrip().startswith(b"{"):
-                lines = io.BytesIO(cut_rows(head, quotes=False)[0] or head)
-                return cls(label, stream, head, JsonTable.of(lines, reading, label))
-            table = TextTable.of(head, None, reading, label, None)
+            table: FileTable = (
+                TypedTable.of_lines(io.BytesIO(next(line_blocks([head]))), reading, label)
+                if head.lstrip().startswith(b"{")
+                else TextTable.of(head, None, reading, label, None)
+            )
         for remark in table.remarks:
             warn(remark)
         return cls(label, stream, head, table)
@@ -186,11 +184,7 @@ class StreamSource:
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the stream as one lazy table."""
-        if isinstance(self.table, TextTable):
-            blocks = utf8_rows(self.stream, self.table.layout, self.label, self.head)
-        else:
-            blocks = row_blocks(self.stream, self.head, quotes=False)
-        yield Scan(self.label, lazily(self.table, blocks, columns))
+        yield self.table.scan_stream(pieces_of(self.stream, self.head), columns)
 
 
 def open_named(name: str, reading: Reading) -> FileSource | StreamSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,8 @@ import polars as pl
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.blocks import head_of
-from suffice.sources.delimited import TextTable
+from suffice.sources.blocks import head_of, line_blocks
+from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast, exactly
 
@@ -28,11 +28,12 @@ _NO_DOUBTS: dict[str, str] = {}  # types say what columns hold
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedTable:
-    """A file whose columns have types of their own: Parquet, Arrow IPC, an array of JSON."""
+    """A file whose columns have types of their own: Parquet, Arrow IPC, JSON."""
 
     label: str
     sample: pl.DataFrame
-    scanner: Callable[..., pl.LazyFrame]
+    scanner: Callable[..., pl.LazyFrame]  # of a place, and of the types that it has
+    counts: bool = True  # whether the file tells how many rows it has
     remarks, doubts = (), _NO_DOUBTS
 
     @classmethod
@@ -40,44 +41,29 @@ class TypedTable:
         """Return the table of a file."""
         n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path), lambda: unreadable_part(path)):
-            sample = scanner(path, glob=is_url(path)).head(n_rows).collect()
-        return cls(str(path), sample, scanner)
-
-    def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
-        """Return all rows of these columns, lazily."""
-        lazily = self.scanner(path, glob=is_url(path)).select(cast(columns))
-        return Scan(self.label, lazily, where=lambda: unreadable_part(path))
-
-    def n_rows(self, path: Path | str) -> int:
-        """Return the number of rows, which the footer tells."""
-        return int(self.scanner(path, glob=is_url(path)).select(pl.len()).collect().item())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JsonTable:
-    """A file of JSON objects, one a line."""
-
-    label: str
-    sample: pl.DataFrame
-    remarks, doubts = (), _NO_DOUBTS
+            return cls(str(path), scanner(path).head(n_rows).collect(), scanner)
 
     @classmethod
-    def of(cls, path: Any, _: Reading, label: str = "", **__: Any) -> JsonTable:
-        """Return the table of a file, typed by its first rows."""
+    def of_lines(cls, path: Any, _: Reading, label: str = "", **__: Any) -> TypedTable:
+        """Return the table of JSON objects, one a line, typed by its first rows."""
         label, n = label or str(path), SAMPLE_ROWS
         with reading_of(label):
-            return cls(label, pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect())
+            sample = pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect()
+        return cls(label, sample, _scan_lines, counts=False)
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
-        lazily = pl.scan_ndjson(path, schema=self._types(columns))
-        return Scan(self.label, lazily.select(cast(columns)))
+        rows = self.scanner(path, self._types(columns)).select(cast(columns))
+        return Scan(self.label, rows, where=lambda: unreadable_part(path))
 
-    def parse(self, block: bytes, columns: Mapping[str, Any]) -> pl.DataFrame:
-        """Return the rows of one block of bytes."""
-        if not block:
-            return self.sample.clear().select(cast(columns))
-        return pl.read_ndjson(block, schema=self._types(columns)).select(cast(columns))
+    def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
+        """Return the rows of bytes that come piece by piece and can be read once."""
+
+        def rows(block: bytes) -> pl.LazyFrame:
+            source = self.scanner(block, self._types(columns)) if block else self.sample.lazy()
+            return source.select(cast(columns))
+
+        return scan_of_blocks(line_blocks(pieces), rows, self.label)
 
     def _types(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the types to parse as: numbers may widen, everything else stays as found."""
@@ -85,6 +71,22 @@ class JsonTable:
         copied = {name.lstrip("\0") for name, dtype in columns.items() if dtype is None}
         read = {name for name, dtype in columns.items() if dtype == pl.Float64} - copied
         return found | {name: pl.Float64 for name in read if found[name].is_numeric()}
+
+    def n_rows(self, path: Path | str) -> int | None:
+        """Return the number of rows, where the file tells."""
+        return self.scanner(path).select(pl.len()).collect().item() if self.counts else None
+
+
+def _scan_lines(path: Any, types: Any = None) -> pl.LazyFrame:
+    return pl.scan_ndjson(path, schema=types)
+
+
+def _scan_parquet(path: Any, _: Any = None) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=is_url(path))
+
+
+def _scan_arrow(path: Any, _: Any = None) -> pl.LazyFrame:
+    return pl.scan_ipc(path, glob=is_url(path))
 
 
 def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: Any) -> TextTable:
@@ -95,30 +97,30 @@ def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: 
     return TextTable.of(head, path, reading, str(path), separator)
 
 
-def _json_table(path: Any, reading: Reading, **_: Any) -> TypedTable | JsonTable:
+def _json_table(path: Any, reading: Reading, **_: Any) -> TypedTable:
     """Return the table of a file that is one array of objects, or holds one a line."""
     with reading_of(str(path)):
         if not head_of(Path(path)).lstrip().startswith(b"["):
-            return JsonTable.of(path, reading)
+            return TypedTable.of_lines(path, reading)
         frame = pl.read_json(path, infer_schema_length=None)
     return TypedTable.of(partial(_whole, frame), path, reading, types_only=False)
 
 
-def _whole(frame: pl.DataFrame, _: Any, **__: Any) -> pl.LazyFrame:
+def _whole(frame: pl.DataFrame, *_: Any) -> pl.LazyFrame:
     """Return a file that was read as a whole."""
     return frame.lazy()
 
 
 # one file, known by its first rows
-FileTable: TypeAlias = TextTable | TypedTable | JsonTable
+FileTable: TypeAlias = TextTable | TypedTable
 
 # extension → path, reading, whether types are enough → table
 FORMATS: Mapping[str, Callable[..., FileTable]] = {
     **dict.fromkeys((".csv", ".txt", ".data", ".csv.gz"), _text_table),
     **dict.fromkeys((".tsv", ".tab", ".tsv.gz"), partial(_text_table, separator="\t")),
-    **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, pl.scan_parquet)),
-    **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, pl.scan_ipc)),
-    **dict.fromkeys((".jsonl", ".ndjson"), JsonTable.of),
+    **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, _scan_parquet)),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, _scan_arrow)),
+    **dict.fromkeys((".jsonl", ".ndjson"), TypedTable.of_lines),
     ".json": _json_table,
 }
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")

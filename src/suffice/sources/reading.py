@@ -7,8 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
-from queue import Empty, Full, Queue
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -54,40 +53,15 @@ def _awaited(outcome: Future[Result]) -> Result:
 
 def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
     """Yield items while a thread of its own already fetches the next."""
-    slot: Queue[tuple[Result | None, BaseException | None]] = Queue(1)
-    stopped = threading.Event()
+    rest = iter(items)
 
-    def put(item: Result | None, error: BaseException | None = None) -> None:
-        while not stopped.is_set():
-            with suppress(Full):
-                slot.put((item, error), timeout=_TICK)
-                return
+    def fetch() -> Result | None:
+        return next(rest, None)
 
-    def fetch() -> None:
-        try:
-            for item in items:
-                put(item)
-                if stopped.is_set():
-                    return
-            put(None)
-        except BaseException as error:
-            put(None, error)
-
-    threading.Thread(target=fetch, daemon=True).start()
-    try:
-        while (item := _taken(slot)) is not None:
-            yield item
-    finally:
-        stopped.set()
-
-
-def _taken(slot: Queue[tuple[Result | None, BaseException | None]]) -> Result | None:
-    while True:
-        with suppress(Empty):
-            item, error = slot.get(timeout=_TICK)
-            if error is not None:
-                raise error
-            return item
+    coming = _begun(fetch)
+    while (item := _awaited(coming)) is not None:
+        coming = _begun(fetch)
+        yield item
 
 
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:
@@ -148,38 +122,27 @@ _KNOWN = {
 }
 
 
-class _Readers:
-    """Whether this process has read anything, and whether it was forked from one that had.
+_READERS: set[int] = set()  # this process, once it has read anything, or one it was forked from
 
-    The threads of a compiled reader do not survive a fork, and whoever waits for them waits for
-    ever.
+
+def _refuse_after_fork() -> None:
+    """Raise where the threads of a compiled reader did not survive a fork: they would be awaited.
+
+    A process that is forked remembers the reader that it was forked from.
     """
-
-    at_work = forked = False
-
-    @classmethod
-    def after_fork(cls) -> None:
-        cls.forked = cls.at_work
-
-    @classmethod
-    def start(cls) -> None:
-        if cls.forked:
-            msg = (
-                "this process was forked from one that had read files, whose threads are gone: "
-                'start workers with multiprocessing.get_context("spawn"), or fork before reading'
-            )
-            raise InvalidInputError(msg)
-        cls.at_work = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Readers.after_fork)
+    _READERS.update([] if _READERS else [os.getpid()])
+    if os.getpid() not in _READERS:
+        msg = (
+            "this process was forked from one that had read files, whose threads are gone: "
+            'start workers with multiprocessing.get_context("spawn"), or fork before reading'
+        )
+        raise InvalidInputError(msg)
 
 
 @contextmanager
 def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[None]:
     """Turn a failure to read ``label`` into an error that names it, and the part if known."""
-    _Readers.start()
+    _refuse_after_fork()
     try:
         yield
     except UnicodeDecodeError as error:
