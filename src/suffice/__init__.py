@@ -12,109 +12,78 @@ from typing import TYPE_CHECKING, Any
 from suffice import drawing
 
 if TYPE_CHECKING:
-    from suffice.comparison import compare, select
-    from suffice.comparison.learning_curve import learning_curve
-    from suffice.diagnostics import box_m, class_separation, predictive_check
-    from suffice.diagnostics.calibration import calibration
-    from suffice.diagnostics.normality import normality
-    from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
-    from suffice.estimators.auto import AutoClassifier, AutoGaussian
-    from suffice.estimators.encoder import TableEncoder
-    from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB
-    from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
-    from suffice.estimators.logistic import LogisticRegression
-    from suffice.estimators.perceptron import Perceptron
-    from suffice.files import load
-    from suffice.model.geometry import Hyperplane, Quadric
-    from suffice.moments import Moments
-    from suffice.power import PowerTransform
-    from suffice.reporting.build import Report, report
-    from suffice.sources.predict import predict_stream
-    from suffice.sources.summarize import summarize
-    from suffice.validation.cross_validation import cross_validate
-    from suffice.validation.leave_one_out import leave_one_out
-    from suffice.validation.splitting import split
-    from suffice.validation.streamed import cross_validate_stream
+    from suffice.comparison import compare as compare
+    from suffice.comparison import select as select
+    from suffice.comparison.learning_curve import learning_curve as learning_curve
+    from suffice.diagnostics import box_m as box_m
+    from suffice.diagnostics import class_separation as class_separation
+    from suffice.diagnostics import predictive_check as predictive_check
+    from suffice.diagnostics.calibration import calibration as calibration
+    from suffice.diagnostics.normality import normality as normality
+    from suffice.estimation.normal_inverse_wishart import (
+        NormalInverseWishart as NormalInverseWishart,
+    )
+    from suffice.estimators.auto import AutoClassifier as AutoClassifier
+    from suffice.estimators.auto import AutoGaussian as AutoGaussian
+    from suffice.estimators.encoder import TableEncoder as TableEncoder
+    from suffice.estimators.gaussian import LDA as LDA
+    from suffice.estimators.gaussian import QDA as QDA
+    from suffice.estimators.gaussian import RDA as RDA
+    from suffice.estimators.gaussian import GaussianClassifier as GaussianClassifier
+    from suffice.estimators.gaussian import GaussianNB as GaussianNB
+    from suffice.estimators.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
+    from suffice.estimators.least_squares import LinearGaussianRegressor as LinearGaussianRegressor
+    from suffice.estimators.logistic import LogisticRegression as LogisticRegression
+    from suffice.estimators.perceptron import Perceptron as Perceptron
+    from suffice.files import load as load
+    from suffice.model.geometry import Hyperplane as Hyperplane
+    from suffice.model.geometry import Quadric as Quadric
+    from suffice.moments import Moments as Moments
+    from suffice.power import PowerTransform as PowerTransform
+    from suffice.reporting.build import Report as Report
+    from suffice.reporting.build import report as report
+    from suffice.sources.predict import predict_stream as predict_stream
+    from suffice.sources.summarize import summarize as summarize
+    from suffice.validation.cross_validation import cross_validate as cross_validate
+    from suffice.validation.leave_one_out import leave_one_out as leave_one_out
+    from suffice.validation.splitting import split as split
+    from suffice.validation.streamed import cross_validate_stream as cross_validate_stream
 
 __version__ = "0.1.0"
 
-# public name → the module that defines it; imported when first asked for
+# room → the public names that it defines; imported when first asked for
 _HOMES = {
-    "AutoClassifier": "suffice.estimators.auto",
-    "AutoGaussian": "suffice.estimators.auto",
-    "GaussianClassifier": "suffice.estimators.gaussian",
-    "LDA": "suffice.estimators.gaussian",
-    "QDA": "suffice.estimators.gaussian",
-    "RDA": "suffice.estimators.gaussian",
-    "GaussianNB": "suffice.estimators.gaussian",
-    "Hyperplane": "suffice.model.geometry",
-    "Quadric": "suffice.model.geometry",
-    "Moments": "suffice.moments",
-    "NormalInverseWishart": "suffice.estimation.normal_inverse_wishart",
-    "PowerTransform": "suffice.power",
-    "cross_validate": "suffice.validation.cross_validation",
-    "cross_validate_stream": "suffice.validation.streamed",
-    "box_m": "suffice.diagnostics",
-    "calibration": "suffice.diagnostics",
-    "class_separation": "suffice.diagnostics",
-    "normality": "suffice.diagnostics",
-    "predictive_check": "suffice.diagnostics",
-    "leave_one_out": "suffice.validation.leave_one_out",
-    "load": "suffice.files",
-    "predict_stream": "suffice.sources.predict",
-    "summarize": "suffice.sources.summarize",
-    "LeastSquaresClassifier": "suffice.estimators.least_squares",
-    "LinearGaussianRegressor": "suffice.estimators.least_squares",
-    "LogisticRegression": "suffice.estimators.logistic",
-    "Perceptron": "suffice.estimators.perceptron",
-    "TableEncoder": "suffice.estimators.encoder",
-    "compare": "suffice.comparison",
-    "select": "suffice.comparison",
-    "learning_curve": "suffice.comparison.learning_curve",
-    "split": "suffice.validation.splitting",
-    "Report": "suffice.reporting",
-    "report": "suffice.reporting",
+    name: f"suffice.{room}"
+    for room, names in {
+        "comparison": "compare select",
+        "comparison.learning_curve": "learning_curve",
+        "diagnostics": "box_m calibration class_separation normality predictive_check",
+        "estimation.normal_inverse_wishart": "NormalInverseWishart",
+        "estimators.auto": "AutoClassifier AutoGaussian",
+        "estimators.encoder": "TableEncoder",
+        "estimators.gaussian": "GaussianClassifier LDA QDA RDA GaussianNB",
+        "estimators.least_squares": "LeastSquaresClassifier LinearGaussianRegressor",
+        "estimators.logistic": "LogisticRegression",
+        "estimators.perceptron": "Perceptron",
+        "files": "load",
+        "model.geometry": "Hyperplane Quadric",
+        "moments": "Moments",
+        "power": "PowerTransform",
+        "reporting": "Report report",
+        "sources.predict": "predict_stream",
+        "sources.summarize": "summarize",
+        "validation.cross_validation": "cross_validate",
+        "validation.leave_one_out": "leave_one_out",
+        "validation.splitting": "split",
+        "validation.streamed": "cross_validate_stream",
+    }.items()
+    for name in names.split()
 }
 
 # rooms that are used by name: sf.plots.roc(...)
 _ROOMS = ("datasets", "plots")
 
-__all__ = [
-    "LDA",
-    "QDA",
-    "RDA",
-    "AutoClassifier",
-    "AutoGaussian",
-    "GaussianClassifier",
-    "GaussianNB",
-    "Hyperplane",
-    "LeastSquaresClassifier",
-    "LinearGaussianRegressor",
-    "LogisticRegression",
-    "Moments",
-    "NormalInverseWishart",
-    "Perceptron",
-    "PowerTransform",
-    "Quadric",
-    "Report",
-    "TableEncoder",
-    "box_m",
-    "calibration",
-    "class_separation",
-    "compare",
-    "cross_validate",
-    "cross_validate_stream",
-    "learning_curve",
-    "leave_one_out",
-    "load",
-    "normality",
-    "predict_stream",
-    "predictive_check",
-    "report",
-    "select",
-    "split",
-    "summarize",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
