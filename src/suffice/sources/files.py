@@ -74,9 +74,8 @@ class FileSource:
         first = _opened(paths[0], reading)
         others = [_opened(path, reading, first=False).without_rows() for path in paths[1:]]
         for other in others:
-            for one, two in ((first, other), (other, first)):
-                labels = str(two.path), str(one.path)
-                refuse_other_columns(one.table.sample, two.table.sample, *labels)
+            labels = str(other.path), str(first.path)
+            refuse_other_columns(first.table.sample, other.table.sample, *labels)
         for remark in first.table.remarks:
             warn(remark)
         return cls(label, (first, *others), _typed(first, others), target)

@@ -194,68 +194,35 @@ class Pairs:
         """Return the source of some chunks, after a look at the first."""
         rest = iter(chunks)
         head = next(rest)
-        numbered = enumerate(chain([head], rest))
-        if isinstance(head, tuple) and is_mixed(head[0]):
-            return cls._of_mixed(numbered, levels_in(head[0]))
-        tables = (_table(chunk, at) for at, chunk in numbered)
-        first = next(tables)
-        names = first.names or tuple(f"x{j}" for j in range(first.n_features))
-        target, weight = _unused("label", names), _unused("weight", names)
-        roles = Roles(names, target, None if first.weight is None else weight, holes=True)
-        frames = (_framed(t, at, first, roles) for at, t in enumerate(chain([first], tables)))
-        return cls(BatchSource.of(frames, "the iterable"), roles, first.names is not None)
-
-    @classmethod
-    def _of_mixed(cls, chunks: Iterable[tuple[int, Any]], categorical: tuple[str, ...]) -> Pairs:
-        """Return the same of chunks with columns of text or truth values."""
-        pairs = ((at, columns_of(chunk[0]), _table(chunk, at)) for at, chunk in chunks)
-        _, x, first = head = next(pairs)
-        names = tuple(x.columns)
-        weight = None if first.weight is None else _unused("weight", names)
-        plain = Roles(names, _unused("label", names), weight)
-        frames = (_framed(t, at, first, plain, x) for at, x, t in chain([head], pairs))
-        source = BatchSource.of(frames, "the iterable", categorical)
-        said = ColumnOptions(plain.target, weight=weight, ids=())
-        return cls(source, roles_for_learning(source, said), named=True)
+        frames = (_framed(chunk, at) for at, chunk in enumerate(chain([head], rest)))
+        first = next(frames)
+        d, mixed = np.shape(head[0])[1], is_mixed(head[0])
+        names, (target, *weights) = first.columns[:d], first.columns[d:]
+        weight = weights[0] if weights else None
+        levels = levels_in(head[0]) if mixed else ()
+        source = BatchSource.of(chain([first], frames), "the iterable", levels)
+        if mixed:
+            said = ColumnOptions(target, weight=weight, ids=())
+            return cls(source, roles_for_learning(source, said), named=True)
+        roles = Roles(tuple(names), target, weight, holes=True)
+        return cls(source, roles, named=as_matrix(head[0])[1] is not None)
 
 
-def _table(chunk: Any, at: int) -> Table:
+def _framed(chunk: Any, at: int) -> pl.DataFrame:
+    """Return the columns of a chunk, then its labels, then its weights if it has any."""
     if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
         msg = f"chunk {at} of the iterable must be (X, y), (X, y, sample_weight) or a frame"
         raise InvalidInputError(msg)
     try:
-        return Table.of(*chunk)
+        table = Table.of(*chunk)
     except InvalidInputError as error:
         msg = f"chunk {at} of the iterable: {error}"
         raise InvalidInputError(msg) from error
-
-
-def _framed(
-    table: Table, at: int, first: Table, roles: Roles, x: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """Return a chunk as a frame with the columns of the first; ``x`` holds those of any kind."""
-    ours, theirs = _told(table, mixed=x is not None), _told(first, mixed=x is not None)
-    for what, value in ours.items():
-        if value != theirs[what]:
-            msg = (
-                f"chunk {at} of the iterable has other {what} than chunk 0 "
-                f"({value} against {theirs[what]}): make the chunks alike"
-            )
-            raise InvalidInputError(msg)
-    columns: dict[str, Any] = {roles.target or "": _labels(table)}
-    if roles.weight is not None:
-        columns[roles.weight] = table.weight
-    if x is not None:
-        return x.with_columns(**columns)
-    return pl.DataFrame({**dict(zip(roles.features, table.x.T, strict=True)), **columns})
-
-
-def _told(table: Table, *, mixed: bool) -> dict[str, Any]:
-    """Return what chunks must have in common; columns of any kind are compared as frames."""
-    texts = [] if table.schema is None else [c.name for c in table.schema.categories]
-    columns = {"columns of text": texts, "features": table.n_features, "column names": table.names}
-    rest = {"kinds of labels": _kind(table.classes), "weights": table.weight is not None}
-    return rest if mixed else {**columns, **rest}
+    x = _named(chunk[0], None)
+    columns = [*x, _labels(table).alias(_unused("label", x.columns))]
+    if table.weight is not None:
+        columns.append(pl.Series(_unused("weight", x.columns), table.weight))
+    return pl.DataFrame(columns)
 
 
 def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
@@ -277,11 +244,7 @@ def _labels(table: Table) -> pl.Series:
     return pl.Series(wide).gather(table.codes)
 
 
-def _kind(labels: Any) -> str:
-    return {"U": "text", "b": "true and false"}.get(labels.dtype.kind, "numbers")
-
-
-def _unused(name: str, taken: tuple[str, ...]) -> str:
+def _unused(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name

@@ -4,7 +4,7 @@ A number, a date (which counts as days since 1970), a category with its levels, 
 can be learnt from: an id, free text, a constant, an empty column.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -163,13 +163,14 @@ def _grown(known: Category, found: Levels) -> Category:
 def refuse_other_columns(
     expected: pl.DataFrame, found: pl.DataFrame, label: str, first: str = "the first part"
 ) -> None:
-    """Raise unless a frame has the columns of another, of the same kinds, in any order."""
-    schema: Mapping[str, Any] = found.schema
+    """Raise unless two frames have the same columns, of the same kinds, in any order."""
+    for here, there, *labels in ((expected, found, label, first), (found, expected, first, label)):
+        for name in here.columns:
+            if name not in there.columns:
+                msg = "{} lacks the column {!r} that {} has: all parts must have it"
+                raise InvalidInputError(msg.format(labels[0], name, labels[1]))
     for name, dtype in expected.schema.items():
-        if name not in schema:
-            msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
-            raise InvalidInputError(msg)
-        kind, wanted = _held(schema[name]), _held(dtype)
+        kind, wanted = _held(found.schema[name]), _held(dtype)
         if kind != wanted and EMPTY not in (kind, wanted):
             msg = (
                 f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
