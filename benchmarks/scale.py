@@ -169,7 +169,7 @@ def cluster(paths: list[str], *, quick: bool) -> list[dict]:
     """Compare two Dask worker processes with one process, by the number of tasks."""
     from distributed import Client, LocalCluster
 
-    import suffice.sources.dask.partitions as tasks
+    import suffice.sources.dask as tasks
 
     n_rows = sf.summarize(paths, "label").counts.sum()
     result = []

@@ -267,7 +267,7 @@ def test_no_label_at_all_is_refused_and_an_empty_column_left_out(
 
 
 def test_levels_that_only_later_parts_have_are_counted_in_full_or_together(client, monkeypatch):
-    monkeypatch.setattr("suffice.sources.dask.partitions.SAMPLE_ROWS", 400)
+    monkeypatch.setattr("suffice.sources.dask.SAMPLE_ROWS", 400)
     rng = np.random.default_rng(5)
     parts = [
         pl.DataFrame(

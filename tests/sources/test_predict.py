@@ -11,8 +11,7 @@ from suffice.errors import (
     InvalidParameterError,
     SufficeWarning,
 )
-from suffice.sources.answers import Answers
-from suffice.sources.predict import predict_stream
+from suffice.sources.predict import Answers, predict_stream
 from suffice.sources.summarize import summarize
 
 READERS = {

@@ -1,21 +1,48 @@
-"""What every subcommand shares: quiet, JSON and debug options, and errors in one line."""
+"""What every subcommand shares: quiet, JSON and debug options, errors in one line, safe outputs."""
 
 import errno
+import os
 import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from glob import glob
 from typing import Any
 
 import click
 
-from suffice.cli.overwriting import refuse_overwriting
+from suffice.cli.options import OutputFile
 from suffice.cli.signals import cleaning_up
 from suffice.cli.terminal import Terminal
-from suffice.errors import SufficeError, SufficeWarning
+from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 from suffice.text.printable import without_passwords
+
+
+def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
+    """Raise if an output of a command is one of its inputs, however either is spelt.
+
+    ``in_place`` names the argument that the command may replace.
+    """
+    said = [(p, ctx.params.get(p.name or "")) for p in ctx.command.params]
+    outputs = [path for p, path in said if isinstance(p.type, OutputFile) and path is not None]
+    read = [v for p, v in said if isinstance(p, click.Argument) and v and p.name != in_place]
+    for path in outputs:
+        for found in (found for value in read for found in _files(value)):
+            if path.is_file() and os.path.samefile(path, found):
+                msg = f"{path} would replace the input {found}: name another output"
+                raise InvalidParameterError(msg)
+    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
+        msg = f"{outputs[0]} is named for two outputs: name two files"
+        raise InvalidParameterError(msg)
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Yield the files that are there of a path, a glob, or several of them."""
+    for text in map(str, value if isinstance(value, tuple) else (value,)):
+        yield from [text] if os.path.exists(text) else glob(text, recursive=True)
+
 
 _SHARED = (
     (["-q", "--quiet"], "No notes and no progress, errors only."),

@@ -11,7 +11,7 @@ import click
 
 from suffice.archive import replacing
 from suffice.cli.command import subcommand
-from suffice.cli.options import learning_data, output
+from suffice.cli.options import folds, learning_data, output, seed
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import InvalidParameterError
 
@@ -30,7 +30,7 @@ FIGURES = (".pdf", ".png", ".svg")
     "suffice compare wine --add sklearn.svm.SVC",
 )
 @learning_data
-@click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
+@folds
 @click.option(
     "-m", "--model", "models", multiple=True, metavar="NAME", help="Only these; repeatable."
 )
@@ -41,9 +41,7 @@ FIGURES = (".pdf", ".png", ".svg")
     metavar="CLASS",
     help="Add a classifier by its import path, such as sklearn.svm.SVC; repeatable.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the folds."
-)
+@seed("Of the folds.")
 @output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")
 def command(

@@ -1,8 +1,11 @@
-"""``suffice fit``: rows or sums to a saved model."""
+"""``suffice fit``: rows or sums to a saved model, by the name it has on the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import inspect
+import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -10,14 +13,96 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli import models
+import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.options import learning_data, output
 from suffice.cli.terminal import Terminal
-from suffice.errors import MissingStatisticsError
+from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
+
+
+_CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
+KINDS: Mapping[str, str] = {
+    "lda": "LDA",
+    "qda": "QDA",
+    "nb": "GaussianNB",
+    "rda": "RDA",
+    "gaussian": "GaussianClassifier",
+    "auto": "AutoGaussian",
+    "least-squares": "LeastSquaresClassifier",
+    "logistic": "LogisticRegression",
+    "perceptron": "Perceptron",
+}
+
+
+def _estimator(name: str, settings: Mapping[str, Any]) -> Any:
+    """Return the estimator with these settings, or say which setting it lacks."""
+    cls = getattr(suffice, name)
+    known = list(inspect.signature(cls).parameters)
+    for word in settings:
+        if word not in known:
+            near = difflib.get_close_matches(word, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            msg = f"{name} has no setting {word!r}: {hint}"
+            raise InvalidParameterError(msg)
+    return cls(**settings)
+
+
+def _refuse_without_rows(estimator: Any, name: str) -> None:
+    """Raise if a model cannot be fitted from the sums that a file holds."""
+    from suffice.estimation.settings import is_open
+
+    if not hasattr(estimator, "fit_moments"):
+        msg = f"{name} holds sums, and {type(estimator).__name__} learns from rows: give the data"
+        raise InvalidInputError(msg)
+    settings = estimator.get_params()
+    for word in _left_open(estimator):
+        if is_open(settings[word]):
+            msg = f"{name} holds sums, and {word} = 'auto' needs rows: give the data, or a value"
+            raise InvalidInputError(msg)
+
+
+def _left_open(estimator: Any) -> list[str]:
+    """Return the settings that are chosen by looking at rows."""
+    from suffice.estimation.settings import is_open
+
+    settings = estimator.get_params()
+    left_open = [name for name in _CHOSEN if is_open(settings.get(name))]
+    return left_open + (["power"] if isinstance(settings.get("power"), str) else [])
+
+
+def _read(text: str, kind: Callable[[str], Any]) -> Any:
+    """Return what a person wrote as a value of a kind, or as a word if it is none."""
+    with suppress(ValueError):
+        return kind(text)
+    return text
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return a setting ``NAME=VALUE``; the value is JSON, or else the text itself."""
+    name, mark, value = text.partition("=")
+    if not mark:
+        msg = f"a setting is written NAME=VALUE, got {text!r}"
+        raise InvalidParameterError(msg)
+    return name.strip(), _read(value, json.loads)
+
+
+def _priors(texts: tuple[str, ...], classes: Any) -> Any:
+    """Return priors written as one word such as uniform, or as LABEL=P for every class."""
+    from suffice.table.labels import label_written
+
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    pairs = [text.rpartition("=") for text in texts]
+    try:
+        return {label_written(name, classes): float(value) for name, _, value in pairs}
+    except ValueError as error:
+        if isinstance(error, suffice.errors.SufficeError):
+            raise
+        msg = f"a prior is written LABEL=PROBABILITY, got {' '.join(texts)!r}"
+        raise InvalidParameterError(msg) from error
 
 
 @subcommand(
@@ -33,7 +118,7 @@ if TYPE_CHECKING:
 @click.option(
     "-m",
     "--model",
-    type=click.Choice(list(models.KINDS)),
+    type=click.Choice(list(KINDS)),
     default="lda",
     show_default=True,
     help="Which model.",
@@ -68,15 +153,13 @@ def command(
     DATA may also be a moments file: then no row is read. What is left to "auto" is chosen by
     cross-validation, which needs rows, in memory.
     """
-    kind = models.KINDS[model]
-    numbers = ("pooling", "shrinkage", "temperature")
     given = {name: value for name, value in said.items() if value is not None}
-    given |= {name: models.number_or_word(given[name]) for name in numbers if name in given}
-    given |= dict(map(models.setting, settings))
-    estimator = kind.build(given)
-    classes, fit = _prepared(estimator, data, kind.storage, terminal)
+    given |= {name: _read(given[name], float) for name in _CHOSEN if name in given}
+    given |= dict(map(_setting, settings))
+    estimator = _estimator(KINDS[model], given)
+    classes, fit = _prepared(estimator, data, "diagonal" if model == "nb" else "auto", terminal)
     if prior:
-        estimator.set_params(priors=models.priors(prior, classes))
+        estimator.set_params(priors=_priors(prior, classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
         fitted = fit()
     fitted.save(output)
@@ -87,9 +170,9 @@ def _prepared(
     estimator: Any, data: Data, storage: str, terminal: Terminal
 ) -> tuple[Any, Callable[[], Any]]:
     """Return the classes and the way to fit: from sums where they suffice, else from rows."""
-    if not models.needs_rows(estimator) or data.is_ours:
+    if data.is_ours or (hasattr(estimator, "fit_moments") and not _left_open(estimator)):
         fourth = getattr(estimator, "shrinkage", None) == "ledoit-wolf"
-        models.refuse_without_rows(estimator, data.name)
+        _refuse_without_rows(estimator, data.name)
         moments = data.sums(terminal, storage=storage, fourth=fourth)
         return moments.classes, partial(estimator.fit_moments, moments)
     from sklearn.utils import get_tags

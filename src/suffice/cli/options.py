@@ -45,10 +45,16 @@ _READING = (
     click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
     click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
 )
-_READING_NAMES = (
-    *("delimiter", "missing", "decimal", "thousands"),
-    *("header", "skip_rows", "comment", "encoding"),
-)
+_READING_NAMES = [
+    "delimiter",
+    "missing",
+    "decimal",
+    "thousands",
+    "header",
+    "skip_rows",
+    "comment",
+    "encoding",
+]
 _LEARNING = (
     click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
     click.option(
@@ -124,3 +130,14 @@ def in_a_folder(_: Any, __: Any, path: Path | None) -> Path | None:
 def file_argument(name: str, **options: Any) -> Decorator:
     """Return an argument that names a file of ours."""
     return click.argument(name, type=click.Path(path_type=Path), **options)
+
+
+folds = click.option(
+    "--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows."
+)
+
+
+def seed(text: str, default: int | None = 0) -> Decorator:
+    """Return the option ``--seed``."""
+    said: Any = {"default": default, "show_default": default is not None, "help": text}
+    return click.option("--seed", type=click.IntRange(min=0), **said)

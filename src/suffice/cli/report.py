@@ -12,8 +12,7 @@ import click
 import numpy as np
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import learning_data, output
-from suffice.cli.overwriting import free
+from suffice.cli.options import folds, learning_data, output, seed
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 from suffice.text.printable import printable, without_passwords
@@ -41,11 +40,9 @@ ROW = "\0row"  # no column is called so
     type=click.Choice(["html", "md", "json"]),
     help="By default that of the page's extension.",
 )
-@click.option("--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows.")
+@folds
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of folds and samples."
-)
+@seed("Of folds and samples.")
 def command(
     terminal: Terminal,
     /,
@@ -86,8 +83,12 @@ def command(
 
 
 def _unused(path: Path, terminal: Terminal) -> Path:
-    """Return a path where nothing is, and say so if it is another one."""
-    if (found := free(path)) != path:
+    """Return a path where nothing is, numbered if need be, and say so if it is another one."""
+    number, found = 1, path
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    if found != path:
         terminal.note(f"{path} is there already: writing {found}; --force replaces it")
     return found
 

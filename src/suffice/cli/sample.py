@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import file_argument, output
+from suffice.cli.options import file_argument, output, seed
 from suffice.cli.terminal import Terminal, write_table
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _AT_ONCE = 100_000
 )
 @file_argument("model")
 @click.option("-n", "--number", type=click.IntRange(min=0), default=1000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), help="For the same rows again.")
+@seed("For the same rows again.", None)
 @click.option("--label", default="label", show_default=True, help="Name of the label column.")
 @output("The file to write; without it CSV goes to standard output.")
 def command(

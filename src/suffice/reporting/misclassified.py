@@ -9,7 +9,7 @@ from suffice.curves.confusion import confusion
 from suffice.reporting.blocks import Block, DataTable, Matrix, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
-from suffice.sources.answers import OUTLIER_RATE, outlier_threshold
+from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
 from suffice.typing import Codes, Floats

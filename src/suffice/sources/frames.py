@@ -194,7 +194,7 @@ class Pairs:
         """Return the source of some chunks, after a look at the first."""
         rest = iter(chunks)
         head = next(rest)
-        frames = (_framed(chunk, at) for at, chunk in enumerate(chain([head], rest)))
+        frames = (framed(chunk, at) for at, chunk in enumerate(chain([head], rest)))
         first = next(frames)
         d, mixed = np.shape(head[0])[1], is_mixed(head[0])
         names, (target, *weights) = first.columns[:d], first.columns[d:]
@@ -208,7 +208,7 @@ class Pairs:
         return cls(source, roles, named=as_matrix(head[0])[1] is not None)
 
 
-def _framed(chunk: Any, at: int) -> pl.DataFrame:
+def framed(chunk: Any, at: int) -> pl.DataFrame:
     """Return the columns of a chunk, then its labels, then its weights if it has any."""
     if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
         msg = f"chunk {at} of the iterable must be (X, y), (X, y, sample_weight) or a frame"

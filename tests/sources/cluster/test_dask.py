@@ -51,7 +51,7 @@ def test_files_are_summed_on_the_workers(client, folder, frame, ending):
 
 
 def test_large_files_are_cut_into_tasks(client, folder, frame, monkeypatch):
-    monkeypatch.setattr("suffice.sources.dask.partitions.NUMBERS", 3 * 150)
+    monkeypatch.setattr("suffice.sources.dask.NUMBERS", 3 * 150)
     heard = []
     source = f"{folder}/*.parquet"
     m = sf.summarize(source, "t", client=client, progress=lambda *n: heard.append(n))
@@ -142,7 +142,7 @@ def test_a_frame_in_memory_is_not_for_the_cluster(client, frame):
 def test_a_corrupt_file_is_named_and_the_others_are_in_the_checkpoint(
     client, folder, frame, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("suffice.sources.dask.partitions.GROUP", 2)
+    monkeypatch.setattr("suffice.sources.dask.GROUP", 2)
     for path in folder.glob("*.csv"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     bad, source, whole = tmp_path / "p09.csv", f"{tmp_path}/*.csv", sf.summarize(frame, "t")
@@ -161,7 +161,7 @@ def test_a_corrupt_file_is_named_and_the_others_are_in_the_checkpoint(
 
 
 def test_an_address_without_scheduler_is_told(folder, monkeypatch):
-    monkeypatch.setattr("suffice.sources.dask.cluster.CONNECT", 0.5)
+    monkeypatch.setattr("suffice.sources.dask.CONNECT", 0.5)
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         sf.summarize(f"{folder}/*.parquet", "t", client="tcp://127.0.0.1:9")
 
@@ -186,7 +186,7 @@ def scheduler():
 
 
 def test_a_cluster_without_workers_is_told(scheduler, folder, monkeypatch):
-    monkeypatch.setattr("suffice.sources.dask.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("suffice.sources.dask.PATIENCE", 0.5)
     with pytest.raises(ClusterError, match=r"no worker for .*start some workers"):
         sf.summarize(f"{folder}/*.parquet", "t", client=scheduler[1])
 
@@ -194,7 +194,7 @@ def test_a_cluster_without_workers_is_told(scheduler, folder, monkeypatch):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypatch):
     process, address = scheduler
-    monkeypatch.setattr("suffice.sources.dask.cluster.PATIENCE", 30)
+    monkeypatch.setattr("suffice.sources.dask.PATIENCE", 30)
     waited = []
 
     def kill_soon(self):
@@ -202,7 +202,7 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypa
         if len(waited) == 3:
             process.kill()
 
-    monkeypatch.setattr("suffice.sources.dask.cluster.Watch.tell", kill_soon)
+    monkeypatch.setattr("suffice.sources.dask.Watch.tell", kill_soon)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises(ClusterError, match="the Dask scheduler is gone"),
@@ -212,7 +212,7 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypa
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 8, 9, 23, 72])
 def test_the_tree_of_tasks_is_the_pairwise_tree(client, frame, n_parts):
-    from suffice.sources.dask.cluster import merged_pairwise
+    from suffice.sources.dask import merged_pairwise
     from suffice.sources.summed import Summed, pairwise_sum
 
     x, y = frame.select("a", "b").to_numpy(), frame["t"].to_numpy()

@@ -16,8 +16,7 @@ from suffice.errors import DatabaseError, InvalidInputError
 from suffice.sources.columns import Roles
 from suffice.sources.sql import TableSource, engines
 from suffice.sources.sql.engines import Engine, engine_of
-from suffice.sources.sql.queries import Queries
-from suffice.sources.sql.sums import TableSums
+from suffice.sources.sql.sums import Queries, TableSums
 from suffice.sources.summarize import summarize
 
 MANY = 60_000

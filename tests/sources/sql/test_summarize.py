@@ -16,8 +16,7 @@ from suffice.sources.opening import open_source
 from suffice.sources.predict import predict_stream
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.sql.engines import Engine
-from suffice.sources.sql.queries import Queries
-from suffice.sources.sql.sums import TableSums
+from suffice.sources.sql.sums import Queries, TableSums
 from suffice.sources.summarize import summarize, summarize_source
 
 GAPS = "rows left out: no usable value in"

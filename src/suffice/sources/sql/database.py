@@ -16,8 +16,7 @@ from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
-from suffice.sources.sql.queries import Queries, label_of, number, pilots_of
-from suffice.sources.sql.sums import TableSums
+from suffice.sources.sql.sums import Queries, TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
 from suffice.text.lists import quoted
 

@@ -1,29 +1,28 @@
-"""What a Dask cluster sums: its own collections, delayed values, futures, and files it can read."""
+"""What a Dask cluster sums: its own collections, delayed values, futures, and files it can read.
+
+One task a partition; the sums are merged pair by pair, in an order that the number of parts fixes:
+they have the same bits whichever worker ran what, and however often.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
 from suffice.sources.columns import Roles
-from suffice.sources.dask.cluster import (
-    Watch,
-    awaited,
-    connected,
-    failures_told,
-    require_distributed,
-    results,
-)
 from suffice.sources.files import File, FileSource
 from suffice.sources.formats import FileTable
 from suffice.sources.frames import (
     Pairs,
     alike,
     as_frame,
+    framed,
     is_frame,
     levels_in,
     opened_chunks,
@@ -31,10 +30,138 @@ from suffice.sources.frames import (
 )
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast
-from suffice.sources.summed import Summed, sums_of, with_rest_told
+from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 if TYPE_CHECKING:
     from suffice.sources.checkpoint import Checkpoint
+
+CONNECT = 10.0  # seconds to wait for an answer of the scheduler
+PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead
+_TICK = 0.5  # seconds
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """Give the client itself, or one of the scheduler at this address, closed at the end."""
+    if not isinstance(client, str):
+        yield client
+        return
+    distributed = require_distributed()
+    try:
+        opened = distributed.Client(client, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        msg = (
+            f"no Dask scheduler answers at {client!r} ({error}): check the address, "
+            "or start one with 'dask scheduler'"
+        )
+        raise ClusterError(msg) from error
+    with opened:
+        yield opened
+
+
+def require_distributed() -> Any:
+    """Return the module, or say how to install it."""
+    try:
+        import distributed
+    except ImportError as error:
+        msg = "a Dask cluster needs the extra 'dask': pip install 'suffice[dask]'"
+        raise InvalidParameterError(msg) from error
+    return distributed
+
+
+def awaited(client: Any, future: Any, meanwhile: Callable[[], None]) -> Any:
+    """Return the result of a future; raise if the cluster dies before it is there."""
+    distributed = require_distributed()
+    alive = time.monotonic()
+    with failures_told(distributed):
+        while not _done_soon(distributed, future):
+            meanwhile()
+            if client.nthreads():
+                alive = time.monotonic()
+            elif time.monotonic() - alive > PATIENCE:
+                msg = f"the cluster has had no worker for {PATIENCE:.0f} s: start some workers"
+                raise ClusterError(msg)
+        result = future.result()
+        meanwhile()
+    return result
+
+
+def _done_soon(distributed: Any, future: Any) -> bool:
+    """Return whether a future is done within a moment."""
+    with suppress(TimeoutError, distributed.TimeoutError):
+        future.exception(timeout=_TICK)
+    return bool(future.done())
+
+
+@contextmanager
+def failures_told(distributed: Any) -> Iterator[None]:
+    """Turn failures of the cluster, but not those of the rows, into an error with a cure."""
+    try:
+        yield
+    except distributed.KilledWorker as error:
+        msg = (
+            f"the cluster lost its workers too often ({error}): do they have enough memory for "
+            "a partition? make partitions smaller, or workers larger"
+        )
+        raise ClusterError(msg) from error
+    except (OSError, distributed.CancelledError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise
+        msg = f"the Dask scheduler is gone ({error}): start it again, and run the scan again"
+        raise ClusterError(msg) from error
+    except ModuleNotFoundError as error:
+        msg = f"the workers lack {error.name!r}: install the same suffice on every worker"
+        raise ClusterError(msg) from error
+
+
+_FAN = 8  # parts merged by one task; a power of two, so that the tree stays the pairwise one
+
+
+def merged_pairwise(client: Any, futures: Sequence[Any]) -> Any:
+    """Return the future of the pairwise sum of some futures; a task merges three levels of it."""
+    while len(futures) > 1:
+        groups = [futures[lo : lo + _FAN] for lo in range(0, len(futures), _FAN)]
+        futures = [client.submit(pairwise_sum, g, pure=False, priority=1) for g in groups]
+    return futures[0]
+
+
+class Watch:
+    """Futures of sums to sums, while a progress callback is told how many rows are done."""
+
+    def __init__(
+        self, client: Any, progress: Progress | None, n_rows: int | None = None, before: int = 0
+    ) -> None:
+        self._client, self._progress, self._n_rows = client, progress, n_rows
+        self._pending: list[Any] = []
+        self._rows = before
+
+    def sums(self, groups: Iterable[Sequence[Any]]) -> Iterator[Summed]:
+        """Yield the sums of each group of futures in turn, all groups being worked on at once.
+
+        Only the roots of the trees are held, so that a worker may drop a part once it is merged.
+        """
+        roots = [self._root(group) for group in groups]
+        while roots:
+            yield awaited(self._client, roots.pop(0), self.tell)
+
+    def _root(self, futures: Sequence[Any]) -> Any:
+        if self._progress:
+            self._pending += [self._client.submit(_rows, f, pure=False) for f in futures]
+        return merged_pairwise(self._client, futures)
+
+    def tell(self) -> None:
+        """Tell how many rows are done by now, if that has changed."""
+        done = [future for future in self._pending if future.status == "finished"]
+        if not done or not self._progress:
+            return
+        self._pending = [future for future in self._pending if future not in done]
+        self._rows += sum(self._client.gather(done))
+        self._progress(self._rows, self._n_rows)
+
+
+def _rows(part: Summed) -> int:
+    return part.n_rows
+
 
 _LABEL = "the Dask collection"
 
@@ -65,9 +192,8 @@ class DaskSource:
         """Return the sums of every usable row, merged on the cluster."""
         question = roles, self.sample.clear(), {**options, "n_jobs": 1}
         with connected(self.client) as client:
-            watch = Watch(client, progress, None)
             groups = (_applied(client, _summed, self.parts, question) for _ in range(1))
-            return with_rest_told(next(results(client, watch.over(groups), watch.tell)), roles)
+            return with_rest_told(next(Watch(client, progress).sums(groups)), roles)
 
 
 def is_dask(source: Any) -> bool:
@@ -162,16 +288,8 @@ def _head(part: Any, _: int, at: int) -> Any:
 
 def _summed(part: Any, at: int, question: tuple[Any, ...]) -> Summed:
     roles, expected, options = question
-    return sums_of(_frames(part, at, roles, expected), roles, **options)
-
-
-def _frames(part: Any, at: int, roles: Roles, expected: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    if isinstance(part, tuple):
-        pairs = Pairs.of([part])
-        frame = next(iter(pairs.source.frames))  # type: ignore[attr-defined]
-    else:
-        frame = _frame(part, at)
-    yield _alike(frame, expected, at).select(cast(roles.columns(expected)))
+    frame = _alike(_frame(part, at), expected, at)
+    return sums_of([frame.select(cast(roles.columns(expected)))], roles, **options)
 
 
 def _alike(frame: pl.DataFrame, expected: pl.DataFrame, at: int) -> pl.DataFrame:
@@ -179,6 +297,8 @@ def _alike(frame: pl.DataFrame, expected: pl.DataFrame, at: int) -> pl.DataFrame
 
 
 def _frame(part: Any, at: int) -> pl.DataFrame:
+    if isinstance(part, tuple):
+        return framed(part, at)
     if not is_frame(part):
         msg = f"partition {at} of {_LABEL} is {type(part).__name__}: it must be a frame or (X, y)"
         raise InvalidInputError(msg)
@@ -237,9 +357,8 @@ class ClusterFiles:
         n_rows = self.files.expected_rows if progress else None
         question = roles, roles.columns(self.files.sample), options
         with connected(self.client) as client, failures_told(require_distributed()):
-            watch = Watch(client, progress, n_rows, total.n_rows)
             futures = ([client.submit(p.summed, *question, pure=False) for p in g] for g in groups)
-            parts = results(client, watch.over(futures), watch.tell)
+            parts = Watch(client, progress, n_rows, total.n_rows).sums(futures)
             for group, part in zip(groups, parts, strict=True):
                 total += part
                 if checkpoint is not None:
