@@ -4,7 +4,7 @@ import pytest
 
 from suffice.errors import InvalidInputError, SufficeWarning
 from suffice.sources.opening import open_source
-from suffice.sources.source import Reading
+from suffice.sources.source import TextStyle
 from suffice.sources.summarize import summarize
 
 ROWS = "a;b;t\n1,5;2;süd\n3;4,25;nord\n"
@@ -98,8 +98,8 @@ def test_a_first_row_is_not_taken_for_names(file, case):
         sample = open_source(file(text)).sample
     assert sample.height == text.count("\n")
     assert sample.columns[0] == "column_0"
-    assert open_source(file(text), Reading(header=False)).sample.height == text.count("\n")
-    assert open_source(file(text), Reading(header=True)).sample.height == text.count("\n") - 1
+    assert open_source(file(text), TextStyle(header=False)).sample.height == text.count("\n")
+    assert open_source(file(text), TextStyle(header=True)).sample.height == text.count("\n") - 1
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from suffice.errors import InvalidInputError, SufficeWarning
 from suffice.sources.opening import open_source
-from suffice.sources.source import Reading
+from suffice.sources.source import TextStyle
 from suffice.sources.summarize import summarize
 
 
@@ -29,7 +29,7 @@ def _chunks(path, **options):
     from suffice.sources.chunks import load_rows
     from suffice.sources.columns import ColumnOptions, roles_for_learning
 
-    source = open_source(path, Reading(**options))
+    source = open_source(path, TextStyle(**options))
     roles = roles_for_learning(source, ColumnOptions(target="t", features=["x"]))
     yield load_rows(source, roles).table.x[:, 0].tolist()
 
@@ -141,7 +141,7 @@ def test_a_number_that_may_stand_for_missing_is_pointed_out(table, mark):
     with pytest.warns(SufficeWarning, match=rf"'x' holds {mark}.* in 3 .*--missing {mark}"):
         summarize(path, target="t")
     assert summarize(path, target="t", missing=[mark]).counts.sum() == 33
-    assert open_source(path, Reading(missing=(mark,))).sample["x"].null_count() == 3
+    assert open_source(path, TextStyle(missing=(mark,))).sample["x"].null_count() == 3
 
 
 def test_numbers_that_only_end_in_nines_are_not_pointed_out(table):

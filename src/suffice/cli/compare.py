@@ -11,7 +11,7 @@ import click
 
 from suffice.archive import replacing
 from suffice.cli.command import subcommand
-from suffice.cli.options import folds, learning_data, output, seed
+from suffice.cli.options import folds, learning_data, output, seed, several
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import InvalidParameterError
 
@@ -31,16 +31,8 @@ FIGURES = (".pdf", ".png", ".svg")
 )
 @learning_data
 @folds
-@click.option(
-    "-m", "--model", "models", multiple=True, metavar="NAME", help="Only these; repeatable."
-)
-@click.option(
-    "--add",
-    "added",
-    multiple=True,
-    metavar="CLASS",
-    help="Add a classifier by its import path, such as sklearn.svm.SVC; repeatable.",
-)
+@several("-m", "--model", "models", of="NAME", text="Only these; repeatable.")
+@several("--add", "added", of="CLASS", text="Add by import path, such as sklearn.svm.SVC.")
 @seed("Of the folds.")
 @output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from suffice.sources.chunks import Chunk
     from suffice.sources.columns import Roles
     from suffice.sources.source import Source
-    from suffice.table.schema import Schema
 
 
 def load_model(path: Path) -> Any:
@@ -60,14 +59,8 @@ class Data:
     """A source by name, the roles of its columns, and how its text is written."""
 
     name: str
-    target: str | None = None
-    feature: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    weight: str | None = None
-    ids: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
+    columns: Mapping[str, Any] = field(default_factory=dict)  # in the words of ColumnOptions
     reading: Mapping[str, Any] = field(default_factory=dict)  # how its text is written
-    schema: Schema | None = None  # what the columns are, where that is known from before
 
     @property
     def is_ours(self) -> bool:
@@ -80,44 +73,26 @@ class Data:
         with zipfile.ZipFile(path) as file:
             return "header.json" in file.namelist()
 
-    def opened(
-        self, why: str = "", *, categories: bool = True, holes: bool = True
-    ) -> tuple[Source, Roles]:
+    def opened(self, why: str = "", **taken: Any) -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed where nothing was said.
 
         ``why`` is said where a file of ours is given in place of rows. What takes no categories,
-        or no rows with empty cells, gets numbers, or complete rows, only.
+        or no rows with holes, gets numbers, or complete rows, only.
         """
         if why and self.is_ours:
             msg = f"{self.name} holds sums, and {why}: give the data file"
             raise InvalidInputError(msg)
         from suffice.sources.columns import ColumnOptions, roles_for_learning
-        from suffice.sources.files import open_named
-        from suffice.sources.source import Reading
+        from suffice.sources.opening import open_source
+        from suffice.sources.source import TextStyle
 
-        source = open_named(self.name, Reading(**self.reading))
-        features, ids = self.feature or None, self.ids or None
-        known: Any = {"categories": categories, "holes": holes, "schema": self.schema}
-        columns = self.target, features, self.weight, self.ignore, ids, self.categorical
-        said = ColumnOptions(*columns, **known)
+        source = open_source(self.name, TextStyle(**self.reading))
+        said = ColumnOptions(**self.columns, **taken)
         try:
             return source, roles_for_learning(source, said)
         except UnknownTargetError as error:
             said = replace(said, target=_asked(error))
             return source, roles_for_learning(source, said)
-
-    @property
-    def reading_words(self) -> list[str]:
-        """What was said about the text, as it is written on the command line."""
-        words = []
-        for name, value in self.reading.items():
-            option = f"--{name.replace('_', '-')}"
-            if isinstance(value, bool):
-                words.append(option if value else f"--no-{name}")
-            else:
-                values = value if isinstance(value, tuple) else (value,)
-                words += [word for each in values for word in (option, str(each))]
-        return words
 
     def moments(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums of the rows, read once."""
@@ -136,6 +111,19 @@ class Data:
         from suffice.sources.chunks import load_rows
 
         return load_rows(*self.opened("this needs rows", **taken))
+
+
+def words_of(said: Mapping[str, Any]) -> list[str]:
+    """Return what was said in options, as it is written on the command line."""
+    words = []
+    for name, value in said.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{name}")
+        else:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for each in values for word in (option, str(each))]
+    return words
 
 
 def _can_ask() -> bool:

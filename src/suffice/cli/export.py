@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import file_argument, output
+from suffice.cli.options import choice, file_argument, output, several
 from suffice.cli.terminal import Terminal
 
 
@@ -52,27 +52,12 @@ _EXPORTERS: Mapping[str, Callable[[Any, Mapping[str, Any]], bytes]] = {
     "suffice export iris.suffice --to onnx -o iris.onnx",
 )
 @file_argument("model")
-@click.option(
-    "--to",
-    "kind",
-    type=click.Choice(list(_EXPORTERS)),
-    default="json",
-    show_default=True,
-    help="The format.",
-)
-@click.option(
-    "--table", metavar="NAME", default="rows", help="Of SQL: the table; dots part schemas."
-)
-@click.option(
-    "--dialect",
-    type=click.Choice(["duckdb", "postgres", "sqlite"]),
-    default="duckdb",
-    show_default=True,
-    help="Of SQL: the database.",
-)
-@click.option("--keep", multiple=True, metavar="COLUMN", help="Of SQL: copy beside the answers.")
-@click.option("--column", multiple=True, metavar="COLUMN", help="Of SQL: the features, in order.")
-@click.option("--boolean", multiple=True, metavar="COLUMN", help="Of SQL: holds truth values.")
+@choice("--to", "kind", of=_EXPORTERS, text="The format.", default="json")
+@click.option("--table", default="rows", help="Of SQL: the table; dots part schemas.")
+@choice("--dialect", of=["duckdb", "postgres", "sqlite"], text="Of SQL.", default="duckdb")
+@several("--keep", text="Of SQL: copy beside the answers.")
+@several("--column", text="Of SQL: the features, in order.")
+@several("--boolean", text="Of SQL: holds truth values.")
 @click.option("--prefix", default="", metavar="TEXT", help="Of SQL: before each answer's name.")
 @output("The file to write; without it standard output.")
 def command(

@@ -15,7 +15,7 @@ import click
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.options import learning_data, output
+from suffice.cli.options import choice, learning_data, output, several
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 
@@ -115,29 +115,16 @@ def _priors(texts: tuple[str, ...], classes: Any) -> Any:
 )
 @learning_data
 @output("The model file to write.", required=True)
-@click.option(
-    "-m",
-    "--model",
-    type=click.Choice(list(KINDS)),
-    default="lda",
-    show_default=True,
-    help="Which model.",
-)
+@choice("-m", "--model", of=KINDS, text="Which model.", default="lda")
 @click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code.")
 @click.option("--tied/--untied", default=None, help="One covariance for all classes, or one each.")
-@click.option(
-    "--divisor",
-    type=click.Choice(["mle", "unbiased"]),
-    help="Divide scatter by the weight, or by the weight less one per mean.",
-)
+@choice("--divisor", of=["mle", "unbiased"], text="Of scatter: weight, or less one per mean.")
 @click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto.")
 @click.option("--shrinkage", metavar="SHARE", help="A number in [0, 1], oas, ledoit-wolf, auto.")
-@click.option("--prior", multiple=True, metavar="LABEL=P", help="uniform, or one for every class.")
+@several("--prior", of="LABEL=P", text="uniform, or one for every class.")
 @click.option("--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto.")
 @click.option("--reject-cost", type=float, help="Cost of giving no label.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any setting, as JSON."
-)
+@several("--set", "settings", of="NAME=VALUE", text="Any setting, as JSON.")
 def command(
     terminal: Terminal,
     /,

@@ -29,8 +29,12 @@ COMMANDS = {
     "completion": "Print the script that completes commands in a shell.",
 }
 
-_MODULES = dict.fromkeys(("summarize", "merge", "forget"), "moments")  # where not of that name
-_MODULES["warm-up"] = "warm_up"
+_MODULES = {  # where not of that name
+    **dict.fromkeys(("summarize", "merge", "forget"), "moments"),
+    **dict.fromkeys(("show", "boundary", "sample"), "model"),
+    "drift": "predict",
+    "warm-up": "warm_up",
+}
 
 HELP = """Probabilistic classification from mergeable statistics.
 

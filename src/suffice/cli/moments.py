@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import file_argument, learning_data, output
+from suffice.cli.options import choice, file_argument, learning_data, output
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 )
 @learning_data
 @output("The moments file to write.", required=True)
-@click.option(
+@choice(
     "--storage",
-    type=click.Choice(["auto", "per-class", "pooled", "diagonal"]),
+    of=["auto", "per-class", "pooled", "diagonal"],
+    text="What scatter to keep; auto keeps one matrix per class where that is affordable.",
     default="auto",
-    help="What scatter to keep; auto keeps one matrix per class where that is affordable.",
 )
 @output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
 @click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
@@ -133,5 +133,5 @@ def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> 
     from suffice.cli.data import Data
 
     known = total.schema.names if total.schema else total.feature_names
-    data = Data(part, target, feature=known or (), schema=total.schema)
+    data = Data(part, {"target": target, "features": known, "schema": total.schema})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

@@ -1,7 +1,7 @@
 """Options that several subcommands share."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,48 +29,37 @@ class DataName(click.ParamType[str]):
         return [*known, CompletionItem(incomplete, type="file")]
 
 
-_READING = (
-    click.option("--delimiter", metavar="MARK", help="Separator of text; found by default."),
-    click.option(
-        "--missing", multiple=True, metavar="TEXT", help="Stands for a missing value, too."
+def several(*names: str, text: str, of: str = "COLUMN") -> Decorator:
+    """Return an option that may be given several times."""
+    return click.option(*names, multiple=True, metavar=of, help=text)
+
+
+def choice(*names: str, of: Iterable[str], text: str, default: str | None = None) -> Decorator:
+    """Return an option that takes one of some words."""
+    said: Any = {"default": default, "show_default": default is not None, "help": text}
+    return click.option(*names, type=click.Choice(list(of)), **said)
+
+
+_READING: dict[str, Decorator] = {
+    "delimiter": click.option("--delimiter", metavar="MARK", help="Of text; found by default."),
+    "missing": several("--missing", of="TEXT", text="Stands for a missing value, too."),
+    "decimal": choice("--decimal", of=".,", text="Decimal mark of numbers."),
+    "thousands": choice("--thousands", of=",. '", text="Mark between thousands."),
+    "header": click.option("--header/--no-header", default=None, help="Is the first line names?"),
+    "skip_rows": click.option(
+        "--skip-rows", type=click.IntRange(0), help="Lines before the table."
     ),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers."),
-    click.option(
-        "--thousands", type=click.Choice([",", ".", " ", "'"]), help="Mark between thousands."
-    ),
-    click.option("--header/--no-header", default=None, help="Whether the first line holds names."),
-    click.option(
-        "--skip-rows", type=click.IntRange(min=0), metavar="N", help="Lines before the table."
-    ),
-    click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
-    click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
-)
-_READING_NAMES = [
-    "delimiter",
-    "missing",
-    "decimal",
-    "thousands",
-    "header",
-    "skip_rows",
-    "comment",
-    "encoding",
-]
-_LEARNING = (
-    click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
-    click.option(
-        "-f", "--feature", multiple=True, metavar="COLUMN", help="Use only these; repeatable."
-    ),
-    click.option("-i", "--ignore", multiple=True, metavar="COLUMN", help="Leave out; repeatable."),
-    click.option("--weight", metavar="COLUMN", help="The column of row weights."),
-    click.option(
-        "--id", "ids", multiple=True, metavar="COLUMN", help="Names rows; found by default."
-    ),
-    click.option(
-        "--categorical", multiple=True, metavar="COLUMN", help="Numbers that are categories."
-    ),
-    *_READING,
-)
-_NAMES = ("target", "feature", "ignore", "weight", "ids", "categorical")
+    "comment": click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
+    "encoding": click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
+}
+_COLUMNS: dict[str, Decorator] = {
+    "target": click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
+    "features": several("-f", "--feature", "features", text="Use only these; repeatable."),
+    "ignore": several("-i", "--ignore", text="Leave out; repeatable."),
+    "weight": click.option("--weight", metavar="COLUMN", help="The column of row weights."),
+    "ids": several("--id", "ids", text="Names rows; found by default."),
+    "categorical": several("--categorical", text="Numbers that are categories."),
+}
 
 
 def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,11 +69,11 @@ def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
     def packed(*args: Any, data: str, **options: Any) -> Any:
         from suffice.cli.data import Data
 
-        said = {name: options.pop(name) for name in _NAMES}
-        return function(*args, data=Data(data, **said, reading=_reading(options)), **options)
+        columns, reading = _said(options, _COLUMNS), _said(options, _READING)
+        return function(*args, data=Data(data, columns, reading), **options)
 
-    options = (click.argument("data", type=DataName()), *_LEARNING)
-    return functools.reduce(lambda f, option: option(f), reversed(options), packed)
+    argument = click.argument("data", type=DataName())
+    return _given(argument, *_COLUMNS.values(), *_READING.values())(packed)
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,14 +81,18 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def packed(*args: Any, **options: Any) -> Any:
-        return function(*args, reading=_reading(options), **options)
+        return function(*args, reading=_said(options, _READING), **options)
 
-    return functools.reduce(lambda f, option: option(f), reversed(_READING), packed)
+    return _given(*_READING.values())(packed)
 
 
-def _reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what was said about how text is written, taken out of all options."""
-    said = {name: options.pop(name) for name in _READING_NAMES}
+def _given(*options: Decorator) -> Decorator:
+    return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
+
+
+def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return what was said in options of these names, taken out of all options."""
+    said = {name: options.pop(name) for name in names}
     return {name: value for name, value in said.items() if value not in (None, ())}
 
 

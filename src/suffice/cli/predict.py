@@ -1,16 +1,22 @@
-"""``suffice predict``: new rows to answers."""
+"""``suffice predict`` and ``drift``: what a model says about new rows."""
+
+from __future__ import annotations
 
 import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import DataName, file_argument, output, reading_options
+from suffice.cli.options import DataName, file_argument, output, reading_options, several
 from suffice.cli.terminal import Terminal, write_to_standard_output
+from suffice.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from suffice.validation.drift import Drift
 
 
 @subcommand(
@@ -22,9 +28,9 @@ from suffice.cli.terminal import Terminal, write_to_standard_output
 @file_argument("model")
 @click.argument("data", type=DataName())
 @output("The file to write; without it CSV goes to standard output.")
-@click.option("--keep", multiple=True, metavar="COLUMN", help="Copy too; ids by default.")
+@several("--keep", text="Copy too; ids by default.")
 @click.option("--keep-all", is_flag=True, help="Copy every column.")
-@click.option("-i", "--ignore", multiple=True, metavar="COLUMN", help="Not an id; repeatable.")
+@several("-i", "--ignore", text="Not an id; repeatable.")
 @click.option("--prefix", default="", metavar="TEXT", help="Put before the answers' names.")
 @click.option(
     "--outlier-rate",
@@ -34,7 +40,7 @@ from suffice.cli.terminal import Terminal, write_to_standard_output
     help="Share of the model's own rows that would count as outliers.",
 )
 @reading_options
-def command(
+def predict(
     terminal: Terminal,
     /,
     model: Path,
@@ -54,17 +60,17 @@ def command(
     """
     _use_one_blas_thread()
     from suffice.files import load_classifier
-    from suffice.sources.files import open_named
     from suffice.sources.formats import sink_of
+    from suffice.sources.opening import open_source
     from suffice.sources.predict import predict_stream
-    from suffice.sources.source import Reading
+    from suffice.sources.source import TextStyle
 
     if terminal.json and output is None:
         msg = "--json prints on standard output, where the answers would go: name a file with -o"
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
-    source = open_named(data, Reading(**reading))
+    source = open_source(data, TextStyle(**reading))
     fitted = load_classifier(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or write_to_standard_output
@@ -78,3 +84,68 @@ def _use_one_blas_thread() -> None:
     """Leave the cores to the threads that read, score and write; BLAS would only spin on them."""
     if "numpy" not in sys.modules:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+_SHOWN = 25  # rows of the table, largest change first
+
+
+@subcommand(
+    "drift",
+    "suffice drift iris.suffice new.csv",
+    "suffice drift iris.suffice 'new/*.parquet' -o drift.png",
+    "suffice drift iris.suffice new.csv --json",
+)
+@file_argument("model")
+@click.argument("data", type=DataName())
+@output("A picture of the changes to write, such as drift.png.")
+@reading_options
+def drift(
+    terminal: Terminal, /, model: Path, data: str, output: Path | None, *, reading: dict[str, Any]
+) -> None:
+    """Test whether new rows differ from those a model was fitted to.
+
+    Means, spreads, shares of levels and of empty cells are compared column by column, and all
+    together; p-values are adjusted for their number. Labels play no part. Exit code 0 either way:
+    --json has "moved".
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    found = _found(terminal, model, data, reading)
+    rows = found.rows()
+    head = ["column", "what", "before", "after", "effect", "p_adjusted"]
+    facts = {"moved": found.moved, "p_value": found.p_value, "columns": rows}
+    terminal.result(facts, repr(found))
+    if not terminal.json:
+        terminal.table(head, [[row[name] for name in head] for row in rows[:_SHOWN]])
+    if output is not None:
+        found.plot().figure.savefig(output, dpi=150, bbox_inches="tight")
+        terminal.note(f"{output}: picture of the drift")
+
+
+def _found(terminal: Terminal, model: Path, data: str, reading: dict[str, Any]) -> Drift:
+    """Return the drift of rows that are read in bounded memory."""
+    from suffice.files import load
+    from suffice.sources.chunks import frames_of
+    from suffice.sources.columns import ColumnOptions, roles_for_predicting
+    from suffice.sources.opening import open_source
+    from suffice.sources.source import TextStyle
+    from suffice.validation import drift as changes
+
+    fitted = load(model)
+    moments = getattr(getattr(fitted, "best_estimator_", fitted), "moments_", None)
+    if moments is None:
+        msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
+        raise InvalidInputError(msg)
+    source = open_source(data, TextStyle(**reading))
+    names = None if moments.schema else moments.feature_names
+    options = ColumnOptions(schema=moments.schema, holes=True)
+    roles = roles_for_predicting(source, names, moments.n_features, options)
+    total, n_rows = changes.rows_like(moments, source.sample.select(roles.features).clear()), 0
+    with terminal.progress("rows") as progress:
+        for frame in frames_of(source, roles):
+            total += changes.rows_like(moments, frame.select(roles.features))
+            n_rows += frame.height
+            if progress is not None:
+                progress(n_rows, source.expected_rows)
+    return changes.drift(moments, total)

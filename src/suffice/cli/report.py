@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import folds, learning_data, output, seed
+from suffice.cli.options import choice, folds, learning_data, output, seed
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 from suffice.text.printable import printable, without_passwords
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.reporting import Report
     from suffice.reporting.documented import DocumentedTable
-    from suffice.sources.chunks import Chunk
 
 ROW = "\0row"  # no column is called so
 
@@ -34,12 +33,7 @@ ROW = "\0row"  # no column is called so
 )
 @learning_data
 @output("The page to write; by default report-DATA.html. The model is saved beside it.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", "md", "json"]),
-    help="By default that of the page's extension.",
-)
+@choice("--format", "form", of=["html", "md", "json"], text="By default that of the extension.")
 @folds
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @seed("Of folds and samples.")
@@ -101,23 +95,23 @@ def _stem(name: str) -> str:
 
 def _again(data: Data, path: Path, **options: Any) -> str:
     """Return the command that writes the same page."""
-    said = {"target": data.target, "weight": data.weight}
-    many = {"feature": data.feature, "ignore": data.ignore, "id": data.ids}
-    many["categorical"] = data.categorical
-    words = ["suffice", "report", without_passwords(data.name)]
-    pairs = [(name, value) for name, value in (said | options).items() if value]
-    pairs += [(name, value) for name, values in many.items() for value in values]
-    words += [word for name, value in pairs for word in (f"--{name}", str(value))]
-    return shlex.join([*words, *data.reading_words, "-o", path.name])
+    from suffice.cli.data import words_of
+
+    columns = {name.removesuffix("s"): value for name, value in data.columns.items()}
+    given = {name: value for name, value in options.items() if value}
+    words = words_of({**columns, **given, **data.reading})
+    return shlex.join(["suffice", "report", without_passwords(data.name), *words, "-o", path.name])
 
 
 def _documented(data: Data, name: str) -> DocumentedTable:
     """Return the rows with what names them; what is left out is said now, and on the page."""
     from suffice.reporting.documented import DocumentedTable
+    from suffice.sources.chunks import load_rows
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        chunk, target = _numbered(data)
+        source, roles = data.opened("a report needs rows")
+        chunk = load_rows(source, roles, ROW)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
     table, ids = chunk.table, chunk.kept.to_series()
@@ -127,23 +121,10 @@ def _documented(data: Data, name: str) -> DocumentedTable:
         sample_weight=table.weight,
         ids=np.asarray(ids.to_list(), dtype=object),
         name=name,
-        target=target,
+        target=roles.target,
     )
     notes = (*(str(warning.message) for warning in caught), *documented.notes)
     return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
-
-
-def _numbered(data: Data) -> tuple[Chunk, str]:
-    """Return the rows with what names them: their id, or their number, counted from one."""
-    import polars as pl
-
-    from suffice.sources.chunks import frames_of, load_frames
-
-    source, roles = data.opened("a report needs rows")
-    frame = pl.concat(frames_of(source, roles))
-    if not roles.kept:
-        frame, roles = frame.with_row_index(ROW, 1), replace(roles, kept=(ROW,))
-    return load_frames([frame], roles, source.label), str(roles.target)
 
 
 def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:

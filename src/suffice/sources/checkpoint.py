@@ -12,7 +12,7 @@ from suffice import archive
 from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
-from suffice.sources.chunks import LeftOut
+from suffice.sources.chunks import RowsRead
 from suffice.sources.files import File, FileSource
 from suffice.sources.formats import is_url
 from suffice.sources.reading import fetched_ahead, frames_of_scan
@@ -103,7 +103,7 @@ class Checkpoint:
         self.counted = {path: Counted(**entry) for path, entry in told["files"].items()}
         for path, counted in self.counted.items():
             self._refuse_changed(path, counted)
-        self.summed = Summed(moments, LeftOut(**told["left_out"]))
+        self.summed = Summed(moments, RowsRead(**told["left_out"]))
         self._saved = self.counted.copy()
 
     def _read(self) -> tuple[dict[str, Any], Any]:

@@ -7,7 +7,7 @@ says how many there were; so is one that lacks a number, where models are to see
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
 
@@ -32,17 +32,17 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class RowsRead:
     """How many rows were read, and how many of them could not be used, by column."""
 
     rows: int = 0
     unusable: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
 
-    def __add__(self, other: LeftOut) -> LeftOut:
+    def __add__(self, other: RowsRead) -> RowsRead:
         names = {**self.by_column, **other.by_column}
         both = {n: self.by_column.get(n, 0) + other.by_column.get(n, 0) for n in names}
-        return LeftOut(self.rows + other.rows, self.unusable + other.unusable, both)
+        return RowsRead(self.rows + other.rows, self.unusable + other.unusable, both)
 
     def say(self, outcome: str = "left out") -> None:
         """Warn of rows that could not be used, if there were any."""
@@ -71,10 +71,8 @@ class Chunk:
             return pl.DataFrame(table.x, schema=list(table.names or ()))
         columns = dict(zip((c.name for c in table.schema.numbers), table.x.T, strict=True))
         for category, codes in zip(table.schema.categories, table.indicators.T, strict=True):
-            names = [*category.levels, *[None] * category.missing, *["(other)"] * category.other]
-            columns[category.name] = pl.Series([*names, None], dtype=pl.String).gather(
-                np.where(codes < 0, len(names), codes)
-            )
+            values = pl.Series([*category.values, None], dtype=pl.String)
+            columns[category.name] = values.gather(codes)  # −1 is the last
         return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
 
@@ -108,7 +106,7 @@ class Loader:
         self._numbers = frozenset(roles.numbers)
         self._levels = None if roles.schema is None else LevelEncoder(roles.schema)
 
-    def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, LeftOut]:
+    def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:
         """Return the usable rows of consecutive frames, and what is left out."""
         roles, (x, sums) = self.roles, self._filled(pieces)
         others = [name for name in pieces[0].columns if name not in self._numbers]
@@ -118,9 +116,9 @@ class Loader:
         labelled = _filled(frame, [roles.target, roles.weight])
         masks = [mask for mask in (usable, labelled) if mask is not None]
         if not masks:
-            return self._chunk(frame, x), LeftOut(len(x))
+            return self._chunk(frame, x), RowsRead(len(x))
         rows = np.logical_and.reduce(masks)
-        left_out = LeftOut(len(x), int((~rows).sum()), _gaps(frame, x, roles))
+        left_out = RowsRead(len(x), int((~rows).sum()), _gaps(frame, x, roles))
         return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
 
     def _filled(self, pieces: Sequence[pl.DataFrame]) -> tuple[Floats, list[float]]:
@@ -188,7 +186,7 @@ def chunks_of(
 
     With ``tell``, say at the end which rows were left out.
     """
-    n_rows, total = rows_per_block(len(roles.features)), LeftOut()
+    n_rows, total = rows_per_block(len(roles.features)), RowsRead()
     loader, expected = Loader(roles, n_rows), source.expected_rows if progress else None
     for pieces in blocks_of(frames_of(source, roles), n_rows):
         chunk, lacking = loader.load(pieces)
@@ -201,16 +199,18 @@ def chunks_of(
         total.say()
 
 
-def load_rows(source: Source, roles: Roles) -> Chunk:
-    """Return numbers, labels, weights and ids of every usable row, in their order."""
-    return load_frames(list(frames_of(source, roles)), roles, source.label)
+def load_rows(source: Source, roles: Roles, numbered: str = "") -> Chunk:
+    """Return numbers, labels, weights and ids of every usable row, in their order.
 
-
-def load_frames(frames: Sequence[pl.DataFrame], roles: Roles, label: str) -> Chunk:
-    """Return the usable rows of all frames; ``label`` is what messages call them."""
+    Where rows have no id, ``numbered`` names the column of their numbers, counted from one.
+    """
+    frames = list(frames_of(source, roles))
+    if numbered and not roles.kept:
+        frames = [pl.concat(frames).with_row_index(numbered, 1)]
+        roles = replace(roles, kept=(numbered,))
     chunk, left_out = Loader(roles, sum(frame.height for frame in frames)).load(frames)
     left_out.say()
-    require_rows(chunk.table.n_rows, label)
+    require_rows(chunk.table.n_rows, source.label)
     if left_out.unusable:
         labels = pl.concat([values_of(frame, roles.target or "") for frame in frames])
         lost = sorted(set(labels.drop_nulls().unique()).difference(chunk.table.classes.tolist()))

@@ -15,8 +15,8 @@ from polars.io.plugins import register_io_source
 from suffice.sources.blocks import file_rows, text_rows
 from suffice.sources.layout import Layout
 from suffice.sources.reading import reading_of
-from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Reading, Scan, copy_of, exactly
-from suffice.sources.spelling import Marks, Spelling, spellings_of, stand_ins
+from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, TextStyle, copy_of, exactly
+from suffice.sources.spelling import Spelling, spellings_of, stand_ins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,15 +38,15 @@ class TextTable:
 
     @classmethod
     def of(
-        cls, head: bytes, table: Any, reading: Reading, label: str, separator: str | None
+        cls, head: bytes, table: Any, reading: TextStyle, label: str, separator: str | None
     ) -> TextTable:
         """Return the table that starts with bytes ``head``, and stands in the file ``table``."""
         layout = Layout.of(head, reading, label, separator)
         text = _sampled(table, head, layout, label)
         trimmed = text.select(pl.all().str.strip_chars())
         known = trimmed.select(_without_marks(pl.all(), layout.missing))
-        marks = Marks(layout.separator, reading.decimal, reading.thousands)
-        spellings, remarks = spellings_of(known, marks)
+        style = replace(reading, delimiter=layout.separator)
+        spellings, remarks = spellings_of(known, style)
         sample = known.select(s.values(exactly(n)).alias(n) for n, s in spellings.items())
         padded = frozenset(a.name for a, b in zip(text, trimmed, strict=True) if not a.equals(b))
         marked = sum(known.null_count().row(0)) > sum(text.null_count().row(0))

@@ -20,7 +20,7 @@ from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
-from suffice.sources.source import Reading, Scan
+from suffice.sources.source import Scan, TextStyle
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}
@@ -68,7 +68,7 @@ class FileSource:
 
     @classmethod
     def of(
-        cls, paths: Sequence[Path | str], reading: Reading, label: str, target: str | None = None
+        cls, paths: Sequence[Path | str], reading: TextStyle, label: str, target: str | None = None
     ) -> FileSource:
         """Return the source of these files, after checking that their columns agree."""
         first = _opened(paths[0], reading)
@@ -124,7 +124,7 @@ def paths_of(text: str) -> Sequence[Path | str]:
     return found
 
 
-def _opened(path: Path | str, reading: Reading, *, first: bool = True) -> File:
+def _opened(path: Path | str, reading: TextStyle, *, first: bool = True) -> File:
     """Return a file after a look at its first rows; of later files the types may be enough."""
     open_table = format_of(path)
     if isinstance(path, Path):
@@ -154,7 +154,7 @@ class StreamSource:
     expected_rows: int | None = None
 
     @classmethod
-    def of(cls, stream: IO[bytes], reading: Reading, label: str) -> StreamSource:
+    def of(cls, stream: IO[bytes], reading: TextStyle, label: str) -> StreamSource:
         """Return the source of a stream, after a look at its first bytes."""
         head = read_fully(stream, _HEAD)
         for sign, name in _BINARY.items():
@@ -186,7 +186,7 @@ class StreamSource:
         yield self.table.scan_stream(pieces_of(self.stream, self.head), columns)
 
 
-def open_named(name: str, reading: Reading) -> FileSource | StreamSource:
+def open_named(name: str, reading: TextStyle) -> FileSource | StreamSource:
     """Return the rows of a path, a glob, "-" for standard input, or a built-in data set."""
     if name == "-":
         # unbuffered: a thread that waits for input then holds no lock when the program ends
@@ -194,7 +194,7 @@ def open_named(name: str, reading: Reading) -> FileSource | StreamSource:
         return StreamSource.of(bare, reading, "standard input")
     if name in DATASETS and not Path(name).exists():
         known = DATASETS[name]
-        return FileSource.of([known.path], Reading(), name, known.target)
+        return FileSource.of([known.path], TextStyle(), name, known.target)
     near = get_close_matches(name, DATASETS, 1)
     if near and not (Path(name).exists() or Path(name).suffix):
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"

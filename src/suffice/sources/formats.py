@@ -18,7 +18,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.blocks import head_of, line_blocks
 from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import SAMPLE_ROWS, Reading, Scan, cast, exactly
+from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
 
 if TYPE_CHECKING:
     Sink = Callable[[pl.LazyFrame, Any], object]
@@ -37,14 +37,14 @@ class TypedTable:
     remarks, doubts = (), _NO_DOUBTS
 
     @classmethod
-    def of(cls, scanner: Any, path: Path | str, _: Reading, *, types_only: bool) -> TypedTable:
+    def of(cls, scanner: Any, path: Path | str, _: TextStyle, *, types_only: bool) -> TypedTable:
         """Return the table of a file."""
         n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path), lambda: unreadable_part(path)):
             return cls(str(path), scanner(path).head(n_rows).collect(), scanner)
 
     @classmethod
-    def of_lines(cls, path: Any, _: Reading, label: str = "", **__: Any) -> TypedTable:
+    def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> TypedTable:
         """Return the table of JSON objects, one a line, typed by its first rows."""
         label, n = label or str(path), SAMPLE_ROWS
         with reading_of(label):
@@ -89,7 +89,7 @@ def _scan_arrow(path: Any, _: Any = None) -> pl.LazyFrame:
     return pl.scan_ipc(path, glob=is_url(path))
 
 
-def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: Any) -> TextTable:
+def _text_table(path: Any, reading: TextStyle, separator: str | None = None, **_: Any) -> TextTable:
     if isinstance(path, str):  # on another machine
         head = "\n".join(pl.scan_lines(path, n_rows=1000).collect().to_series()).encode()
     else:
@@ -97,7 +97,7 @@ def _text_table(path: Any, reading: Reading, separator: str | None = None, **_: 
     return TextTable.of(head, path, reading, str(path), separator)
 
 
-def _json_table(path: Any, reading: Reading, **_: Any) -> TypedTable:
+def _json_table(path: Any, reading: TextStyle, **_: Any) -> TypedTable:
     """Return the table of a file that is one array of objects, or holds one a line."""
     with reading_of(str(path)):
         if not head_of(Path(path)).lstrip().startswith(b"["):

@@ -76,6 +76,13 @@ class BatchSource:
         sample = pl.concat(_alike(first, label), how="vertical_relaxed").head(SAMPLE_ROWS)
         return cls(label, sample, chain(first, rest), categorical)
 
+    @classmethod
+    def of_stream(cls, source: Any) -> BatchSource:
+        """Return the source of any object that exports an Arrow stream, even one of no batch."""
+        lazily = pl.scan_arrow_c_stream(source)
+        none = lazily.collect_schema().to_frame()
+        return cls.of(chain([none], batches_of(lazily)), "the stream")
+
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the batches as one table."""
         yield scan_of(self.frames, self.sample, self.label, columns)
@@ -95,13 +102,6 @@ def is_stream(source: Any) -> bool:
     """Return whether this hands out Arrow batches rather than being a table in memory."""
     in_memory = hasattr(source, "num_rows") or isinstance(source, pl.DataFrame)
     return hasattr(source, "__arrow_c_stream__") and not in_memory and not _is_pandas(source)
-
-
-def arrow_batches(source: Any) -> Iterator[pl.DataFrame]:
-    """Yield the batches of any object that exports an Arrow stream, first one without rows."""
-    lazily = pl.scan_arrow_c_stream(source)
-    yield lazily.collect_schema().to_frame()
-    yield from batches_of(lazily)
 
 
 def as_frame(frame: Any) -> Any:

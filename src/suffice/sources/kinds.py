@@ -13,14 +13,13 @@ import polars as pl
 
 from suffice.errors import InvalidInputError, warn
 from suffice.sources.source import values_of
-from suffice.table.mixed import Levels, levels_of, note_twins
+from suffice.table.mixed import Levels, category_of, is_free_text, levels_of
 from suffice.table.schema import MOST_LEVELS, Category, Column, Number, Schema
 from suffice.text.lists import quoted
 from suffice.typing import Codes
 
 NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
 DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
-_FEW = 50  # rows; fewer distinct texts may be chance
 _DAY = 86_400e6  # microseconds
 
 
@@ -97,8 +96,8 @@ def _useless(values: pl.Series, *, whole: bool, categorical: bool) -> str:
     levels = kind == TEXT or values.dtype == pl.Boolean
     if whole and levels and distinct == 1 and not values.null_count() and len(values) > 1:
         return "constant"
-    free = kind == TEXT and not categorical and distinct > max(MOST_LEVELS, 0.9 * len(known))
-    return "nearly all texts differ" if free and len(known) >= _FEW else ""
+    free = kind == TEXT and not categorical and is_free_text(distinct, len(known))
+    return "nearly all texts differ" if free else ""
 
 
 def described(values: pl.Series, *, categorical: bool) -> Column:
@@ -106,19 +105,7 @@ def described(values: pl.Series, *, categorical: bool) -> Column:
     name, dtype = values.name, values.dtype
     if not (categorical or kind_of(dtype) == TEXT or dtype == pl.Boolean):
         return Number(name)
-    found = levels_of(values)
-    note_twins(name, found.levels)
-    known = found.codes >= 0
-    counts = np.bincount(found.codes[known], minlength=len(found.levels)).astype(np.float64)
-    order = np.argsort(found.levels, kind="stable")
-    levels = tuple(found.levels[j] for j in order)
-    column = Category(name, levels, not known.all()).capped(counts[order])
-    if column.other:
-        warn(
-            f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
-            "are kept, the rest count as one"
-        )
-    return column
+    return category_of(name, levels_of(values))
 
 
 def schema_of(columns: Iterable[Column]) -> Schema | None:
@@ -147,17 +134,15 @@ class LevelEncoder:
 
 def _grown(known: Category, found: Levels) -> Category:
     """Return a category with the levels of some more rows; too many of them count as one."""
-    column = replace(known, missing=True) if (found.codes < 0).any() else known
-    new = set(found.levels).difference(known.levels)
-    if not new or known.other:
+    rows = Category(known.name, tuple(found.levels), bool((found.codes < 0).any()))
+    column = known.merged(rows)
+    if len(column.levels) <= MOST_LEVELS:
         return column
-    if len(known.levels) + len(new) > MOST_LEVELS:
-        warn(
-            f"column {known.name!r} has more than {MOST_LEVELS} levels: the {len(known.levels)} of "
-            "the first rows are kept, the rest count as one"
-        )
-        return replace(column, other=True)
-    return replace(column, levels=tuple(sorted({*known.levels, *new})))
+    warn(
+        f"column {known.name!r} has more than {MOST_LEVELS} levels: the {len(known.levels)} of "
+        "the first rows are kept, the rest count as one"
+    )
+    return replace(known, missing=column.missing, other=True)
 
 
 def refuse_other_columns(

@@ -16,7 +16,7 @@ from suffice.sources.spelling import is_number
 from suffice.text.lists import quoted
 
 if TYPE_CHECKING:
-    from suffice.sources.source import Reading
+    from suffice.sources.source import TextStyle
 
 _SEPARATORS = ",;\t|"
 _JUDGED = 200  # rows that tell whether the first line is one of them
@@ -37,7 +37,7 @@ class Layout:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, head: bytes, reading: Reading, label: str, separator: str | None) -> Layout:
+    def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Layout:
         """Return the layout of the table that starts with ``head``."""
         encoding = reading.encoding or _encoding(head)
         text = _decoded(head, encoding, label)
@@ -144,7 +144,7 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _has_header(
-    first: Sequence[str], rows: Sequence[Sequence[str]], reading: Reading
+    first: Sequence[str], rows: Sequence[Sequence[str]], reading: TextStyle
 ) -> tuple[bool, str]:
     """Return whether the first line holds names rather than a row, and what to say about it."""
     if reading.header is not None:

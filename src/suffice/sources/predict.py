@@ -13,14 +13,14 @@ import polars as pl
 
 from suffice.decision import classifier_of
 from suffice.errors import InvalidInputError
-from suffice.sources.chunks import LeftOut, gaps_in, usable_rows
+from suffice.sources.chunks import RowsRead, gaps_in, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
 from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.kinds import as_numbers
 from suffice.sources.opening import open_source
 from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import Progress, Reading, Source, values_of
+from suffice.sources.source import Progress, Source, TextStyle, values_of
 from suffice.typing import Floats, Labels
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def predict_stream(
         classifier = classifier.allowing_missing()
     coded = classifier.encoding
     names = classifier.feature_names if coded is None else coded.schema.names
-    reading = Reading(delimiter, tuple(missing), **text)
+    reading = TextStyle(delimiter, tuple(missing), **text)
     opened = opened_for_scoring(source, names) or open_source(source, reading)
     schema = None if coded is None else coded.schema
     options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
@@ -245,7 +245,7 @@ class Batches:
         self, answers: Answers, roles: Roles, progress: Progress | None, n_rows: int | None
     ) -> None:
         self.answers, self.roles = answers, roles
-        self.left_out, self.outliers = LeftOut(), 0
+        self.left_out, self.outliers = RowsRead(), 0
         self._progress, self._n_rows = progress, n_rows
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -293,7 +293,7 @@ class Batches:
         holes, names = self.answers.classifier.allow_missing, self.roles.numbers
         gaps = gaps_in(self._numbers(frame), names, holes=holes) if lacking.any() else {}
         with self._lock:
-            self.left_out += LeftOut(frame.height, int(lacking.sum()), gaps)
+            self.left_out += RowsRead(frame.height, int(lacking.sum()), gaps)
             if self.answers.threshold is not None:
                 self.outliers += int(answers[answers.columns[-1]].sum())
             if self._progress:

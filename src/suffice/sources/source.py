@@ -20,7 +20,7 @@ Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in al
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextStyle:
     """What a person may say about how text is written; whatever is None is found out."""
 
     delimiter: str | None = None

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from suffice.sources.source import TextStyle
+
 ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
 
 
@@ -116,36 +118,28 @@ def is_number(cell: str) -> bool:
     return re.search(_ANY, cell.strip()) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What is known about the numbers of a file before any column is looked at."""
-
-    separator: str = ","
-    decimal: str | None = None
-    thousands: str | None = None
-
-    def formats(self, currency: str, *, percent: bool) -> Iterator[Numbers]:
-        """Yield the ways to write numbers that this leaves open."""
-        for point in ".,":
-            for mark in ("", ",.".replace(point, ""), " ", "'"):
-                allowed = self.decimal in (None, point) and self.thousands != point
-                if allowed and (not mark or self.thousands in (None, mark)):
-                    yield Numbers(point, mark, currency, percent)
+def _formats(style: TextStyle, currency: str, *, percent: bool = False) -> Iterator[Numbers]:
+    """Yield the ways to write numbers that are left open by what was said."""
+    for point in ".,":
+        for mark in ("", ",.".replace(point, ""), " ", "'"):
+            allowed = style.decimal in (None, point) and style.thousands != point
+            if allowed and (not mark or style.thousands in (None, mark)):
+                yield Numbers(point, mark, currency, percent)
 
 
-def spellings_of(text: pl.DataFrame, marks: Marks) -> tuple[dict[str, Spelling], list[str]]:
+def spellings_of(text: pl.DataFrame, style: TextStyle) -> tuple[dict[str, Spelling], list[str]]:
     """Return how each column of trimmed text is spelt, and what about it may surprise."""
     columns = {column.name: column.alias("cells").drop_nulls() for column in text}
-    plain = _plain(text, marks)
-    found = {name: plain[name] or _possible(columns[name], marks) for name in columns}
+    plain = _plain(text, style)
+    found = {name: plain[name] or _possible(columns[name], style) for name in columns}
     clear = {ways[0].decimal for name, ways in found.items() if _tells(ways, columns[name])}
-    if "," in clear or marks.separator == ";" or any(len(ways) > 1 for ways in found.values()):
+    if "," in clear or style.delimiter == ";" or any(len(ways) > 1 for ways in found.values()):
         for name, ways in found.items():
             if isinstance(ways[0], Numbers) and ways[0].plain and not ways[0].whole:
                 found[name] = ways = _reopened(ways[0], columns[name])
                 clear |= {"."} if len(ways) == 1 else set()
     settled = {
-        name: (ways[0], "") if len(ways) == 1 else _settled(name, columns[name], clear, marks)
+        name: (ways[0], "") if len(ways) == 1 else _settled(name, columns[name], clear, style)
         for name, ways in found.items()
     }
     remarks = [remark for _, remark in settled.values() if remark]
@@ -165,7 +159,7 @@ def _tells(found: list[Any], cells: pl.Series) -> bool:
     return one and bool(cells.str.contains(r"[.,]").any())
 
 
-def _plain(text: pl.DataFrame, marks: Marks) -> dict[str, list[Any]]:
+def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
     """Return the spelling of each column that is empty, or plain numbers, or codes such as 007."""
     every = pl.all()
     tests = {
@@ -183,7 +177,7 @@ def _plain(text: pl.DataFrame, marks: Marks) -> dict[str, list[Any]]:
             return [Words(as_nothing, native=True)]
         if found["codes"][name]:
             return [Words()]
-        grouped = marks.decimal == "," and found["point"][name]
+        grouped = style.decimal == "," and found["point"][name]
         if found["whole"][name] or (found["number"][name] and not grouped):
             return [Numbers(plain=True, whole=found["whole"][name])]
         return []
@@ -191,24 +185,24 @@ def _plain(text: pl.DataFrame, marks: Marks) -> dict[str, list[Any]]:
     return {name: spelling(name) for name in text.columns}
 
 
-def _possible(cells: pl.Series, marks: Marks) -> list[Any]:
+def _possible(cells: pl.Series, style: TextStyle) -> list[Any]:
     """Return the ways a column may be spelt: one, or numbers with a point and with a comma."""
     if cells.str.to_lowercase().is_in(["true", "false"]).all():
         return [Words(as_truth)]
-    return _formatted(cells, marks) if numbers_in(cells).all() else _dated(cells)
+    return _formatted(cells, style) if numbers_in(cells).all() else _dated(cells)
 
 
-def _formatted(cells: pl.Series, marks: Marks) -> list[Any]:
+def _formatted(cells: pl.Series, style: TextStyle) -> list[Any]:
     """Return the formats that every cell has, one for each decimal mark that may be meant."""
     currencies = cells.str.extract(f"({_CURRENCY})").drop_nulls().unique()
     currency = re.escape(currencies[0]) if len(currencies) else ""
     percent = bool(cells.str.contains("%").all())
-    fitting = [f for f in marks.formats(currency, percent=percent) if f.fits(cells)]
+    fitting = [f for f in _formats(style, currency, percent=percent) if f.fits(cells)]
     found = {format.decimal: format for format in reversed(fitting)}
     if not cells.str.contains(r"[.,]").any():
         found = dict(list(found.items())[:1])
     exact = [_exact(format, cells) for _, format in sorted(found.items(), reverse=True)]
-    return exact or [Words(doubt=_two_ways(cells, marks))]
+    return exact or [Words(doubt=_two_ways(cells, style))]
 
 
 def _exact(format: Numbers, cells: pl.Series) -> Numbers:
@@ -218,8 +212,8 @@ def _exact(format: Numbers, cells: pl.Series) -> Numbers:
     return replace(format, whole=bool(whole) and not format.percent)
 
 
-def _two_ways(cells: pl.Series, marks: Marks) -> str:
-    formats = [f for money in ("", _CURRENCY) for f in marks.formats(money, percent=False)]
+def _two_ways(cells: pl.Series, style: TextStyle) -> str:
+    formats = [f for money in ("", _CURRENCY) for f in _formats(style, money)]
     fits = [cells.str.contains(format.pattern) for format in formats]
     most = max(fits, key=lambda fit: (fit[0], fit.sum()))
     odd = (~most).arg_max() or len(cells) - 1
@@ -232,11 +226,13 @@ def _reopened(plain: Numbers, cells: pl.Series) -> list[Any]:
     return [plain, _exact(grouped, cells)] if grouped.fits(cells) else [plain]
 
 
-def _settled(name: str, cells: pl.Series, clear: set[str], marks: Marks) -> tuple[Spelling, str]:
+def _settled(
+    name: str, cells: pl.Series, clear: set[str], style: TextStyle
+) -> tuple[Spelling, str]:
     """Return how a column is spelt that has marks before three digits only, and what to say."""
     comma = bool(cells.str.contains(",").any())
     marked = cells.filter(cells.str.contains(r"[.,]"))[0]
-    both = {f.decimal: f for f in _formatted(cells, Marks())}
+    both = {f.decimal: f for f in _formatted(cells, TextStyle())}
     numbers = {point: pl.select(f.values(pl.lit(marked))).item() for point, f in both.items()}
     as_read = {point: f"{number:.15g}" for point, number in numbers.items()}
     plain = Numbers(plain=True)
@@ -248,9 +244,9 @@ def _settled(name: str, cells: pl.Series, clear: set[str], marks: Marks) -> tupl
             f"column {name!r}: reading {marked!r} as {as_read[point]}, since {point!r} is the "
             "decimal mark of other columns; --decimal says otherwise"
         )
-    if comma and marks.separator == ",":
+    if comma and style.delimiter == ",":
         return both["."], ""
-    if not comma and not (marks.separator == ";" and cells.str.contains(r"^\d+$").any()):
+    if not comma and not (style.delimiter == ";" and cells.str.contains(r"^\d+$").any()):
         return plain, ""
     readings = " or ".join(as_read[point] for point in ".,")
     cure = "name the mark with --decimal or --thousands (decimal=, thousands= in Python)"

@@ -12,7 +12,7 @@ from suffice.sources.chunks import frames_of, require_rows
 from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
 from suffice.sources.frames import Pairs, array_chunks
 from suffice.sources.opening import on_cluster, open_rows
-from suffice.sources.source import Progress, Reading, Summing
+from suffice.sources.source import Progress, Summing, TextStyle
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
 
@@ -112,7 +112,7 @@ def summarize(
         source = array_chunks(source, target, weight)
     if is_table(source):
         source = TableSource.of(source, method)
-    opened = open_rows(source, Reading(delimiter, tuple(missing), **text), client)
+    opened = open_rows(source, TextStyle(delimiter, tuple(missing), **text), client)
     if isinstance(opened, Pairs):
         _refuse_with_groups(groups, **{"rows without named columns": opened})
         total = summarize_source(opened.source, opened.roles, **options)

@@ -12,8 +12,8 @@ from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.sources.chunks import (
     Chunk,
-    LeftOut,
     Loader,
+    RowsRead,
     blocks_of,
     chunks_of,
     require_rows,
@@ -40,7 +40,7 @@ class Summed:
     """The moments of usable rows, and how many rows were read and left out: both add up."""
 
     moments: Moments = field(default_factory=Moments.empty)
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: RowsRead = field(default_factory=RowsRead)
 
     @property
     def n_rows(self) -> int:
@@ -61,7 +61,7 @@ def running_sums(
     loader = Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1)
     loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
 
-    def summed(part: tuple[Chunk, LeftOut]) -> Summed:
+    def summed(part: tuple[Chunk, RowsRead]) -> Summed:
         with at_most(1):
             return Summed(moments_of(part[0].table, **options), part[1])
 

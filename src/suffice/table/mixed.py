@@ -98,35 +98,42 @@ def _described(name: str, value: Any, missing: str) -> Column:
     if not isinstance(value, Levels):
         known = value[~np.isnan(value)] if missing == "indicator" else value
         return Number(name, float(np.mean(known)) if 0 < len(known) < len(value) else None)
-    n_known, empty = int((value.codes >= 0).sum()), bool((value.codes < 0).any())
-    if len(value.levels) > MOST_LEVELS:
-        if n_known >= _FEW and len(value.levels) > 0.9 * n_known:
-            warn(f"column {name!r} is left out: nearly all of its texts differ")
-            return LeftOut(name, "nearly all of its texts differ")
-        counts = np.bincount(value.codes[value.codes >= 0], minlength=len(value.levels))
-        kept = np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1]
+    if is_free_text(len(value.levels), int((value.codes >= 0).sum())):
+        warn(f"column {name!r} is left out: nearly all of its texts differ")
+        return LeftOut(name, "nearly all of its texts differ")
+    return category_of(name, value)
+
+
+def is_free_text(n_levels: int, n_known: int) -> bool:
+    """Return whether so many of so many texts differ that nothing can be learnt from them."""
+    return n_known >= _FEW and n_levels > max(MOST_LEVELS, 0.9 * n_known)
+
+
+def category_of(name: str, value: Levels) -> Category:
+    """Return the category of these values; of very many levels the rare ones count as one."""
+    known = value.codes[value.codes >= 0]
+    counts = np.bincount(known, minlength=len(value.levels)).astype(np.float64)
+    order = sorted(range(len(value.levels)), key=value.levels.__getitem__)
+    levels = tuple(value.levels[j] for j in order)
+    column = Category(name, levels, len(known) < len(value.codes)).capped(counts[order])
+    if column.other:
         warn(
-            f"column {name!r} has {len(value.levels):,} levels: the {len(kept)} most frequent are "
-            "kept, the rest count as one"
+            f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
+            "are kept, the rest count as one"
         )
-        return Category(name, tuple(sorted(value.levels[j] for j in kept)), empty, other=True)
-    note_twins(name, value.levels)
-    return Category(name, tuple(sorted(value.levels)), empty)
+        return column
+    seen: dict[str, str] = {}
+    for level in levels:
+        twin = seen.setdefault(" ".join(level.split()).casefold(), level)
+        if twin != level:
+            warn(f"column {name!r}: levels {twin!r} and {level!r} differ only by blanks or case")
+    return column
 
 
 def levels_of(column: Any) -> Levels:
     """Return any column as levels."""
     levels: Levels = _values(column, levels=True)
     return levels
-
-
-def note_twins(name: str, levels: Sequence[str]) -> None:
-    """Say which levels differ only by blanks or case."""
-    seen: dict[str, str] = {}
-    for level in sorted(levels):
-        twin = seen.setdefault(" ".join(level.split()).casefold(), level)
-        if twin != level:
-            warn(f"column {name!r}: levels {twin!r} and {level!r} differ only by blanks or case")
 
 
 # --- what each library's columns hold ------------------------------------------------------

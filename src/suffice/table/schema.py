@@ -48,7 +48,12 @@ class Category:
     @property
     def level_names(self) -> tuple[str, ...]:
         """What the indicator columns stand for."""
-        return (*self.levels, *["(missing)"] * self.missing, *["(other)"] * self.other)
+        return tuple("(missing)" if value is None else value for value in self.values)
+
+    @property
+    def values(self) -> tuple[str | None, ...]:
+        """What a cell of each level holds."""
+        return (*self.levels, *[None] * self.missing, *["(other)"] * self.other)
 
     def merged(self, other: Category) -> Category:
         """Return the column with the levels of both sides.
@@ -354,5 +359,4 @@ def _levels(category: Category, indicators: Floats, reference: int) -> Any:
     left = 1 - indicators.sum(1, keepdims=True)
     shares = np.concatenate([indicators[:, :reference], left, indicators[:, reference:]], axis=1)
     codes = np.where(np.isnan(shares).any(1), -1, np.argmax(np.nan_to_num(shares), axis=1))
-    names: list[Any] = [*category.levels, *[None] * category.missing, *["(other)"] * category.other]
-    return np.array([*names, None], dtype=object)[codes]
+    return np.array([*category.values, None], dtype=object)[codes]

@@ -16,7 +16,7 @@ from suffice.errors import DatabaseError, InvalidInputError
 from suffice.sources.columns import Roles
 from suffice.sources.sql import TableSource, engines
 from suffice.sources.sql.engines import Engine, engine_of
-from suffice.sources.sql.sums import Queries, TableSums
+from suffice.sources.sql.sums import TableSums
 from suffice.sources.summarize import summarize
 
 MANY = 60_000
@@ -113,9 +113,9 @@ def test_rows_that_come_between_two_queries_are_noticed(duckdb):
         duckdb.raw_sql("INSERT INTO rows VALUES (1, 2, 1)")
         return answer
 
-    queries = Queries(table, Roles(("a", "b"), "y"), source.sample, np.zeros(2))
+    rows = (table, Roles(("a", "b"), "y"), source.sample, np.zeros(2))
     with pytest.raises(DatabaseError, match="changed while it was summed"):
-        TableSums(queries, Engine(max_outputs=7), ask, "rows").summed("per-class")
+        TableSums(*rows, Engine(max_outputs=7), ask, "rows").summed("per-class")
 
 
 def test_postgres_shows_one_snapshot_to_all_queries(postgres, postgres_settings):

@@ -16,7 +16,7 @@ from suffice.sources.opening import open_source
 from suffice.sources.predict import predict_stream
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.sql.engines import Engine
-from suffice.sources.sql.sums import Queries, TableSums
+from suffice.sources.sql.sums import TableSums
 from suffice.sources.summarize import summarize, summarize_source
 
 GAPS = "rows left out: no usable value in"
@@ -172,8 +172,8 @@ def test_sums_split_over_several_queries_are_the_same(database, filled, frame):
         asked.append(query)
         return pl.DataFrame(database.to_pyarrow(query))
 
-    queries = Queries(source.table, Roles(features, "colour"), source.sample, np.zeros(5))
-    total = TableSums(queries, Engine(max_outputs=9), ask, "rows").summed("per-class")
+    rows = (source.table, Roles(features, "colour"), source.sample, np.zeros(5))
+    total = TableSums(*rows, Engine(max_outputs=9), ask, "rows").summed("per-class")
     assert_same(total.moments, theirs)
     # 20 sums, 4 a query, then the same with the 5 centres of each class, and the count
     assert len(asked) == 5 + 7 + 1

@@ -16,7 +16,7 @@ from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
-from suffice.sources.sql.sums import Queries, TableSums, label_of, number, pilots_of
+from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
 from suffice.text.lists import quoted
 
@@ -140,10 +140,9 @@ class TableSource:
 
     def _summed_inside(self, roles: Roles, storage: str) -> Summed:
         with asking(self.label), engine_of(self.backend).session(self.backend):
-            pilots = pilots_of(self.sample, roles.features)
-            queries = Queries(self.table, roles, self.sample, pilots)
-            sums = TableSums(queries, engine_of(self.backend), self._ask, self.label)
-            return sums.summed(storage)
+            pilots, engine = pilots_of(self.sample, roles.features), engine_of(self.backend)
+            rows = self.table, roles, self.sample, pilots
+            return TableSums(*rows, engine, self._ask, self.label).summed(storage)
 
     def _ask(self, query: Any) -> pl.DataFrame:
         return rows_of(self.backend, query)

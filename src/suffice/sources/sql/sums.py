@@ -17,7 +17,7 @@ from suffice.errors import DatabaseError, InvalidInputError
 from suffice.moments import Moments
 from suffice.moments.collect import Storage, plan, ratio, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
-from suffice.sources.chunks import LeftOut
+from suffice.sources.chunks import RowsRead
 from suffice.sources.kinds import NUMBER, kind_of
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
@@ -73,82 +73,6 @@ def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
     if kind_of(sample.schema[name]) != NUMBER:
         return column.cast("string")
     return column.cast("float64") if column.type().is_decimal() else column
-
-
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Sums over the usable rows of a table, about pilots."""
-
-    table: Any
-    roles: Roles
-    sample: pl.DataFrame
-    pilots: Floats  # (d,)
-
-    @property
-    def gaps(self) -> dict[str, Any]:
-        """By column, the condition under which it lacks a value."""
-        table, roles = self.table, self.roles
-        lacking = {name: _not(finite(table[name])) for name in roles.features}
-        for name in (roles.target, roles.weight):
-            if name is not None:
-                lacking[name] = table[name].isnull()
-        return lacking
-
-    @property
-    def n_classes(self) -> Any:
-        """The number of distinct labels, as a query."""
-        labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
-        return labels.aggregate(n=labels.count())
-
-    @functools.cached_property
-    def rows(self) -> Any:
-        """Label, weight w and z = x − pilot of every usable row."""
-        table, roles = self.table, self.roles
-        present = [table[name].notnull() for name in (roles.target, roles.weight) if name]
-        usable = table.filter([finite(table[name]) for name in roles.features] + present)
-        label = label_of(usable[roles.target], self.sample, roles.target or "")
-        columns = {LABEL: label}
-        if roles.weight is not None:
-            columns[WEIGHT] = number(usable[roles.weight])
-        for j, name in enumerate(roles.features):
-            columns[f"z{j}"] = number(usable[name]) - float(self.pilots[j])
-        return usable.select(**columns)
-
-    @functools.cached_property
-    def recentred_rows(self) -> Any:
-        """The same rows with z about a centre c of their own class, which goes with them."""
-        rows, d = self.rows, len(self.pilots)
-        centres = rows.group_by(LABEL).aggregate(
-            **{f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
-        )
-        both = rows.inner_join(centres, LABEL)
-        moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
-        kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
-        return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
-
-    def sums(self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool) -> Any:
-        """Return the query of some outputs, with the counts that every query reports."""
-        rows = self.recentred_rows if recentred else self.rows
-        asked = {**self._counts(rows), **{name: make(rows) for name, make in outputs.items()}}
-        return rows.group_by(LABEL).aggregate(**asked) if by_class else rows.aggregate(**asked)
-
-    def _counts(self, rows: Any) -> dict[str, Any]:
-        n = rows.count()
-        if self.roles.weight is None:
-            return {ROWS: n, SEEN: n, WEIGHT: n.cast("float64"), ODD: n - n}
-        w = rows[WEIGHT]
-        odd = _not(w.between(0.0, MAX)).cast("int32").sum()
-        return {ROWS: n, SEEN: (w > 0).cast("int32").sum(), WEIGHT: w.sum(), ODD: odd}
-
-    def output(self, *factors: str) -> Any:
-        """Return what makes Σ w · factors of the rows."""
-        weighted = () if self.roles.weight is None else (WEIGHT,)
-
-        def total(rows: Any) -> Any:
-            columns = [rows[name] for name in (*weighted, *factors)]
-            return functools.reduce(operator.mul, columns).sum()
-
-        return total
 
 
 def _centre(z: Any) -> Any:
@@ -217,46 +141,6 @@ def keeps_digits(answer: Answer) -> bool:
     return bool(np.all(lost <= _WORST * left) or not np.isfinite(left).all())
 
 
-def assembled(answer: Answer, queries: Queries, label: str) -> Moments:
-    """Return the moments of the rows, after the checks that every source makes."""
-    weight = queries.roles.weight
-    if answer.odd:
-        msg = (
-            f"{label}: {answer.odd:,} values of the weight column {weight!r} are negative or not "
-            "finite: correct them, or leave those rows out"
-        )
-        raise InvalidInputError(msg)
-    if not answer.counts.sum():
-        return Moments.empty()
-    _refuse_infinite(answer, queries, label)
-    classes, codes = encode(answer.labels)
-    delta = answer.offsets
-    # μ = (pilot + c) + δ, each sum in two parts
-    high, low = two_sum(queries.pilots, answer.centres)
-    means, means_low = two_sum(high, low + delta)
-    seen = (answer.weights > 0)[:, None]
-    order = np.argsort(codes)
-    return Moments(
-        classes,
-        queries.roles.features,
-        answer.counts[order],
-        answer.weights[order],
-        np.where(seen, means, 0.0)[order],
-        np.where(seen, means_low, 0.0)[order],
-        # S = Σ w z zᵀ − w δ δᵀ
-        answer.scatter.shifted(-answer.weights, delta).by_class(lambda sums: sums[order]),
-        None,
-    )
-
-
-def _refuse_infinite(answer: Answer, queries: Queries, label: str) -> None:
-    bad = np.flatnonzero(~np.isfinite(answer.squares).all(0))
-    if len(bad):
-        name = queries.roles.features[int(bad[0])]
-        msg = f"{label}: the squares of column {name!r} overflow: rescale it"
-        raise InvalidInputError(msg)
-
-
 def _raw_scatter(
     head: pl.DataFrame, squares: Floats, storage: Storage, pooled: pl.DataFrame | None
 ) -> Scatter:
@@ -285,35 +169,101 @@ def _numbers(frame: pl.DataFrame, names: list[str]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TableSums:
-    """A table to be summed inside its database."""
+    """The usable rows of a table, to be summed about pilots inside their database."""
 
-    queries: Queries
+    table: Any
+    roles: Roles
+    sample: pl.DataFrame
+    pilots: Floats  # (d,)
     engine: Engine
     ask: Callable[[Any], pl.DataFrame]  # an expression to its rows
     label: str
 
+    @property
+    def gaps(self) -> dict[str, Any]:
+        """By column, the condition under which it lacks a value."""
+        table, roles = self.table, self.roles
+        lacking = {name: _not(finite(table[name])) for name in roles.features}
+        for name in (roles.target, roles.weight):
+            if name is not None:
+                lacking[name] = table[name].isnull()
+        return lacking
+
+    @functools.cached_property
+    def rows(self) -> Any:
+        """Label, weight w and z = x − pilot of every usable row."""
+        table, roles = self.table, self.roles
+        present = [table[name].notnull() for name in (roles.target, roles.weight) if name]
+        usable = table.filter([finite(table[name]) for name in roles.features] + present)
+        label = label_of(usable[roles.target], self.sample, roles.target or "")
+        columns = {LABEL: label}
+        if roles.weight is not None:
+            columns[WEIGHT] = number(usable[roles.weight])
+        for j, name in enumerate(roles.features):
+            columns[f"z{j}"] = number(usable[name]) - float(self.pilots[j])
+        return usable.select(**columns)
+
+    @functools.cached_property
+    def recentred_rows(self) -> Any:
+        """The same rows with z about a centre c of their own class, which goes with them."""
+        rows, d = self.rows, len(self.pilots)
+        centres = rows.group_by(LABEL).aggregate(
+            **{f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
+        )
+        both = rows.inner_join(centres, LABEL)
+        moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
+        kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
+        return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
+
+    def sums(self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool) -> Any:
+        """Return the query of some outputs, with the counts that every query reports."""
+        rows = self.recentred_rows if recentred else self.rows
+        asked = {**self._counts(rows), **{name: make(rows) for name, make in outputs.items()}}
+        return rows.group_by(LABEL).aggregate(**asked) if by_class else rows.aggregate(**asked)
+
+    def _counts(self, rows: Any) -> dict[str, Any]:
+        n = rows.count()
+        if self.roles.weight is None:
+            return {ROWS: n, SEEN: n, WEIGHT: n.cast("float64"), ODD: n - n}
+        w = rows[WEIGHT]
+        odd = _not(w.between(0.0, MAX)).cast("int32").sum()
+        return {ROWS: n, SEEN: (w > 0).cast("int32").sum(), WEIGHT: w.sum(), ODD: odd}
+
+    def output(self, *factors: str) -> Any:
+        """Return what makes Σ w · factors of the rows."""
+        weighted = () if self.roles.weight is None else (WEIGHT,)
+
+        def total(rows: Any) -> Any:
+            columns = [rows[name] for name in (*weighted, *factors)]
+            return functools.reduce(operator.mul, columns).sum()
+
+        return total
+
     def summed(self, storage: str) -> Summed:
         """Return the sums of every usable row, and what was left out."""
         moments, n_usable = self._moments(storage)
-        n_rows = int(self.ask(self.queries.table.aggregate(n=self.queries.table.count()))["n"][0])
+        n_rows = self._count(self.table)
         if n_rows == n_usable:
-            return Summed(moments, LeftOut(n_rows))
-        return Summed(moments, LeftOut(n_rows, n_rows - n_usable, self._gaps()))
+            return Summed(moments, RowsRead(n_rows))
+        return Summed(moments, RowsRead(n_rows, n_rows - n_usable, self._gaps()))
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
         # pilots come from the first rows; where they turn out to be far from the mean of some
         # class, as seen from its spread, the sums are computed once more about its own middle
-        kept, queries = self._kept(storage), self.queries
+        kept, sums = self._kept(storage), self
         answer = self._answer(kept, recentred=False)
         if not keeps_digits(answer):
-            queries = replace(queries, pilots=np.zeros_like(queries.pilots))
-            answer = replace(self, queries=queries)._answer(kept, recentred=True)
-        return assembled(answer, queries, self.label), int(answer.rows.sum())
+            sums = replace(self, pilots=np.zeros_like(self.pilots))
+            answer = sums._answer(kept, recentred=True)
+        return sums._assembled(answer), int(answer.rows.sum())
+
+    def _count(self, rows: Any) -> int:
+        return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
 
     def _answer(self, kept: Storage, *, recentred: bool) -> Answer:
-        d, firsts, products = len(self.queries.pilots), self._firsts(), self._products()
+        d, firsts, products = len(self.pilots), self._firsts(), self._products()
         if recentred:
             firsts |= {f"c{j}": _same(f"c{j}") for j in range(d)}
         grouped = {**firsts, **products} if kept == "per-class" else firsts
@@ -326,19 +276,22 @@ class TableSums:
 
     def _kept(self, storage: str) -> Storage:
         """Return what to sum: "auto" depends on the number of classes, which is asked for."""
-        n_classes = int(self.ask(self.queries.n_classes)["n"][0]) if storage == "auto" else 1
-        return plan(storage, n_classes, len(self.queries.pilots), fourth=False)[0]
+        n_classes = 1
+        if storage == "auto":
+            labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
+            n_classes = self._count(labels)
+        return plan(storage, n_classes, len(self.pilots), fourth=False)[0]
 
     def _firsts(self) -> dict[str, Any]:
         """Return Σ w z and Σ w z² of each feature."""
-        d, output = len(self.queries.pilots), self.queries.output
+        d, output = len(self.pilots), self.output
         firsts = {f"s{j}": output(f"z{j}") for j in range(d)}
         return firsts | {f"q{j}_{j}": output(f"z{j}", f"z{j}") for j in range(d)}
 
     def _products(self) -> dict[str, Any]:
         """Return Σ w z z' of each pair of features."""
-        pairs = combinations(range(len(self.queries.pilots)), 2)
-        return {f"q{i}_{j}": self.queries.output(f"z{i}", f"z{j}") for i, j in pairs}
+        pairs = combinations(range(len(self.pilots)), 2)
+        return {f"q{i}_{j}": self.output(f"z{i}", f"z{j}") for i, j in pairs}
 
     def _asked(
         self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool
@@ -346,7 +299,7 @@ class TableSums:
         """Return the answer, from as few queries as the engine allows; all must count the same."""
         answers: list[pl.DataFrame] = []
         for part in _parts(outputs, self.engine.max_outputs - 5):
-            query = self.queries.sums(part, by_class=by_class, recentred=recentred)
+            query = self.sums(part, by_class=by_class, recentred=recentred)
             answer = self.ask(query)
             answer = answer.sort(LABEL) if by_class else answer
             if answers:
@@ -363,13 +316,47 @@ class TableSums:
 
     def _gaps(self) -> dict[str, int]:
         """Return how many values each column lacks, where it lacks any."""
-        names = dict(enumerate(self.queries.gaps.items()))
+        names = dict(enumerate(self.gaps.items()))
         outputs = {f"g{at}": condition for at, (_, condition) in names.items()}
         counts: dict[str, int] = {}
         for part in _parts(outputs, self.engine.max_outputs):
             totals = {name: condition.cast("int32").sum() for name, condition in part.items()}
-            counts |= self.ask(self.queries.table.aggregate(**totals)).row(0, named=True)
+            counts |= self.ask(self.table.aggregate(**totals)).row(0, named=True)
         return {names[int(at[1:])][0]: int(n) for at, n in counts.items() if n}
+
+    def _assembled(self, answer: Answer) -> Moments:
+        """Return the moments of the rows, after the checks that every source makes."""
+        if answer.odd:
+            msg = (
+                f"{self.label}: {answer.odd:,} values of the weight column {self.roles.weight!r} "
+                "are negative or not finite: correct them, or leave those rows out"
+            )
+            raise InvalidInputError(msg)
+        if not answer.counts.sum():
+            return Moments.empty()
+        bad = np.flatnonzero(~np.isfinite(answer.squares).all(0))
+        if len(bad):
+            name = self.roles.features[int(bad[0])]
+            msg = f"{self.label}: the squares of column {name!r} overflow: rescale it"
+            raise InvalidInputError(msg)
+        classes, codes = encode(answer.labels)
+        delta = answer.offsets
+        # μ = (pilot + c) + δ, each sum in two parts
+        high, low = two_sum(self.pilots, answer.centres)
+        means, means_low = two_sum(high, low + delta)
+        seen = (answer.weights > 0)[:, None]
+        order = np.argsort(codes)
+        return Moments(
+            classes,
+            self.roles.features,
+            answer.counts[order],
+            answer.weights[order],
+            np.where(seen, means, 0.0)[order],
+            np.where(seen, means_low, 0.0)[order],
+            # S = Σ w z zᵀ − w δ δᵀ
+            answer.scatter.shifted(-answer.weights, delta).by_class(lambda sums: sums[order]),
+            None,
+        )
 
 
 def _counted(answer: pl.DataFrame) -> list[Any]:

@@ -1,4 +1,4 @@
-"""``suffice show``: what is inside a file."""
+"""``suffice show``, ``boundary`` and ``sample``: what a file of ours holds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from suffice.cli.command import subcommand
-from suffice.cli.options import file_argument
-from suffice.cli.terminal import Terminal
+from suffice.cli.options import file_argument, output, seed
+from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import FileFormatError
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from suffice.decision import Classifier
     from suffice.moments import Moments
 
 _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
@@ -19,7 +24,7 @@ _CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
 
 @subcommand("show", "suffice show iris.suffice", "suffice show all.moments --json")
 @file_argument("file")
-def command(terminal: Terminal, /, file: Path) -> None:
+def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
     from suffice.files import read
     from suffice.moments import Moments
@@ -122,3 +127,95 @@ def _by_class(moments: Moments) -> tuple[list[str], list[list[Any]]]:
     if moments.n_features > _FEATURES:
         rows.append(["…"] * len(columns))
     return columns, rows
+
+
+@subcommand(
+    "boundary",
+    "suffice boundary iris.suffice versicolor virginica",
+    "suffice boundary iris.suffice setosa virginica --latex",
+)
+@file_argument("model")
+@click.argument("class_a", metavar="A")
+@click.argument("class_b", metavar="B")
+@click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True)
+@click.option("--latex", is_flag=True, help="Write the equation in LaTeX.")
+def boundary(
+    terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int, *, latex: bool
+) -> None:
+    """Print where two classes are equally probable.
+
+    The left-hand side is positive where A is the more probable.
+    """
+    from suffice.cli.data import able, load_model
+    from suffice.table.labels import label_written
+
+    fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
+    labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
+    border = fitted.boundary(*labels)
+    text = border.latex(digits) if latex else border.equation(digits)
+    document = {"kind": type(border).__name__, "labels": labels, "equation": text}
+    terminal.result({**document, **_arrays(border)}, text)
+
+
+def _arrays(border: Any) -> dict[str, Any]:
+    """Return the arrays a boundary is made of."""
+    from dataclasses import fields
+
+    values = {field.name: getattr(border, field.name) for field in fields(border)}
+    return {name: value for name, value in values.items() if hasattr(value, "tolist")}
+
+
+_AT_ONCE = 100_000
+
+
+@subcommand(
+    "sample",
+    "suffice sample iris.suffice -n 5 --seed 1",
+    "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
+)
+@file_argument("model")
+@click.option("-n", "--number", type=click.IntRange(min=0), default=1000, show_default=True)
+@seed("For the same rows again.", None)
+@click.option("--label", default="label", show_default=True, help="Name of the label column.")
+@output("The file to write; without it CSV goes to standard output.")
+def sample(
+    terminal: Terminal, /, model: Path, number: int, seed: int | None, label: str, output: Path
+) -> None:
+    """Draw rows from a fitted model.
+
+    A class is drawn from the priors, then a row from the density of the class.
+    """
+    from suffice.errors import InvalidInputError
+    from suffice.files import load_classifier
+
+    fitted = load_classifier(model)
+    if not fitted.has_density:
+        msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
+        raise InvalidInputError(msg)
+    write_table(_drawn(fitted, number, seed, label), output, terminal)
+    if output is not None:
+        terminal.written(output, f"{number:,} rows", rows=number)
+
+
+def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+    """Return the rows as a lazy table that is drawn while it is written."""
+    import numpy as np
+    from polars.io.plugins import register_io_source
+
+    rng = np.random.default_rng(seed)
+
+    def frames(*_: Any) -> Iterator[pl.DataFrame]:
+        for start in range(0, number, _AT_ONCE):
+            yield _frame(fitted, min(_AT_ONCE, number - start), rng, label)
+
+    schema = _frame(fitted, 1, np.random.default_rng(0), label).schema
+    return register_io_source(frames, schema=schema)
+
+
+def _frame(fitted: Classifier, number: int, rng: Any, label: str) -> pl.DataFrame:
+    import polars as pl
+
+    x, y = fitted.sample(number, rng)
+    names = fitted.feature_names or [f"x{j}" for j in range(x.shape[1])]
+    columns = dict(zip(names, x.T, strict=True))
+    return pl.DataFrame({**columns, label: y.tolist()})
