@@ -164,6 +164,15 @@ def test_line_breaks_inside_quotes_are_part_of_a_cell(file, standard_input):
     assert summarize("-", target="t", features=["a"]).counts.tolist() == [1, 2]
 
 
+def test_a_quote_in_a_comment_opens_no_cell(file, standard_input, monkeypatch):
+    monkeypatch.setattr("suffice.sources.blocks.BLOCK", 40)
+    text = "a,note,t\n" + '# 5" wide\n1,"x\ny",u\n2,z,v\n' * 30
+    options = {"target": "t", "features": ["a"], "comment": "#"}
+    assert summarize(file(text), **options).counts.tolist() == [30, 30]
+    standard_input(text.encode())
+    assert summarize("-", **options).counts.tolist() == [30, 30]
+
+
 def test_one_column_is_a_table_to_predict_from(file, tmp_path):
     import polars as pl
 

@@ -114,6 +114,20 @@ def test_a_chunk_that_is_no_pair_is_refused():
         summarize([np.zeros((3, 2))])
 
 
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        ((np.ones((2, 3)), ["a", "b"]), "the first part lacks the column 'x2' that batch 1"),
+        ((np.ones((2, 1)), ["a", "b"]), "batch 1 of the iterable lacks the column 'x1'"),
+        ((np.ones((2, 2)), [1, 2]), "'label' holds numbers in batch 1 .* but text"),
+        ((np.ones((2, 2)), ["a", "b"], [1.0, 2.0]), "lacks the column 'weight'"),
+    ],
+)
+def test_a_chunk_unlike_the_first_is_refused(odd, told):
+    with pytest.raises(InvalidInputError, match=told):
+        summarize([(np.ones((2, 2)), ["a", "b"]), odd])
+
+
 def test_standard_input_may_carry_csv(frame, standard_input, monkeypatch):
     monkeypatch.setattr("suffice.sources.files._HEAD", 2000)
     monkeypatch.setattr("suffice.sources.blocks.BLOCK", 3000)

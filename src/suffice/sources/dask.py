@@ -21,7 +21,7 @@ from suffice.sources.formats import FileTable
 from suffice.sources.frames import (
     Pairs,
     alike,
-    as_frame,
+    collected,
     framed,
     is_frame,
     levels_in,
@@ -302,8 +302,7 @@ def _frame(part: Any, at: int) -> pl.DataFrame:
     if not is_frame(part):
         msg = f"partition {at} of {_LABEL} is {type(part).__name__}: it must be a frame or (X, y)"
         raise InvalidInputError(msg)
-    frame = as_frame(part)
-    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    return collected(part)
 
 
 NUMBERS = 1 << 25  # in one task: 256 MB

@@ -111,6 +111,12 @@ def as_frame(frame: Any) -> Any:
     return _from_pandas(frame) if _is_pandas(frame) else pl.DataFrame(frame)
 
 
+def collected(frame: Any) -> pl.DataFrame:
+    """Return any table as one in memory."""
+    known = as_frame(frame)
+    return known.collect() if isinstance(known, pl.LazyFrame) else known
+
+
 def _from_pandas(frame: Any) -> pl.DataFrame:
     if not all(isinstance(name, str) for name in frame.columns):
         msg = "the columns of the frame must be named by text: df.columns = df.columns.astype(str)"
@@ -218,7 +224,7 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
     except InvalidInputError as error:
         msg = f"chunk {at} of the iterable: {error}"
         raise InvalidInputError(msg) from error
-    x = _named(chunk[0], None)
+    x = columns_of(chunk[0])
     columns = [*x, _labels(table).alias(_unused("label", x.columns))]
     if table.weight is not None:
         columns.append(pl.Series(_unused("weight", x.columns), table.weight))
@@ -226,15 +232,18 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
 
 
 def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return a frame, or an array whose columns are called by ``names`` or x0, x1, …."""
-    if is_frame(X):
-        frame = as_frame(X)
-        return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-    columns = np.asarray(X).T
-    known = ([None if v != v else v for v in column.tolist()] for column in columns)
-    return pl.DataFrame(
-        dict(zip(names or [f"x{j}" for j in range(len(columns))], known, strict=True))
-    )
+    """Return the rows of an array or frame; columns without names are called by those given."""
+    if is_mixed(X) and is_frame(X):
+        return collected(X)
+    x, own = (np.asarray(X), None) if is_mixed(X) else as_matrix(X)
+    names = own or names or [f"x{j}" for j in range(x.shape[1])]
+    if len(names) != x.shape[1]:
+        msg = f"the model takes {len(names)} features, but the array has {x.shape[1]} columns"
+        raise FeatureMismatchError(msg)
+    columns: Any = x.T
+    if x.dtype.kind not in "iuf":
+        columns = ([None if v != v else v for v in column.tolist()] for column in x.T)
+    return pl.DataFrame(dict(zip(names, columns, strict=True)))
 
 
 def _labels(table: Table) -> pl.Series:
@@ -297,17 +306,4 @@ def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Any:
             return opened_chunks(chunks)
     else:
         return None
-    return BatchSource.of((_named(chunk[0], names) for chunk in chunks), "the array")
-
-
-def _named(X: Any, names: Sequence[str] | None) -> pl.DataFrame:
-    """Return the rows of an array or frame; columns without names are called by those given."""
-    if is_mixed(X):
-        return columns_of(X, names)
-    x, own = as_matrix(X)
-    names = own or names
-    names = names or [f"x{j}" for j in range(x.shape[1])]
-    if len(names) != x.shape[1]:
-        msg = f"the model takes {len(names)} features, but the array has {x.shape[1]} columns"
-        raise FeatureMismatchError(msg)
-    return pl.DataFrame(dict(zip(names, x.T, strict=True)))
+    return BatchSource.of((columns_of(chunk[0], names) for chunk in chunks), "the array")

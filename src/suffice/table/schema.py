@@ -129,11 +129,6 @@ class Schema:
         """Names of all columns, also of those left out."""
         return tuple(c.name for c in self.columns)
 
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Columns that are not used."""
-        return tuple(c for c in self.columns if isinstance(c, LeftOut))
-
     @cached_property
     def starts(self) -> Codes:
         """First indicator of each group of indicators, counted from the first of all; and the end.
