@@ -35,8 +35,7 @@ _AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "pred
 class Comparison(Tabled):
     """Error, probabilistic losses, size and speed of every model, on the same folds.
 
-    ``rows()`` and ``to_frame()`` sort models by error. Losses are means over folds, as in
-    ``sf.cross_validate``; see ``sf.compare`` for each column.
+    ``rows()`` and ``to_frame()`` sort models by error; see ``sf.compare`` for each column.
     """
 
     outcomes: tuple[Outcome, ...]  # lowest error first
@@ -180,9 +179,9 @@ def compare(
     X, y : array or frame (n, d), labels (n,)
     models : names, estimators, or a mapping of names to them, optional
         Any classifiers of scikit-learn's kind, or names of the default ones: LDA, QDA,
-        GaussianNB, RDA, AutoGaussian, logistic regression, perceptron (averaged), least squares,
-        five nearest neighbours in standard units (uniform and distance weights), decision tree
-        and random forest.
+        GaussianNB, RDA, AutoGaussian, logistic regression (its penalty chosen), least squares,
+        nearest neighbours and RBF-SVM in standard units (their settings chosen), decision tree,
+        random forest and gradient boosting. A constant classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
         ``groups`` are given. A class of fewer rows is absent from some. None means ten folds,
@@ -202,23 +201,28 @@ def compare(
     -------
     Comparison
         Its frame has a row per model, lowest error first, with the columns: ``error``,
-        ``log_loss`` and ``brier``, means over folds, and their standard errors ``…_se``;
-        ``error_low`` and ``error_high``, Wilson's 95 % interval; ``calibration_error`` of the most
-        probable class, in 15 bins; ``auc``, one class against the rest; ``n_parameters``;
-        ``fit_seconds`` and ``predict_seconds``, of the median fold; ``p_value`` of the corrected
-        resampled t test against the best, ``p_adjusted`` for the number of tests (Holm);
-        ``n_rows`` judged by; ``failure``, why a model could not be judged. Models without
-        posteriors have no log-loss, Brier score and calibration error.
+        ``log_loss`` and ``brier``, means over held-out rows, and their standard errors ``…_se``;
+        ``error_low`` and ``error_high``, Wilson's 95 % interval, wider since training sets
+        overlap; ``calibration_error`` of the most probable class, in 15 bins; ``auc``, one class
+        against the rest; ``n_parameters``; ``fit_seconds`` and ``predict_seconds``, of the median
+        fold; ``error_difference`` from the recommended model on the same rows, its simultaneous
+        95 % interval ``…_low`` to ``…_high``, and ``p_adjusted`` for the number of models
+        (Bonferroni; the constant classifier is compared for itself); ``n_rows`` judged by;
+        ``failure``, why a model could not be judged. Models without posteriors have no log-loss,
+        Brier score and calibration error.
 
     Notes
     -----
-    Of more than 50,000 rows, models that are slow (neighbours, trees, forests, the perceptron)
-    are judged on a stratified sample of 20,000 within the same folds; the notes say so. They are
-    tested against the best on the rows of the sample.
+    Recommended is the simplest model that is about as good as the best: none is significantly
+    better in error or log-loss, and its losses are within one standard error. Of more than
+    50,000 rows, models that are slow (neighbours, trees, forests, SVM) are judged on a stratified
+    sample of 20,000 within the same folds; default models that would take too long are left out.
+    The notes name both.
 
     References
     ----------
-    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
+    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281; Bonett & Price (2012), *British Journal
+    of Mathematical and Statistical Psychology* 65, 412–430.
 
     Examples
     --------
@@ -230,7 +234,8 @@ def compare(
     model
     LDA         0.006  1.000
     QDA         0.011  1.000
-    GaussianNB  0.028  0.999
+    GaussianNB  0.028  0.998
+    constant    0.601  0.500
     """
     named = parse_models(models, random_state)
     folds = folds_for(X, y, cv, sample_weight, groups, random_state, missing)
