@@ -11,8 +11,7 @@ from tests.export.models import fitted, rows
 import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.export.onnx import to_onnx
-from suffice.model.linear import LinearModel
-from suffice.model.outside import TemperedModel
+from suffice.model.outside import ForeignModel, TemperedModel
 
 
 def answers(model, frame):
@@ -102,8 +101,25 @@ def test_a_tree_of_categories_is_refused_by_name():
 def test_a_member_that_is_not_ours_is_refused_by_name():
     X, y = table(n=150, gaps=False)
     known = sf.AutoGaussian().fit(X, y).classifier_
-    outsider = TemperedModel(LinearModel.of(np.ones((3, 9)), np.zeros(3)), 1.0, 0.1, np.ones(3) / 3)
+    outsider = TemperedModel(ForeignModel(None, 3), 1.0, 0.1, np.ones(3) / 3)
     share = replace(known.model.shares[0], model=outsider)
     changed = replace(known, model=replace(known.model, shares=(share,)))
-    with pytest.raises(InvalidParameterError, match=r"not exported \(LinearModel\)"):
+    with pytest.raises(InvalidParameterError, match=r"not exported \(ForeignModel\)"):
         to_onnx(changed)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_trees_and_logistic_regression_are_exported(holes):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 4))
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.3)).astype(int) + (X[:, 2] > 0.8)
+    model = sf.AutoClassifier().fit(X, y)
+    kinds = {type(getattr(m.model, "inner", None)).__name__ for m in model.members_}
+    assert "Trees" in kinds
+    new = rng.uniform(size=(200, 4))
+    if holes:
+        new[::7, 1] = np.nan
+        new[3] = np.nan
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    _, p = session.run(None, {"X": new})
+    np.testing.assert_allclose(p, model.predict_proba(new), atol=1e-6)

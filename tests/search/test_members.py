@@ -1,5 +1,7 @@
 """Classifiers of other kinds in the average: judged on rows they have not seen, kept as arrays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
@@ -13,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
-from suffice.model.outside import LinearModel, Trees, outsider_of
+from suffice.model.outside import Trees
 from suffice.search.learners import ExtraTrees, ForeignLearner, LogisticPath
 from suffice.search.members import OutsideCandidate, held_out_posteriors, judged_member
 from suffice.search.training import Cells
@@ -65,18 +67,49 @@ def test_a_member_is_judged_by_copies_that_did_not_see_the_rows():
     np.testing.assert_allclose(found[lo:hi], again.predict_proba(table.x[lo:hi]))
 
 
-def test_trees_and_logistic_regression_are_kept_as_arrays():
+def test_logistic_paths_are_the_optima_of_scikit_learn():
     X, y = load_wine(return_X_y=True)
-    forest = ExtraTreesClassifier(20, random_state=0).fit(X, y)
-    trees = outsider_of(forest, 3)
-    assert isinstance(trees, Trees)
-    np.testing.assert_allclose(trees.posterior(X), forest.predict_proba(X), atol=1e-12)
-    assert trees.posterior(X[:0]).shape == (0, 3)
-    for labels in (y, y > 0):
-        logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, labels.astype(int))
-        linear = outsider_of(logistic, len(np.unique(labels)))
-        assert isinstance(linear, LinearModel)
-        np.testing.assert_allclose(linear.posterior(X), logistic.predict_proba(X), atol=1e-9)
+    z = (X - X.mean(0)) / X.std(0, ddof=1)
+    for labels in (y, (y > 0).astype(int)):
+        table = Table.of(z, labels)
+        found = LogisticPath((10.0, 0.1)).learn(table, [0, 1], judging=False)
+        for model, c in zip(found, (0.1, 10.0), strict=True):
+            other = LogisticRegression(C=c, tol=1e-8, max_iter=5000).fit(z, labels)
+            np.testing.assert_allclose(model.posterior(z), other.predict_proba(z), atol=1e-4)
+
+
+def test_a_tree_grown_to_the_end_knows_every_row_and_leaves_have_their_size():
+    x, y = boxes(300, 0)
+    w = np.random.default_rng(0).uniform(0.5, 2, 300)
+    table = Table.of(x, y, w)
+    for least in (1, 3, 10):
+        trees = Trees.grown(table, 5, least, 300, 0)
+        leaf = trees.left == np.arange(len(trees.left))
+        np.testing.assert_allclose(trees.shares.sum(1), 1)
+        for root in trees.roots:  # the root has the weight of each class
+            np.testing.assert_allclose(trees.shares[root], table.class_weights / w.sum())
+        for i in range(5):
+            alone = replace(trees, roots=trees.roots[i : i + 1])
+            node = np.full(300, trees.roots[i])
+            while not leaf[node].all():
+                lower = x[np.arange(300), trees.feature[node]].astype(np.float32)
+                lower = lower <= trees.threshold[node]
+                node = np.where(lower, trees.left[node], trees.right[node])
+            assert np.unique(node, return_counts=True)[1].min() >= least
+            np.testing.assert_allclose(alone.posterior(x), trees.shares[node])
+            if least == 1:
+                assert (alone.posterior(x).argmax(1) == y).all()
+    assert Trees.grown(table, 2, 1, 300, 0).posterior(x[:0]).shape == (0, 2)
+
+
+def test_trees_are_as_good_as_those_of_scikit_learn():
+    x, y = boxes(400, 0)
+    new, truth = boxes(2000, 1)
+    ours = Trees.grown(Table.of(x, y), 100, 1, 400, 0).posterior(new)
+    theirs = ExtraTreesClassifier(100, random_state=0).fit(x, y).predict_proba(new)
+    errors = [(p.argmax(1) != truth).mean() for p in (ours, theirs)]
+    assert abs(errors[0] - errors[1]) < 0.02
+    assert np.abs(ours - theirs).mean() < 0.05
 
 
 def test_trees_win_a_share_where_classes_are_boxes(tmp_path):

@@ -30,7 +30,7 @@ KINDS: Mapping[str, str] = {
     "nb": "GaussianNB",
     "rda": "RDA",
     "gaussian": "GaussianClassifier",
-    "auto": "AutoGaussian",
+    "auto": "AutoClassifier",
     "least-squares": "LeastSquaresClassifier",
     "logistic": "LogisticRegression",
     "perceptron": "Perceptron",

@@ -100,9 +100,10 @@ class Deferred(NDArrayOperatorsMixin):
         return self.graph.node("Transpose", self, perm=[1, 0])
 
     def astype(self, dtype: Any, **_: Any) -> Deferred:
-        """Return the same as doubles or 64-bit integers."""
+        """Return the same as doubles, single-precision numbers or 64-bit integers."""
         kinds = self.graph._onnx.TensorProto
-        return self.graph.node("Cast", self, to=kinds.INT64 if dtype is int else kinds.DOUBLE)
+        kind = {int: kinds.INT64, np.float32: kinds.FLOAT}.get(dtype, kinds.DOUBLE)
+        return self.graph.node("Cast", self, to=kind)
 
     def sum(self, axis: int, *, keepdims: bool = False) -> Deferred:
         """Return sums over an axis."""

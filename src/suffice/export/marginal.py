@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.model.class_model import ClassModel, MarginalModel
+from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
-from suffice.model.outside import TemperedModel
+from suffice.model.outside import Trees
 from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.model.student import Tailed
 from suffice.typing import Codes, Floats
@@ -75,14 +75,18 @@ def integrates(classifier: Classifier) -> bool:
     return classifier.allow_missing or classifier.encoding is not None
 
 
-def own_members(model: AveragedModel) -> list[tuple[Share, ClassModel]]:
-    """Return the members of an average with their models; refuse those that are not ours."""
+def own_members(model: AveragedModel, *, others: bool = False) -> list[tuple[Share, Any]]:
+    """Return the members of an average with their models; refuse those that cannot be written.
+
+    ``others`` says whether linear scores and trees can.
+    """
     found = []
     for share in model.shares:
-        if isinstance(share.model, TemperedModel):
+        inner = getattr(share.model, "inner", None)
+        if inner is not None and not (others and isinstance(inner, LinearModel | Trees)):
             msg = (
-                f"the average has a member that is not exported ({type(share.model.inner).__name__}"
-                "): fit AutoGaussian without other classifiers, or export its best_estimator_"
+                f"the average has a member that is not exported ({type(inner).__name__}): fit "
+                "AutoGaussian without other classifiers, or export its best_estimator_"
             )
             raise InvalidParameterError(msg)
         found.append((share, share.model))

@@ -23,6 +23,7 @@ from suffice.export.marginal import (
 )
 from suffice.model import views
 from suffice.model.averaged import AveragedModel
+from suffice.model.outside import TemperedModel, Trees
 from suffice.model.scoring import Formula
 from suffice.power.transform import Branch, PowerTransform
 from suffice.table.schema import Category, Encoding
@@ -252,17 +253,62 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
     if integrate and not all(share.integrates for share in model.shares):
         filled = _imputed(model.best, rows)[:, model.features]
     total: Any = model.doubt * model.frequencies
-    for share, inner in own_members(model):
+    for share, inner in own_members(model, others=True):
         own = integrate and share.integrates
         x = _viewed(share.view, seen if own else filled)
         if own:  # what is missing stays so
             x = np.where(np.isnan(seen), np.nan, x)
-        posterior = _posterior(scored(inner, x, integrate=own), inner.temperature)
+        if isinstance(inner, TemperedModel):
+            posterior = _tempered(inner, x)
+        else:
+            posterior = _posterior(scored(inner, x, integrate=own), inner.temperature)
         if integrate and not own:
             nothing = _all_missing(seen, len(model.features))
             posterior = np.where(nothing, inner.priors, posterior)
         total = total + (1 - model.doubt) * share.weight * posterior
     return total
+
+
+def _tempered(model: TemperedModel, x: Any) -> Any:
+    """Return the posteriors of a member that is no Gaussian, (n, K)."""
+    inner = model.inner
+    if isinstance(inner, Trees):
+        p = _leaves(inner, x)
+    else:
+        p = _posterior(scored(inner, x, integrate=False), 1.0)
+    return _posterior(
+        np.log((1 - model.doubt) * p + model.doubt / len(model.priors)), model.temperature
+    )
+
+
+def _leaves(trees: Trees, x: Any) -> Any:
+    """Return the mean shares of the leaves that rows reach, (n, K)."""
+    node, k = np.arange(len(trees.left)), trees.shares.shape[1]
+    tree = np.searchsorted(trees.roots, node, side="right") - 1
+    leaf, base = trees.left == node, trees.roots[tree]
+    ends = np.repeat(np.flatnonzero(leaf), k)
+    nodes = {
+        "treeids": tree,
+        "nodeids": node - base,
+        "featureids": trees.feature,
+        "values": trees.threshold.astype(float),
+        "modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
+        "truenodeids": np.where(leaf, 0, trees.left - base),
+        "falsenodeids": np.where(leaf, 0, trees.right - base),
+    }
+    targets = {
+        "treeids": tree[ends],
+        "nodeids": (node - base)[ends],
+        "ids": np.tile(np.arange(k), leaf.sum()),
+        "weights": trees.shares[leaf].ravel(),
+    }
+    words = {f"nodes_{name}": each.tolist() for name, each in nodes.items()}
+    words |= {f"target_{name}": each.tolist() for name, each in targets.items()}
+    x = x.astype(np.float32)
+    p = x.graph.node(
+        "TreeEnsembleRegressor", x, domain=ML, n_targets=k, aggregate_function="AVERAGE", **words
+    )
+    return p.astype(float)
 
 
 def _viewed(view: views.View, x: Any) -> Any:

@@ -5,11 +5,12 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from suffice.model import tree_kernels as kernels
 from suffice.model.linear import LinearModel
 from suffice.model.posterior import Posterior
 from suffice.table import Table
 from suffice.typing import Codes, Floats
+
+_FEW = 30_000  # rows and trees
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,38 +25,17 @@ class Trees:
     shares: Floats  # of the classes  (N, K)
 
     @classmethod
-    def of(cls, trees: Any, classes: Any, n_classes: int) -> Self:
-        """Return the trees of scikit-learn, whose classes are codes."""
-        parts = [tree.tree_ for tree in trees]
-        counts = np.array([part.node_count for part in parts])
-        roots = np.cumsum(counts) - counts
-        base, own = np.repeat(roots, counts), np.arange(counts.sum())
-        left, right, feature = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("children_left", "children_right", "feature")
-        )
-        leaf = left < 0
-        shares = np.zeros((len(own), n_classes))
-        shares[:, np.asarray(classes, np.intp)] = np.concatenate([p.value[:, 0] for p in parts])
-        return cls(
-            roots,
-            np.where(leaf, own, left + base),
-            np.where(leaf, own, right + base),
-            np.where(leaf, 0, feature),
-            np.concatenate([part.threshold for part in parts]),
-            shares / shares.sum(1, keepdims=True),
-        )
-
-    @classmethod
     def grown(cls, table: Table, n_trees: int, least: int, n_rows: int, seed: int) -> Self:
         """Return extremely randomised trees of some rows each, with leaves of so many at least."""
+        from suffice.model.tree_kernels import grown
+
         rng = np.random.default_rng(seed)
         x = np.asarray(table.x, np.float32)
         parts = []
         for _ in range(n_trees):
             rows = rng.permutation(table.n_rows)[:n_rows]
             known = table.codes, table.weights, rows, table.n_classes, least
-            parts.append(kernels.grown(x, *known, rng.integers(1 << 31)))
+            parts.append(grown(x, *known, rng.integers(1 << 31)))
         left, right, feature, threshold, sums = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
@@ -67,10 +47,24 @@ class Trees:
 
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K); as scikit-learn's, trees see rows in single precision."""
-        out = np.zeros((len(x), self.shares.shape[1]))
+        rows = np.ascontiguousarray(x, np.float32)
+        if len(rows) * len(self.roots) < _FEW:  # no compiler for that
+            return np.asarray(self.shares[self._leaves(rows)].mean(1))
+        from suffice.model.tree_kernels import add_leaves
+
+        out = np.zeros((len(rows), self.shares.shape[1]))
         nodes = self.left, self.right, self.feature, self.threshold, self.shares
-        kernels.add_leaves(np.ascontiguousarray(x, np.float32), self.roots, *nodes, out)
+        add_leaves(rows, self.roots, *nodes, out)
         return out / len(self.roots)
+
+    def _leaves(self, x: Any) -> Codes:
+        node, rows = np.tile(self.roots, (len(x), 1)), np.arange(len(x))[:, None]
+        while True:
+            lower = x[rows, self.feature[node]] <= self.threshold[node]
+            following = np.where(lower, self.left[node], self.right[node])
+            if np.array_equal(following, node):
+                return node
+            node = following
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,16 +107,3 @@ class TemperedModel:
 def doubted(posterior: Floats, doubt: float) -> Floats:
     """Return log((1 − ε) p + ε / K), (n, K): never without bound."""
     return np.asarray(np.log((1 - doubt) * posterior + doubt / posterior.shape[1]))
-
-
-def outsider_of(fitted: Any, n_classes: int) -> Outsider:
-    """Return what a fitted classifier of codes knows, as arrays where we know how."""
-    if type(fitted).__name__ in ("ExtraTreesClassifier", "RandomForestClassifier"):
-        return Trees.of(fitted.estimators_, fitted.classes_, n_classes)
-    steps = [step for _, step in getattr(fitted, "steps", ())]
-    if [type(s).__name__ for s in steps] == ["StandardScaler", "LogisticRegression"]:
-        scaler, logistic = steps
-        if len(logistic.classes_) == n_classes:
-            weights = logistic.coef_ / scaler.scale_
-            return LinearModel.of(weights, logistic.intercept_, centre=scaler.mean_)
-    return ForeignModel(fitted, n_classes)

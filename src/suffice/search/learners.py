@@ -10,7 +10,7 @@ from suffice.discriminative.design import Problem, coded_moments
 from suffice.discriminative.logistic_fit import lda_start, suitable_solver
 from suffice.discriminative.logistic_loss import symmetric
 from suffice.model.linear import LinearModel
-from suffice.model.outside import Outsider, Trees, outsider_of
+from suffice.model.outside import ForeignModel, Outsider, Trees
 from suffice.table import Table
 from suffice.validation.folds import fitted
 
@@ -38,7 +38,7 @@ class ForeignLearner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             copy = fitted(self.estimator, table.x, table.codes, table.weight)
-        return [outsider_of(copy, table.n_classes)]
+        return [ForeignModel(copy, table.n_classes)]
 
 
 @dataclass(frozen=True, slots=True)

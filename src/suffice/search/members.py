@@ -16,7 +16,7 @@ from suffice.table import Table
 from suffice.typing import Floats
 
 #: Averages of trees are not confident enough, so these reach further below one.
-MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-1, 4)).ravel())
+MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
