@@ -165,7 +165,9 @@ Results = dict[str, dict[str, dict[str, Any]]]
 def means(results: Results, names: list[str], measure: str) -> np.ndarray:
     """Return means over the folds that all have, (tables, classifiers): inf of a failure."""
     sign = -1.0 if measure == "auc" else 1.0  # less is better
-    rows = [[np.atleast_1d(of[n].get(measure, sign * np.inf)) for of in results.values()] for n in names]
+    rows = [
+        [np.atleast_1d(of[n].get(measure, sign * np.inf)) for of in results.values()] for n in names
+    ]
     fewest = [
         min((len(each) for each in row if np.isfinite(each).all()), default=1) for row in rows
     ]

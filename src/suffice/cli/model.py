@@ -76,10 +76,10 @@ def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> Iterator[str]:
     views = views_in(header, arrays)
     for choice in sorted(header["choices"], key=lambda choice: -choice["weight"]):
         if choice["weight"] > 0:
-            said = (
-                f"{name} {choice[name]:.3g}" for name in ("pooling", "shrinkage", "temperature")
-            )
-            yield f"{choice['weight']:.0%} {views[choice['view']].name}: {', '.join(said)}"
+            told = [name for name in ("pooling", "shrinkage", "temperature") if name in choice]
+            said = ", ".join(f"{name} {choice[name]:.3g}" for name in told)
+            who = choice.get("outsider") or views[choice["view"]].name
+            yield f"{choice['weight']:.0%} {who}: {said}"
 
 
 def _coefficients(

@@ -236,17 +236,16 @@ _FEW_ROWS, _FEW_NUMBERS = 2_000, 200_000  # up to which several settings are jud
 class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and extra trees, averaged.
 
-    The search of ``AutoGaussian``, and two members beside it: logistic regression of standardised
-    features, and a hundred extra trees of bootstrap samples, judged on the rows that a tree has
-    not seen. Held-out rows choose the shares; ``explain()`` says who answers for what, and
-    ``best_estimator_`` stays the best single Gaussian. Each tree learns from at most 5,000 rows,
-    and all of them from at most 10,000. It takes about three times as long as ``AutoGaussian``,
-    and longer where there are few rows.
+    The search of ``AutoGaussian``, and two kinds beside it: logistic regression of standardised
+    features with much, some and little penalty, and a hundred extra trees with leaves of one row
+    or of two, each tree of at most 5,000 rows. Held-out rows choose the shares; ``explain()`` says
+    who answers for what, and ``best_estimator_`` stays the best single Gaussian. Tables of many
+    rows are judged at one setting of each. It takes about three times as long as ``AutoGaussian``.
 
     Parameters
     ----------
     fourier_features, n_kept, members, categorical, random_state
-        As of ``AutoGaussian``; ``members`` join the two.
+        As of ``AutoGaussian``; ``members`` join these.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """Members of an average that are no Gaussians: trees, linear scores, classifiers of other kinds."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -10,7 +11,7 @@ from suffice.model.posterior import Posterior
 from suffice.table import Table
 from suffice.typing import Codes, Floats
 
-_FEW = 30_000  # rows and trees
+_FEW = 100_000  # rows and trees for which a compiler is not loaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +49,7 @@ class Trees:
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K); as scikit-learn's, trees see rows in single precision."""
         rows = np.ascontiguousarray(x, np.float32)
-        if len(rows) * len(self.roots) < _FEW:  # no compiler for that
+        if len(rows) * len(self.roots) < _FEW and "numba" not in sys.modules:
             return np.asarray(self.shares[self._leaves(rows)].mean(1))
         from suffice.model.tree_kernels import add_leaves
 

@@ -49,7 +49,7 @@ def grown(x: Any, codes: Any, w: Any, rows: Any, n_classes: int, least: int, see
     return left[:n_nodes], right[:n_nodes], feature[:n_nodes], threshold[:n_nodes], sums[:n_nodes]
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _drawn(x: Any, part: Any, total: Any, least: int, order: Any, value: Any, below: Any) -> Any:
     """Return the best of the features and thresholds drawn, −1 where none splits."""
     rows, label, weight = part
@@ -69,8 +69,10 @@ def _drawn(x: Any, part: Any, total: Any, least: int, order: Any, value: Any, be
             inside = value[i] <= t
             below[label[i]] += inside * weight[i]
             count += inside
-        found = _purity(below, total) if least <= count <= n - least else 0.0
-        if found > best:
+        above = total - below
+        # Σ_k a_k² / a + Σ_k b_k² / b of the class weights of the two parts
+        found = (below**2).sum() / below.sum() + (above**2).sum() / above.sum()
+        if least <= count <= n - least and found > best:
             best, feature, threshold = found, order[at], t
         left -= 1
         if left == 0:
@@ -87,17 +89,6 @@ def _spread(x: Any, rows: Any, j: int, value: Any) -> Any:
         value[i] = v
         low, high = v if v < low else low, v if v > high else high
     return low, high
-
-
-@njit(nogil=True)
-def _purity(below: Any, total: Any) -> float:
-    """Return Σ_k a_k² / a + Σ_k b_k² / b of the class weights of two parts."""
-    a, b, squares_a, squares_b = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(total)):
-        above = total[k] - below[k]
-        a, b = a + below[k], b + above
-        squares_a, squares_b = squares_a + below[k] ** 2, squares_b + above**2
-    return float(squares_a / a + squares_b / b)
 
 
 @njit(nogil=True)

@@ -51,12 +51,7 @@ class Verdicts:
 
 
 def judged_grid(
-    training: Training,
-    log_priors: Floats,
-    points: Sequence[tuple[float, Floats]],
-    *,
-    unbiased: bool = False,
-    temperatures: Floats = TEMPERATURES,
+    training: Training, log_priors: Floats, points: Sequence[tuple[float, Floats]]
 ) -> Verdicts | None:
     """Return the verdicts on points (λ, several γ); None where no point has a covariance.
 
@@ -65,20 +60,15 @@ def judged_grid(
     found = []
     for pooling, gammas in points:
         path = tied_scores if pooling == 1 else class_scores
-        usable, scores = path(training, log_priors, pooling, gammas, unbiased=unbiased)
+        usable, scores = path(training, log_priors, pooling, gammas)
         if len(usable):
             named = np.full(len(usable), pooling), usable
-            found.append(Verdicts(*named, *judged_scores(scores, training.held_out, temperatures)))
+            found.append(Verdicts(*named, *judged_scores(scores, training.held_out, TEMPERATURES)))
     return Verdicts.joined(found) if found else None
 
 
 def tied_scores(
-    training: Training,
-    log_priors: Floats,
-    _pooling: float,
-    gammas: Floats,
-    *,
-    unbiased: bool = False,
+    training: Training, log_priors: Floats, _pooling: float, gammas: Floats
 ) -> tuple[Floats, Floats]:
     """Return the usable γ of one covariance for all classes, and scores (K, Γ, F, m)."""
     held, (k, d) = training.held_out, training.means.shape[1:]
@@ -87,8 +77,7 @@ def tied_scores(
     weights = np.empty((d, len(gammas), k))
     bias = np.empty((len(gammas), k))
     for f in range(training.n_folds):
-        n = training.weights[f].sum() - unbiased * np.count_nonzero(training.weights[f])
-        sigma = training.pooled[f] / (n if n > 0 else 1.0)
+        sigma = training.pooled[f] / training.weights[f].sum()
         scale = np.sqrt(np.diagonal(sigma))
         sigma /= scale
         sigma /= scale[:, None]
@@ -108,12 +97,7 @@ def tied_scores(
 
 
 def class_scores(
-    training: Training,
-    log_priors: Floats,
-    pooling: float,
-    gammas: Floats,
-    *,
-    unbiased: bool = False,
+    training: Training, log_priors: Floats, pooling: float, gammas: Floats
 ) -> tuple[Floats, Floats]:
     """Return the usable γ of a covariance for each class, and scores (K, Γ, F, m)."""
     k, d = training.means.shape[1:]
@@ -125,7 +109,7 @@ def class_scores(
     for lo in range(0, training.n_folds, step):
         part = slice(lo, lo + step)
         taken = training.take(part)
-        e, rotations, log_det = _spectra(taken, pooling, unbiased=unbiased)
+        e, rotations, log_det = _spectra(taken, pooling)
         least = float(e[taken.weights > 0].min())
         usable &= (1 - gammas) * least + gammas > rank_tolerance(d)
         if not usable.any():
@@ -144,9 +128,7 @@ def class_scores(
     return gammas[usable], scores[:, usable]
 
 
-def _spectra(
-    training: Training, pooling: float, *, unbiased: bool
-) -> tuple[Floats, Floats, Floats]:
+def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats]:
     """Return e, R and c with xᵀ Σ_k(λ, γ)⁻¹ x = Σ_i (R x)_i² / ((1 − γ) e_i + γ).
 
     Shapes are (F, K, d), (F, K, d, d) with columns for R's rows, and (F, K); log|Σ_k| is the sum
@@ -155,8 +137,7 @@ def _spectra(
     w, absent = training.weights, training.weights == 0
     # S_k(λ) = (1 − λ) S_k + λ S,   w_k(λ) = (1 − λ) w_k + λ W
     sums = (1 - pooling) * training.scatters + pooling * training.pooled[:, None]  # type: ignore[operator]
-    counted = w - unbiased * ~absent
-    n = (1 - pooling) * counted + pooling * counted.sum(1, keepdims=True)
+    n = (1 - pooling) * w + pooling * w.sum(1, keepdims=True)
     sums /= np.where(n > 0, n, 1.0)[..., None, None]
     lacking = ~training.varies & ~absent[..., None] if pooling == 0 else np.zeros((1, 1, 1), bool)
     empty = np.argwhere(lacking.any(2))
