@@ -148,6 +148,16 @@ def seen(view, x):
     return [*z, *map(math.cos, phase), *map(math.sin, phase)]
 
 
+def leaves(trees, x):
+    found = []
+    for node in trees["roots"]:
+        while trees["left"][node] != node:
+            low = np.float32(x[trees["feature"][node]]) <= trees["threshold"][node]
+            node = trees["left" if low else "right"][node]
+        found.append(trees["shares"][node])
+    return [sum(column) / len(found) for column in zip(*found)]
+
+
 def posterior(document, x):
     average = document["average"]
     if average is None:
@@ -156,7 +166,14 @@ def posterior(document, x):
     p = [average["doubt"] * f for f in average["frequencies"]]
     for share in average["shares"]:
         formula = share["formula"]
-        own = softmax(scores(formula, seen(share["view"], x)), formula["temperature"])
+        if formula is None:
+            own = leaves(share["trees"], x)
+        else:
+            own = softmax(scores(formula, seen(share["view"], x)), formula["temperature"])
+        if "tempered" in share:
+            doubt = share["tempered"]["doubt"]
+            logs = [math.log((1 - doubt) * v + doubt / len(own)) for v in own]
+            own = softmax(logs, share["tempered"]["temperature"])
         p = [a + (1 - average["doubt"]) * share["weight"] * b for a, b in zip(p, own)]
     return p
 
@@ -253,6 +270,10 @@ def test_a_transform_and_a_temperature_are_in_the_document():
 def test_an_average_of_models_is_scored_from_its_document():
     X, y = datasets.load("iris").arrays()
     agrees(sf.AutoGaussian().fit(X, y), X[::10])
+    boxes = (X[:, 0] > np.median(X[:, 0])) ^ (X[:, 1] > np.median(X[:, 1]))
+    every = sf.AutoClassifier().fit(X, boxes)
+    assert any(share["formula"] is None for share in document_of(every)["average"]["shares"])
+    agrees(every, X[::10])
 
 
 def test_costs_by_pairs_of_labels_can_be_written():

@@ -13,6 +13,7 @@ from suffice.model import views
 from suffice.model.averaged import AveragedModel
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
+from suffice.model.outside import TemperedModel, Trees
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.text.jsonable import jsonable
 
@@ -87,12 +88,23 @@ def _average(model: AveragedModel) -> dict[str, Any]:
                 "weight": share.weight,
                 "view": view_document(share.view),
                 "integrates": share.integrates,
-                "formula": _formula(own),
+                **_member(own),
             }
             for share, own in own_members(model)
         ],
         "best": _formula(model.best),
     }
+
+
+def _member(model: Any) -> dict[str, Any]:
+    """Return the scores of a member, or its trees, and how they are tempered."""
+    if not isinstance(model, TemperedModel):
+        return {"formula": _formula(model)}
+    tempered = {"doubt": model.doubt, "temperature": model.temperature}
+    if not isinstance(model.inner, Trees):
+        return {"formula": _formula(model.inner), "tempered": tempered}
+    trees = {field.name: getattr(model.inner, field.name) for field in fields(Trees)}
+    return {"formula": None, "trees": trees, "tempered": tempered}
 
 
 def view_document(view: views.View) -> dict[str, Any]:

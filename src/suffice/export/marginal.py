@@ -10,7 +10,7 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
-from suffice.model.outside import Trees
+from suffice.model.outside import ForeignModel
 from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.model.student import Tailed
 from suffice.typing import Codes, Floats
@@ -75,22 +75,17 @@ def integrates(classifier: Classifier) -> bool:
     return classifier.allow_missing or classifier.encoding is not None
 
 
-def own_members(model: AveragedModel, *, others: bool = False) -> list[tuple[Share, Any]]:
-    """Return the members of an average with their models; refuse those that cannot be written.
-
-    ``others`` says whether linear scores and trees can.
-    """
-    found = []
+def own_members(model: AveragedModel) -> list[tuple[Share, Any]]:
+    """Return the members of an average with their models; refuse those that are not ours."""
     for share in model.shares:
         inner = getattr(share.model, "inner", None)
-        if inner is not None and not (others and isinstance(inner, LinearModel | Trees)):
+        if isinstance(inner, ForeignModel):
             msg = (
-                f"the average has a member that is not exported ({type(inner).__name__}): fit "
-                "AutoGaussian without other classifiers, or export its best_estimator_"
+                f"the average has a member that is not exported ({type(inner.fitted).__name__}): "
+                "leave it out of members, or export best_estimator_"
             )
             raise InvalidParameterError(msg)
-        found.append((share, share.model))
-    return found
+    return [(share, share.model) for share in model.shares]
 
 
 def empty_scores(model: Any) -> Floats:

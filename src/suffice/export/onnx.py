@@ -253,7 +253,7 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
     if integrate and not all(share.integrates for share in model.shares):
         filled = _imputed(model.best, rows)[:, model.features]
     total: Any = model.doubt * model.frequencies
-    for share, inner in own_members(model, others=True):
+    for share, inner in own_members(model):
         own = integrate and share.integrates
         x = _viewed(share.view, seen if own else filled)
         if own:  # what is missing stays so
