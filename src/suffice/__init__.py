@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from suffice.estimators.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
     from suffice.estimators.least_squares import LinearGaussianRegressor as LinearGaussianRegressor
     from suffice.estimators.logistic import LogisticRegression as LogisticRegression
+    from suffice.estimators.mixture import MixtureClassifier as MixtureClassifier
     from suffice.estimators.perceptron import Perceptron as Perceptron
     from suffice.files import load as load
     from suffice.model.geometry import Hyperplane as Hyperplane
@@ -64,6 +65,7 @@ _HOMES = {
         "estimators.gaussian": "GaussianClassifier LDA QDA RDA GaussianNB",
         "estimators.least_squares": "LeastSquaresClassifier LinearGaussianRegressor",
         "estimators.logistic": "LogisticRegression",
+        "estimators.mixture": "MixtureClassifier",
         "estimators.perceptron": "Perceptron",
         "files": "load",
         "model.geometry": "Hyperplane Quadric",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 GAUSSIAN = ("GaussianClassifier", "LDA", "QDA", "RDA", "GaussianNB")
 LINEAR = ("LeastSquaresClassifier", "LogisticRegression", "Perceptron")
 AVERAGED = ("AutoClassifier", "AutoGaussian")
+MIXTURE = ("MixtureClassifier",)
 
 
 def load(path: str | Path) -> Any:
@@ -53,16 +54,17 @@ def load_classifier(path: str | Path) -> Classifier:
             from suffice.saved.coefficients import linear_from
 
             return linear_from(header, arrays)
-        from suffice.saved.densities import averaged_from, gaussian_from
+        from suffice.saved.densities import averaged_from, gaussian_from, mixture_from
 
-        return (gaussian_from if name in GAUSSIAN else averaged_from)(header, arrays)
+        readers = dict.fromkeys(GAUSSIAN, gaussian_from) | dict.fromkeys(MIXTURE, mixture_from)
+        return readers.get(name, averaged_from)(header, arrays)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return header and arrays of a file, those of an older format in the words of this one."""
     header, arrays = upgraded(*archive.read(path))
     kind, name = header["suffice"], header.get("estimator")
-    if kind == MOMENTS or (kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED)):
+    if kind == MOMENTS or (kind == MODEL and name in (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE)):
         return header, arrays
     what = kind if kind != MODEL else name
     msg = f"{path} holds {what!r}, which this version of suffice does not know: upgrade suffice"

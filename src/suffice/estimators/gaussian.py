@@ -420,10 +420,6 @@ class GaussianClassifier(
             refuse_unusable(x, self._numbers.feature_names)
         return scores
 
-    def class_log_density(self, X: Any) -> Floats:
-        """Return log p(x | class), shape (n, K)."""
-        return self._answer(X, Classifier.class_log_density)
-
     def predict_set(self, X: Any, coverage: float = 0.95) -> PredictionSets:
         """Return for each row the set of classes that holds the true one with ``coverage``.
 

@@ -271,6 +271,10 @@ class DensityMixin(PosteriorMixin):
         rng = _generator(random_state)
         return _with_columns(X, self._answer(X, lambda known, x: known.sample_missing(x, rng)))
 
+    def class_log_density(self, X: Any) -> Floats:
+        """Return log p(x | class), shape (n, K)."""
+        return self._answer(X, Classifier.class_log_density)
+
     def log_density(self, X: Any) -> Floats:
         """Return log p(x), shape (n,): low values are outliers."""
         return self._answer(X, Classifier.log_density)

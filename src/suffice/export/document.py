@@ -65,6 +65,7 @@ def _formula(model: Any) -> dict[str, Any]:
         "tail": None if tail is None else {name: getattr(tail, name) for name in names},
         "precision": None if shared is None else shared.dense_precision(),
         "levels": formula.levels,
+        "class_of": formula.class_of,
         "log_priors": None if isinstance(model, LinearModel) else model.log_priors,
         "prior_if_empty": isinstance(model.allowing_missing(), MarginalModel),
         "temperature": model.temperature,

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
+from suffice.model.mixture import MixtureModel
 from suffice.model.outside import ForeignModel
 from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.model.student import Tailed
@@ -89,11 +90,11 @@ def own_members(model: AveragedModel) -> list[tuple[Share, Any]]:
 
 
 def empty_scores(model: Any) -> Floats:
-    """Return the scores of a row of which nothing was observed, (K,)."""
+    """Return the scores of a row of which nothing was observed, (K,) or of components (R,)."""
     # softmax(T log π / T) = π
     t = model.temperature if isinstance(model.allowing_missing(), MarginalModel) else 1.0
     scores: Floats = t * model.log_priors
-    return scores
+    return model.log_weights(scores) if isinstance(model, MixtureModel) else scores
 
 
 def tail_constants(tail: Tailed, d: int) -> Floats:

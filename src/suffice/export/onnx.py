@@ -27,7 +27,7 @@ from suffice.model.outside import TemperedModel, Trees
 from suffice.model.scoring import Formula
 from suffice.power.transform import Branch, PowerTransform
 from suffice.table.schema import Category, Encoding
-from suffice.typing import Labels
+from suffice.typing import Codes, Labels
 
 MOST_WITH_HOLES = 300  # features of a full covariance that holes are integrated out of
 _LOWEST = -1e300  # a score that stands for −∞, which breeds NaN in products
@@ -163,9 +163,18 @@ def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
         scores = scores.with_rows(holes.at, own)
     if formula.levels:
         scores = scores + _levels(formula, rows)
-    if not found:
-        return scores
-    return np.where(_all_missing(rows, model.n_features), empty_scores(model), scores)
+    if found:
+        scores = np.where(_all_missing(rows, model.n_features), empty_scores(model), scores)
+    return scores if formula.class_of is None else _of_classes(scores, formula.class_of)
+
+
+def _of_classes(scores: Any, class_of: Codes) -> Any:
+    """Return log Σ exp a over the components of each class, (n, K)."""
+    own = [scores[:, np.flatnonzero(class_of == k)] for k in np.unique(class_of)]
+    tops = [np.maximum(a.max(1, keepdims=True), _LOWEST) for a in own]
+    pairs = zip(own, tops, strict=True)
+    sums = [top + np.log(np.exp(a - top).sum(1, keepdims=True)) for a, top in pairs]
+    return np.concatenate(sums, axis=1)
 
 
 def _measured(formula: Formula, numbers: Any) -> Any:

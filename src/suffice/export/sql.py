@@ -15,7 +15,7 @@ from suffice.export.marginal import Marginal, empty_scores, integrates, marginal
 from suffice.export.reading import ColumnReading, Stage
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.table.schema import Encoding, Number, Schema
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 MOST_QUADRATIC = 30  # features of a full quadratic form
 MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have
@@ -62,6 +62,8 @@ class Stages:
         measured = self.reading.measured()
         yield measured
         yield from self._score_stages(_same(measured))
+        if self.formula.class_of is not None:
+            yield from self._class_stages(self.formula.class_of)
         scores = [f"a{k}" for k in live]
         known = tree([f"{a} IS NOT NULL" for a in scores], lambda a, b: f"({a} AND {b})")
         top = self.reading.dialect.largest(scores)
@@ -72,9 +74,24 @@ class Stages:
         yield from self._posterior_stages(scores)
 
     @property
+    def scored(self) -> list[int]:
+        """Codes of the classes, or of their components, that some row may belong to."""
+        return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
+
+    @property
     def live(self) -> list[int]:
         """Codes of the classes that some row may belong to."""
-        return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
+        class_of = self.formula.class_of
+        return self.scored if class_of is None else np.unique(class_of[self.scored]).tolist()
+
+    def _class_stages(self, class_of: Codes) -> Iterator[Stage]:
+        """Yield log Σ exp a over the components of each class."""
+        words = self.reading.dialect
+        members = {k: [r for r in self.scored if class_of[r] == k] for k in self.live}
+        tops = {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
+        yield {**_same(f"a{r}" for r in self.scored), **tops}
+        sums = {k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()}
+        yield {f"a{k}": f"m{k} + LN({total(terms)})" for k, terms in sums.items()}
 
     def _score_stages(self, measured: Stage) -> Iterator[Stage]:
         """Yield stages that end with the scores of the classes."""
@@ -97,7 +114,7 @@ class Stages:
             yield {**measured, **done, **{c: e for forms, _ in singles for c, e in forms.items()}}
             found = {c: e for _, sums in singles for c, e in sums.items()}
             yield {**measured, **done, **found}
-        yield {f"a{k}": self._finished(k) for k in self.live}
+        yield {f"a{k}": self._finished(k) for k in self.scored}
 
     def _batches(self) -> Iterator[list[ScorePart]]:
         """Yield the parts, so many at a time that no stage is too wide."""
@@ -114,7 +131,7 @@ class Stages:
 
     def _scored(self, part: ScorePart) -> Stage:
         """Return the scores of the classes of a part that are not ruled out, or their Δ²."""
-        live = set(self.live)
+        live = set(self.scored)
         rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
         if isinstance(part, LinearScores):
             sums = {k: _product(part.weights[m]) for m, k in rows}
@@ -134,7 +151,7 @@ class Stages:
 
     def _eliminations(self) -> Iterator[list[Elimination]]:
         """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
-        flags, live, batch = self.reading.flags, set(self.live), list[Elimination]()
+        flags, live, batch = self.reading.flags, set(self.scored), list[Elimination]()
         holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
         for at, marginal in self._full if holes else ():
             if sum(each.width for each in batch) > _WIDEST // 2:

@@ -97,7 +97,7 @@ class EllipticalModel(ClassModel):
 
     def _read_observed(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         log_weights = self.log_priors if log_weights is None else log_weights
-        shape = (len(x), self.n_classes) if readout.per_class else len(x)
+        shape = readout.shape(len(x), self.n_classes)
         values = np.full(shape, -1 if readout.dtype is np.intp else np.nan)
         if x.size * self.n_classes >= SMALL:
             values = read_scores(self._observed_scores(x) + log_weights, readout)

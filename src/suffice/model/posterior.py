@@ -24,6 +24,10 @@ class Readout(Protocol):
     dtype: Any = np.float64  # of the values read out
     per_class: bool = True  # whether there is a value for each class, (n, K), rather than one, (n,)
 
+    def shape(self, n_rows: int, n_scores: int) -> tuple[int, ...]:
+        """Return the shape of the values of so many rows and scores."""
+        return (n_rows, n_scores) if self.per_class else (n_rows,)
+
     def read(self, a: Floats) -> Array:
         """Return the values for scores ``a`` (n, K)."""
         ...
@@ -132,7 +136,7 @@ def read_scores(a: Floats, readout: Readout) -> Array:
     tile, whole = empty_tile(n_chunks, k), np.zeros((n_chunks * LANES, k))
     whole[:n] = a
     tile[:, :k] = whole.reshape(n_chunks, LANES, k).transpose(0, 2, 1)
-    values: Array = np.empty((n, k) if readout.per_class else n, readout.dtype)
+    values: Array = np.empty(readout.shape(n, k), readout.dtype)
     readout.write(tile, k, values)
     return values
 

@@ -218,8 +218,7 @@ class Scorer:
             with np.errstate(invalid="ignore", over="ignore"):
                 values = readout.read(self.joint(x))
             return values, unscored(values)
-        shape = (len(x), self.n_classes) if readout.per_class else (len(x),)
-        values = np.empty(shape, readout.dtype)
+        values = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
         with one_blas_thread(when=self._uses_blas):
             bad = _write_rows(x, self, readout, values)
         return values, unscored(values[: len(x) if bad else 0])
@@ -260,6 +259,7 @@ class Formula:
     power: PowerTransform | None = None  # t
     levels: tuple[Floats, ...] = ()  # log p(level | k) of each category  (K, L)
     shared: Covariance | None = None  # Σ of all classes
+    class_of: Codes | None = None  # where scores are of components: their classes, in order  (R,)
 
     @property
     def constants(self) -> Floats:

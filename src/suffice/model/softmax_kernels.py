@@ -144,3 +144,27 @@ def exp_negative(x: float) -> float:
     half = power >> 1
     low, high = (half + 1023) << 52, (power - half + 1023) << 52
     return p * np.int64(low).view(np.float64) * np.int64(high).view(np.float64)
+
+
+@compiled
+def share_out(scores: Floats, n_classes: int, weight: Floats) -> float:
+    """Turn scores to w softmax(a) in place, w (chunks, LANES); return Σ w log Σₖ exp aₖ."""
+    top, rest, total = np.empty(LANES), np.empty(LANES), 0.0
+    for c in range(scores.shape[0]):
+        a, w = scores[c], weight[c]
+        top[:] = a[0]
+        for k in range(1, n_classes):
+            for b in range(LANES):
+                top[b] = max(top[b], a[k, b])
+        rest[:] = 0.0
+        for k in range(n_classes):
+            for b in range(LANES):
+                a[k, b] = exp_negative(a[k, b] - top[b])
+                rest[b] += a[k, b]
+        for b in range(LANES):
+            total += w[b] * (top[b] + math.log(rest[b]))
+            rest[b] = w[b] / rest[b]
+        for k in range(n_classes):
+            for b in range(LANES):
+                a[k, b] *= rest[b]
+    return total

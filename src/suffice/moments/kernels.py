@@ -118,6 +118,16 @@ def gather(x, rows, shift, tile):
 
 
 @njit(nogil=True)
+def gather_tile(x, rows, shift, lanes, tile):
+    """Write x[rows] − shift to chunks of so many lanes, (chunks, D, lanes); unused lanes are 0."""
+    for c in range(len(tile)):
+        part = rows[c * lanes : (c + 1) * lanes]
+        if len(part) < lanes:
+            tile[c] = 0.0
+        gather(x, part, shift, tile[c])
+
+
+@njit(nogil=True)
 def gather_columns(x, rows, shift, tile):
     """Do the same for a matrix whose columns are contiguous."""
     n = len(rows)
@@ -347,3 +357,28 @@ def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs
             for b in range(a + 1, q):
                 if row[b] >= 0:
                     pairs[g, m, row[b]] += w
+
+
+@njit(nogil=True, fastmath=_FAST)
+def shared_chunk(tile, shares, means, lanes, weights, sums, grams):
+    """Add Σ p, Σ p z and lower blocks of Σ p z zᵀ, z = x − μ_r, by shares p of rows in R means.
+
+    A ``tile`` holds chunks of rows, transposed, (chunks, D, lanes); ``shares`` are (chunks, R,
+    lanes), sums (R, d) and grams (R, D, D).
+    """
+    n_means, d = means.shape
+    z = np.zeros((tile.shape[1], 4 * lanes))
+    weighted = np.zeros_like(z)
+    for first in range(0, tile.shape[0], 4):
+        n = min(4, tile.shape[0] - first)
+        for r in range(n_means):
+            for c in range(n):
+                p, at = shares[first + c, r], c * lanes
+                for b in range(lanes):
+                    weights[r] += p[b]
+                for j in range(d):
+                    for b in range(lanes):
+                        z[j, at + b] = tile[first + c, j, b] - means[r, j]
+                        weighted[j, at + b] = p[b] * z[j, at + b]
+            add_sums(weighted, n * lanes, sums[r])
+            add_gram(weighted, z, n * lanes, False, grams[r])

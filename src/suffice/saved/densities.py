@@ -10,9 +10,11 @@ from suffice.decision.classifier import Classifier, softmax_temperature
 from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import OPEN, is_open
-from suffice.model import ClassModel
+from suffice.linalg import inverse_lower
+from suffice.model import ClassModel, DiagonalCovariance, FullCovariance, GaussianModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.linear import LinearModel
+from suffice.model.mixture import MixtureModel
 from suffice.model.outside import TemperedModel, Trees
 from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
@@ -79,6 +81,45 @@ def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
     recipe = Recipe.parse(**{name: settings[name] for name in OF_RECIPE})
     temperature = softmax_temperature(settings["temperature"], settings.get("base"))
     return recipe.classifier(moments, temperature, **{name: settings[name] for name in COSTS})
+
+
+def mixture_state(model: MixtureModel) -> dict[str, Any]:
+    """Return the arrays of mixtures; covariances by factors (G, d, d), or scales (G, d)."""
+    parts = model.components
+    factors = [
+        c.scale if isinstance(c, DiagonalCovariance) else c.factor for c in parts.covariances
+    ]
+    known = {name: getattr(parts, name) for name in ("centre", "offsets", "group_of", "priors")}
+    top = {"class_priors": model.priors, "class_of": model.class_of}
+    return known | top | {"factors": np.stack(factors)}
+
+
+def mixture_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+    """Return the classifier of saved mixtures, its parts known to fit together."""
+    factors, class_of, classes = arrays["factors"], arrays["class_of"], arrays["classes"]
+    (g, d), diagonal = factors.shape[:2], factors.ndim == 2
+    shapes = {"factors": (g, d) if diagonal else (g, d, d), "class_priors": classes.shape}
+    shapes |= {"offsets": (len(class_of), d), "centre": (d,), "priors": class_of.shape}
+    check_shapes(arrays, shapes)
+    check_names(header["feature_names"], d)
+    if np.any(np.diff(class_of) < 0) or np.any(np.unique(class_of) != np.arange(len(classes))):
+        msg = "field 'class_of' must name every class, in order: write the file again"
+        raise FileFormatError(msg)
+    known: Any = {name: arrays[name] for name in ("centre", "offsets", "group_of", "priors")}
+    components = GaussianModel.of(
+        covariances=[
+            DiagonalCovariance(f) if diagonal else FullCovariance(f, inverse_lower(f))
+            for f in factors
+        ],
+        n_covariance_parameters=g * (d if diagonal else d * (d + 1) // 2),
+        **known,
+    )
+    with np.errstate(divide="ignore"):
+        model = MixtureModel(np.log(arrays["class_priors"]), components, class_of)
+    costs = {name: settings_of(header)[name] for name in COSTS}
+    found = Classifier.of(checked_classes(classes), header["feature_names"], model, **costs)
+    refuse_misfits(found)
+    return found.allowing_missing()
 
 
 OUTSIDERS: dict[str, Any] = {"trees": Trees, "linear": LinearModel}
@@ -196,7 +237,7 @@ def refuse_misfits(classifier: Classifier) -> None:
     row, _ = classifier.model.sample(1, np.random.default_rng(0))  # type: ignore[union-attr]
     posterior = classifier.model.posterior(row)
     if posterior.shape != (1, len(classifier.classes)) or not np.isfinite(posterior).all():
-        msg = "the parts of the AutoGaussian in the file do not fit together: write it again"
+        msg = "the parts of the model in the file do not fit together: write it again"
         raise FileFormatError(msg)
 
 

@@ -1,0 +1,186 @@
+"""scikit-learn face of mixtures: several Gaussians in every class."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.decision import Classifier
+from suffice.errors import InvalidParameterError
+from suffice.estimation.mixture import MixtureRecipe
+from suffice.estimation.settings import is_open, parse_priors
+from suffice.estimators.linear import chosen, positive
+from suffice.estimators.predictor import (
+    DensityMixin,
+    ScoreMixin,
+    checked_table,
+    feature_names,
+    set_features,
+)
+from suffice.saved.densities import COSTS, mixture_from, mixture_state
+from suffice.table import Table
+from suffice.table.labels import in_order
+from suffice.threads import at_most
+from suffice.typing import Floats, Labels
+
+
+class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
+    """Bayes classifier with a mixture of Gaussians per class (mixture discriminant analysis).
+
+    With one component per class it is QDA, or LDA if tied. Empty cells (NaN) are integrated out,
+    in ``fit`` by EM on sums per pattern of empty cells.
+
+    Parameters
+    ----------
+    n_components : int, {label: int} or "auto", default="auto"
+        Gaussians of each class. "auto" takes the number of greatest held-out likelihood, of each
+        class apart (at most 12), or the same for all where ``tied=True``.
+    covariance : {"full", "diagonal"}, default="full"
+        Structure of each covariance.
+    tied : {False, "class", True}, default=False
+        One covariance for each component, for each class, or for all.
+    prior_rows : float, optional
+        Strength of the inverse-Wishart prior against collapse: as many imagined rows of each
+        component, spread like its class, whatever the units; by default two more than there are
+        features. 0 is maximum likelihood.
+    n_init : int, default=3
+        Starts by k-means++; the best is kept. Of a class of more than 20 000 rows they are tried
+        on so many.
+    max_iter : int, default=500
+        Most steps of EM.
+    tol : float, default=1e-6
+        EM ends where a step gains less log-likelihood than this, per row.
+    priors, costs, reject_cost, reject_label, n_jobs
+        As in ``GaussianClassifier``.
+    random_state : int, default=0
+        Seed of starts, samples and folds.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+    n_components_ : array (K,)
+    model_ : MixtureModel
+        Densities, posteriors and samples; ``model_.components`` has the shares, means and
+        covariances of all components, ``model_.class_of`` their classes.
+    n_iter_ : int
+        Steps of EM in the class that took most.
+
+    References
+    ----------
+    Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
+
+    Examples
+    --------
+    >>> import numpy as np, suffice as sf
+    >>> X = np.array([[0.0], [0.1], [9.0], [9.1], [4.0], [4.5], [5.0]])
+    >>> fit = sf.MixtureClassifier({"ends": 2, "middle": 1}).fit(X, ["ends"] * 4 + ["middle"] * 3)
+    >>> fit.predict([[0.3], [4.2], [8.8]]).tolist()
+    ['ends', 'middle', 'ends']
+    """
+
+    classes_: Labels
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        covariance: str = "full",
+        tied: Any = False,  # noqa: FBT002
+        *,
+        prior_rows: float | None = None,
+        n_init: int = 3,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        priors: Any = None,
+        costs: Any = None,
+        reject_cost: Any = None,
+        reject_label: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance = covariance
+        self.tied = tied
+        self.prior_rows = prior_rows
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.costs = costs
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn may ask about this classifier."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``."""
+        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
+        how, priors = self._recipe(x.shape[1]), parse_priors(self.priors)
+        table = Table.of(x, y, sample_weight)
+        with at_most(self.n_jobs):
+            model, runs = how.fit(table, self._counts(how, table), self.random_state)
+        self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
+        pi = priors.of(table.classes, table.class_weights)
+        return self._set(table.classes, model.with_priors(pi))
+
+    def _recipe(self, n_features: int) -> MixtureRecipe:
+        covariance = chosen("covariance", self.covariance, {w: w for w in ("full", "diagonal")})
+        if self.tied not in (False, True, "class"):
+            msg = f"tied must be False, True or 'class', got {self.tied!r}"
+            raise InvalidParameterError(msg)
+        tied = self.tied if self.tied == "class" else bool(self.tied)
+        given = n_features + 2 if self.prior_rows is None else self.prior_rows
+        kappa, tol = positive("prior_rows", given, zero=True), positive("tol", self.tol)
+        n_init, max_iter = (_whole(name, getattr(self, name)) for name in ("n_init", "max_iter"))
+        return MixtureRecipe(covariance, tied, kappa, n_init, max_iter, tol)
+
+    def _counts(self, how: MixtureRecipe, table: Table) -> list[int]:
+        if is_open(self.n_components):
+            return how.counts(table, self.random_state)
+        given = self.n_components
+        if not isinstance(given, Mapping):
+            given = dict.fromkeys(table.classes.tolist(), given)
+        found = in_order(given, table.classes, where="n_components")
+        return [_whole("n_components", n) for n in found]
+
+    def _set(self, classes: Labels, model: Any) -> Self:
+        self.classes_, self.model_ = classes, model
+        self.n_components_ = np.bincount(model.class_of, minlength=len(classes))
+        return self
+
+    @property
+    def classifier_(self) -> Classifier:
+        """The fitted classifier, free of scikit-learn."""
+        check_is_fitted(self)
+        costs = {name: getattr(self, name) for name in COSTS}
+        found = Classifier.of(self.classes_, feature_names(self), self.model_, **costs)
+        return found.allowing_missing()
+
+    def component_posterior(self, X: Any) -> Floats:
+        """Return p(component | x) of all components, class by class, shape (n, R)."""
+        return self._answer(X, lambda _, x: self.model_.component_posterior(x))
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        names = {"feature_names": feature_names(self), "n_iter": self.n_iter_}
+        return names, {"classes": self.classes_, **mixture_state(self.model_)}
+
+    def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+        found = mixture_from(header, arrays)
+        set_features(self, found.n_features, found.feature_names)
+        self.n_iter_ = int(header["n_iter"])
+        return self._set(found.classes, found.model)
+
+
+def _whole(name: str, value: Any) -> int:
+    """Return a setting that must be a whole number of at least one."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        msg = f"{name} must be a whole number of at least 1, got {value!r}"
+        raise InvalidParameterError(msg)
+    return int(value)
