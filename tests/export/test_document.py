@@ -123,7 +123,16 @@ def scores(formula, row):
                 score = -(p - holes / 2) * math.log1p(s * -2 * score)
             levels = level_terms(formula, k, row)
             found[k] = None if constant is None else constant + score - log_det + levels
-    return [found[k] for k in range(len(found))]
+    return of_classes(formula, [found[k] for k in range(len(found))])
+
+
+def of_classes(formula, found):
+    if formula["class_of"] is None:
+        return found
+    own = [[] for _ in formula["log_priors"]]
+    for r, k in enumerate(formula["class_of"]):
+        own[k] += [] if found[r] is None else [found[r]]
+    return [max(a) + math.log(sum(math.exp(v - max(a)) for v in a)) if a else None for a in own]
 
 
 def softmax(a, temperature):

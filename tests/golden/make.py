@@ -42,6 +42,8 @@ def models():
     yield "least-squares", sf.LeastSquaresClassifier()
     yield "logistic", sf.LogisticRegression()
     yield "perceptron", sf.Perceptron(variant="averaged")
+    yield "mixture", sf.MixtureClassifier({"setosa": 1, "versicolor": 2, "virginica": 3})
+    yield "mixture-diagonal", sf.MixtureClassifier(2, "diagonal", tied="class")
     yield "auto", sf.AutoGaussian()
     yield "auto-classifier", sf.AutoClassifier()
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB as NaiveBayes
 
 import suffice as sf
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import (
     class_densities,
     decision_regions,
@@ -17,7 +17,7 @@ from suffice.plots import (
     posterior_line,
     posterior_surface,
 )
-from suffice.plots.densities import marginal, region_levels
+from suffice.plots.densities import region_levels
 from suffice.plots.inputs import Fitted
 
 
@@ -74,7 +74,7 @@ def test_the_marginal_model_is_that_of_a_fit_to_those_features(flowers):
     X, y = flowers
     whole = sf.GaussianClassifier(tied=[["setosa", "virginica"], ["versicolor"]]).fit(X, y)
     part = sf.GaussianClassifier(tied=whole.tied).fit(X[:, [3, 1]], y)
-    ours = marginal(whole.model_, [3, 1]).class_log_density(X[:, [3, 1]])
+    ours = whole.model_.marginal(np.array([3, 1])).class_log_density(X[:, [3, 1]])
     np.testing.assert_allclose(ours, part.class_log_density(X[:, [3, 1]]), rtol=1e-9)
 
 
@@ -100,7 +100,7 @@ def test_a_marginal_density_is_the_integral_of_the_density_of_all_features(flowe
     x, z = np.linspace(4, 8, 9), np.linspace(-30, 60, 6001)
     inside = np.array([(u, v) for u in x for v in z])
     joint = np.exp(est.class_log_density(inside)).reshape(len(x), len(z), -1)
-    ours = np.exp(marginal(est.model_, [0]).class_log_density(x[:, None]))
+    ours = np.exp(est.model_.marginal(np.array([0])).class_log_density(x[:, None]))
     np.testing.assert_allclose(ours, np.trapezoid(joint, z, axis=1), rtol=2e-3)
 
 
@@ -115,7 +115,7 @@ def test_every_kind_of_model_has_regions_and_posteriors(flowers, settings):
 
 def test_a_model_without_marginals_says_so(flowers):
     est = sf.QDA(estimate="debiased").fit(*flowers)
-    with pytest.raises(InvalidInputError, match="DebiasedModel"):
+    with pytest.raises(InvalidParameterError, match="no marginal densities"):
         class_densities(est, *flowers)
 
 
@@ -142,7 +142,7 @@ def test_the_surface_is_the_highest_of_the_weighted_densities(flowers, qda):
     top = ax.get_zlim()[1] / 1.02
     xs, ys = (np.linspace(*limits, 25) for limits in (ax.get_xlim(), ax.get_ylim()))
     grid = np.array([(u, v) for v in ys for u in xs])
-    over_two = marginal(qda.model_, [2, 3])
+    over_two = qda.model_.marginal(np.array([2, 3]))
     joint = over_two.priors * np.exp(over_two.class_log_density(grid))
     assert top == pytest.approx(joint.max())
 

@@ -254,7 +254,8 @@ class Problem:
         rows = [self.data.rows[k] for k in self.classes]
         if max(self.counts) == 1:
             sigmas = [self.data.single.covariance_of(k).dense() for k in self._class_of_group]
-            start = self._model(np.ones(len(rows)), self.data.single.offsets[self.classes], sigmas)
+            means = self.data.single.offsets[self.classes]
+            start = self._model(np.ones(len(rows)), means, np.stack(sigmas))
             return Run(self, start, [], arrived=True)
         few, runs, failed = [_some(own, rng) for own in rows], list[Run](), None
         for _ in range(self.how.n_init):
@@ -292,9 +293,9 @@ class Problem:
         if self.how.tied is True:
             within, one, w = within.sum(0, keepdims=True), one.mean(0, keepdims=True), w.sum()
         psi = (within + one) / (np.reshape(w, (-1, 1, 1)) + 1) + lent[: len(within)]
-        own = replace(self, targets=psi[np.searchsorted(self.classes, self._class_of_group)])
+        targets = psi[np.searchsorted(self.classes, self._class_of_group)]
         means, shares = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        return own, self._model(shares, means, own.targets)
+        return replace(self, targets=targets), self._model(shares, means, targets)
 
     def run(self, rows: Sequence[Codes], model: GaussianModel) -> Run:
         """Return where EM leads from a start."""

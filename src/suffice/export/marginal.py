@@ -94,7 +94,12 @@ def empty_scores(model: Any) -> Floats:
     # softmax(T log π / T) = π
     t = model.temperature if isinstance(model.allowing_missing(), MarginalModel) else 1.0
     scores: Floats = t * model.log_priors
-    return model.log_weights(scores) if isinstance(model, MixtureModel) else scores
+    if not isinstance(model, MixtureModel):
+        return scores
+    # log Σ exp is that of one component, and so exact
+    of_components = np.full(len(model.class_of), -1e300)
+    of_components[model.starts] = scores
+    return of_components
 
 
 def tail_constants(tail: Tailed, d: int) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -11,17 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidParameterError
-from suffice.model.bayes_error import BayesError, simulated_error
-from suffice.model.class_model import ClassModel
+from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula
 from suffice.typing import Codes, Floats
-
-
-def _found(get: Callable[[Any], Any]) -> Any:
-    """Return a property of what a value holds."""
-    return property(get)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +24,8 @@ class OfClasses(Readout):
     readout: Readout
     starts: Codes  # first component of each class  (K,)
 
-    dtype = _found(lambda own: own.readout.dtype)
-    per_class = _found(lambda own: own.readout.per_class)
+    dtype = forwarded("dtype", "readout")
+    per_class = forwarded("per_class", "readout")
 
     def shape(self, n_rows: int, n_scores: int) -> tuple[int, ...]:  # noqa: ARG002
         """Return the shape of the values of so many rows."""
@@ -74,10 +67,15 @@ class MixtureModel(ClassModel):
     class_of: Codes  # class of each component, in order  (R,)
     temperature: float = 1.0
 
-    centre = _found(lambda model: model.components.centre)
-    n_parameters = _found(lambda model: model.components.n_parameters)
-    offsets = _found(lambda model: model._sums(model.components.offsets))
-    shared_covariance = _found(lambda _: None)  # classes differ where their components do not
+    centre = forwarded("centre", "components")
+    n_parameters = forwarded("n_parameters", "components")
+    impute = forwarded("impute", "joint")
+    sample_missing = forwarded("sample_missing", "joint")
+
+    @property
+    def offsets(self) -> Floats:  # type: ignore[override]
+        """Mean of each class less ``centre``, shape (K, d)."""
+        return self._sums(self.components.offsets)
 
     @property
     def starts(self) -> Codes:
@@ -105,18 +103,13 @@ class MixtureModel(ClassModel):
         """Return the same kind of model of some features alone: indices, or (d,) bool."""
         return replace(self, components=self.components.marginal(observed))
 
-    def impute(self, x: Any) -> Floats:
-        """Return the rows, NaN replaced by Σ_r p(r | x_o) E[x_m | x_o, r], shape (n, d)."""
-        return self.joint.impute(x)
-
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw of p(x_m | x_o), shape (n, d)."""
-        return self.joint.sample_missing(x, rng)
-
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
-        """Draw n pairs (x, k): a component from π_k s_r, then x from N(μ_r, Σ_r)."""
-        x, r = self.joint.sample(n, rng)
-        return x, self.class_of[r]
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row of the mixture of class k for each code k, shape (n, d)."""
+        r = np.empty(len(codes), np.intp)
+        for k in np.unique(codes):
+            own, here = np.flatnonzero(self.class_of == k), codes == k
+            r[here] = rng.choice(own, here.sum(), p=self.components.priors[own])
+        return self.components.sample_of(r, rng)
 
     def as_gaussian(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse: no Gaussian has this posterior, and moments do not know components."""
@@ -124,10 +117,6 @@ class MixtureModel(ClassModel):
         raise InvalidParameterError(msg)
 
     _log_likelihood = as_gaussian
-
-    def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true, by simulation."""
-        return simulated_error(self, n_samples, rng)
 
     @property
     def formula(self) -> Formula:

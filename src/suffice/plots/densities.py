@@ -1,7 +1,7 @@
 """Densities of the classes, over one feature and over two."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Self
 
@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from suffice.errors import InvalidInputError
-from suffice.model import FullCovariance, GaussianModel
-from suffice.model.student import StudentModel
+from suffice.model import GaussianModel
 from suffice.model.transformed import TransformedModel
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
@@ -242,7 +241,7 @@ class Marginals:
             )
             raise InvalidInputError(msg)
         everything = axes == list(range(fitted.n_features))
-        model = whole if everything else marginal(whole, axes)
+        model = whole if everything else whole.marginal(np.array(axes))
         rows = fitted.rows[:, axes]
         if not len(rows):
             rows = model.sample(DRAWS, np.random.default_rng(0))[0]
@@ -258,38 +257,6 @@ class Marginals:
         low, high = self.rows.min(axis=0), self.rows.max(axis=0)
         reach = margin * np.where(high > low, high - low, 1.0)
         return np.stack([low - reach, high + reach], axis=1)
-
-
-@singledispatch
-def marginal(model: Any, axes: list[int]) -> Any:  # noqa: ARG001  each kind of model has its own
-    """Return the model of some features: the others integrated out of each class."""
-    msg = f"no figure knows the densities of a {type(model).__name__} over some features only"
-    raise InvalidInputError(msg)
-
-
-@marginal.register
-def _(model: GaussianModel, axes: list[int]) -> GaussianModel:
-    return replace(
-        model,
-        centre=model.centre[axes],
-        offsets=model.offsets[:, axes],
-        covariances=_cut(model.covariances, axes),
-    )
-
-
-@marginal.register
-def _(model: StudentModel, axes: list[int]) -> StudentModel:
-    return replace(
-        model,
-        centre=model.centre[axes],
-        offsets=model.offsets[:, axes],
-        scales=_cut(model.scales, axes),
-    )
-
-
-@marginal.register
-def _(model: TransformedModel, axes: list[int]) -> TransformedModel:
-    return TransformedModel(marginal(model.inner, axes), model.transform.select(np.array(axes)))
 
 
 @singledispatch
@@ -312,9 +279,3 @@ def _(model: GaussianModel, x: Floats, k: int) -> Floats:
 @squared_distances.register
 def _(model: TransformedModel, x: Floats, k: int) -> Floats:
     return squared_distances(model.inner, model.transform.apply(x), k)
-
-
-def _cut(covariances: Any, axes: list[int]) -> tuple[FullCovariance, ...]:
-    """Return the part of each covariance that belongs to some features."""
-    cut = np.ix_(axes, axes)
-    return tuple(FullCovariance.of(c.dense()[cut]) for c in covariances)

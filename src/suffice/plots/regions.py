@@ -151,14 +151,14 @@ def _fill(canvas: Canvas, grid: PredictionGrid) -> None:
 
 
 def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
-    """Draw the ellipses that hold the given shares of each class, of Gaussian classes."""
-    model, plane = grid.fitted.model, grid.plane
-    if model is None:
-        return
-    for k in range(len(canvas.palette)):
-        mean = plane.coordinates(model.means[k : k + 1])[0]
-        sigma = plane.spread(model.covariance_of(k).dense())
-        marks.ellipses(canvas, mean, sigma, k, coverage)
+    """Draw ellipses that hold the given shares of Gaussian classes, or of their components."""
+    fitted: Any = grid.fitted.classifier.model
+    model, plane = getattr(fitted, "components", fitted), grid.plane
+    class_of = getattr(fitted, "class_of", range(len(canvas.palette)))
+    for r, k in enumerate(class_of if hasattr(model, "covariance_of") else ()):
+        mean = plane.coordinates(model.means[r : r + 1])[0]
+        sigma = plane.spread(model.covariance_of(r).dense())
+        marks.ellipses(canvas, mean, sigma, int(k), coverage)
 
 
 def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
