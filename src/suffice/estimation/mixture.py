@@ -220,9 +220,7 @@ class Data:
         p = w[:, None] * np.exp(a - logs)
         table = Table(np.repeat(x, len(each), 0), each, np.tile(each, len(x)), p.ravel())
         moments = Moments.of_table(table, storage="per-class", fourth=False, holes=True)
-        assert moments.patterns is not None
-        known = moments.patterns, moments.weights, model.centre, model.group_of
-        found = e_step(*known, pooled=False).under(model)
+        found = e_step(moments, model.group_of, pooled=False)(model)
         scatters = found.scatter.values.reshape(len(each), *found.scatter.values.shape[-2:])
         return moments.weights, found.sums, scatters, float(w @ logs[:, 0])
 
