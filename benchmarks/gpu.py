@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
         torch.cuda.empty_cache()
     print("Milliseconds; goals: scatters at most 2 × the Gram, 1.5 × at d = 200\n")
     print(table(sums) + "\n\nPosteriors, whole fits (ms)\n\n" + table(answers))
-    print("\n" + table(errors(torch)))
+    print("\n" + table(errors(torch)) + "\n\n" + table([of_logistic(torch, 10_000_000 // share)]))
 
 
 def rows(torch: Any, n: int, d: int, k: int, kind: Any) -> tuple[Any, Any]:
@@ -126,6 +126,20 @@ def of_answers(torch: Any, x: Any, y: Any) -> dict[str, Any]:
         except Exception as error:
             found["scikit-learn/ours"] = type(error).__name__
     return found
+
+
+def of_logistic(torch: Any, n: int) -> dict[str, Any]:
+    """Return milliseconds of logistic regression, against one weighted product of its rows."""
+    import suffice as sf
+
+    x, y = rows(torch, n, 100, 2, torch.float32)
+    cases = {
+        "gram float64": lambda: x[: n // 4].double().T @ x[: n // 4].double(),
+        "logistic": lambda: sf.LogisticRegression().fit(x, y),
+    }
+    took = milliseconds(torch, cases, 3)
+    steps = sf.LogisticRegression().fit(x, y).n_iter_
+    return {"rows": f"{n:.0e}", "d": 100, "steps": steps, **took}
 
 
 def both(x: Any, y: Any) -> Any:

@@ -81,6 +81,25 @@ def test_a_fit_on_the_device_answers_there(library):
     assert chosen.pooling_ == sf.RDA().fit(x, y).pooling_
 
 
+@pytest.mark.parametrize("l2", [0, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_logistic_regression_on_the_device(library, l2, weighted):
+    x, y = data()
+    w = np.linspace(0.5, 2, len(y)) if weighted else None
+    expected = sf.LogisticRegression(l2=l2).fit(x, y, w)
+    given = None if w is None else library(w)
+    found = sf.LogisticRegression(l2=l2).fit(library(x), library(y), given)
+    assert found.converged_
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
+    np.testing.assert_allclose(found.log_likelihood_, expected.log_likelihood_, rtol=1e-9)
+    two = sf.LogisticRegression(l2=l2).fit(library(x[y < 2]), library(y[y < 2]))
+    np.testing.assert_allclose(
+        two.coef_, sf.LogisticRegression(l2=l2).fit(x[y < 2], y[y < 2]).coef_, rtol=1e-6
+    )
+    chosen = sf.LogisticRegression(l2="auto").fit(library(x), library(y))  # on the host
+    assert chosen.l2_ == sf.LogisticRegression(l2="auto").fit(x, y).l2_
+
+
 def test_float32_stays_float32(library):
     x, y = data()
     there = library((x - 1e4).astype(np.float32))

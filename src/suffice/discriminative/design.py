@@ -10,6 +10,8 @@ from suffice.discriminative import logistic_loss as softmax
 from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns
 from suffice.moments import Moments
+from suffice.moments.device import device_labels, device_weights
+from suffice.table.foreign import device_of, in_blocks, is_on_device, namespace, to_numpy
 from suffice.table.sampling import strided_sample
 from suffice.table.table import Table
 from suffice.threads import chunk_edges, over_chunks
@@ -17,6 +19,8 @@ from suffice.typing import Codes, Floats
 
 # −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) where it was asked for
 Sums: TypeAlias = tuple[float, Floats, Floats | None]
+DEVICE_BLOCK = 1 << 27  # numbers that are standardised at once on a device
+WIDEST_HESSIAN = 1500  # parameters of which one is affordable
 SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
 
 
@@ -126,11 +130,16 @@ class CompiledDesign(Design):
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
-        c, d = phi.shape
+        c = len(phi)
         if c == 1 and not curved and self.table.x.flags.c_contiguous:
-            loss, gradient = self._row_by_row(phi)
+            (loss, gradient), lower = self._row_by_row(phi), np.zeros(0)
         else:
             loss, gradient, lower = self._summed(phi, c * (c + 1) // 2 if curved else 0)
+        return self._assembled(loss, gradient, lower, curved=curved)
+
+    def _assembled(self, loss: float, gradient: Floats, lower: Floats, *, curved: bool) -> Sums:
+        """Return the sums, the Hessian from its lower blocks; nothing leads where lead is 0."""
+        c, d = gradient.shape
         gradient[:, 0] *= self.scaling.lead
         if not curved:
             return loss, gradient, None
@@ -185,11 +194,80 @@ class CompiledDesign(Design):
         return table.x, table.codes, weight, lo, hi, scaling.centre, scaling.inverse
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceDesign(CompiledDesign):
+    """Rows on a device, standardised and summed there in double precision, block by block."""
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        weight = self.table.weight
+        return float(self.table.x.shape[0] if weight is None else namespace(weight).sum(weight))
+
+    def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
+        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
+        n, d = self.table.x.shape
+        parts = in_blocks(
+            lambda lo, hi: self._part(phi, lo, hi, curved=curved), n, DEVICE_BLOCK // d + 1
+        )
+        loss, gradient, lower = (sum(each) for each in zip(*parts, strict=True))
+        return self._assembled(float(loss), gradient, lower, curved=curved)
+
+    def take(self, index: Any) -> Table:
+        """Return some rows, standardised, on the host."""
+        t = self.table
+        fields: Any = {"x": t.x, "codes": t.codes, "weight": t.weight}
+        rows = {name: to_numpy(v[index]) for name, v in fields.items() if v is not None}
+        return self.scaling.standardised(replace(t, **rows))
+
+    def _part(self, phi: Floats, lo: int, hi: int, *, curved: bool) -> Iterator[Any]:
+        xp, place = namespace(self.table.x), device_of(self.table.x)
+
+        def here(values: Any) -> Any:
+            return xp.asarray(values, dtype=xp.float64, device=place)
+
+        z = xp.astype(self.table.x[lo:hi, :], xp.float64) - here(self.scaling.centre)
+        z = xp.concat([here(np.ones((z.shape[0], 1))), z * here(self.scaling.inverse)], axis=1)
+        w = self.table.weight
+        w = here(np.ones(1)) if w is None else xp.astype(w[lo:hi], xp.float64)
+        a = z @ here(phi.T)
+        a = xp.concat([xp.zeros_like(a[:, :1]), a], axis=1)
+        k = xp.arange(a.shape[1], device=place)
+        own = xp.astype(xp.astype(self.table.codes[lo:hi], k.dtype)[:, None] == k, xp.float64)
+        # −log p_y = log Σ exp(a − top) + top − a_y,  residual p − t
+        top = xp.max(a, axis=1, keepdims=True)
+        e = xp.exp(a - top)
+        total = xp.sum(e, axis=1, keepdims=True)
+        p = e / total
+        loss = xp.log(total[:, 0]) + top[:, 0] - xp.sum(a * own, axis=1)
+        yield to_numpy(xp.sum(w * loss))
+        yield to_numpy(xp.matrix_transpose(((p - own) * w[:, None])[:, 1:]) @ z)
+        # Σ w p_k (δ_kj − p_j) z zᵀ
+        pairs = zip(*np.tril_indices(len(phi)), strict=True) if curved else ()
+        weights = (w * p[:, int(i) + 1] * (float(i == j) - p[:, int(j) + 1]) for i, j in pairs)
+        blocks = [to_numpy(xp.matrix_transpose(z * v[:, None]) @ z) for v in weights]
+        yield np.stack(blocks) if blocks else np.zeros(0)
+
+
 def design_of(table: Table, scaling: Scaling) -> Design:
     """Return the rows in the form that suits their number."""
+    if is_on_device(table.x):
+        return DeviceDesign(table, scaling)
     if table.x.size <= SMALL:
         return Design(scaling.standardised(table))
     return CompiledDesign(table, scaling)
+
+
+def device_table(x: Any, y: Any, weight: Any) -> tuple[Table, Moments] | None:
+    """Return rows on a device as they are, and their sums; None where the host must see them."""
+    if not (is_on_device(x) and x.shape[0]):
+        return None
+    moments, (labels, codes) = Moments.of(x, y, weight, fourth=False), device_labels(x, y)
+    many = (len(labels) - 1) * (x.shape[1] + 1) > WIDEST_HESSIAN or moments.storage != "per-class"
+    if many or moments.patterns is not None or not moments.weights.all():
+        return None
+    table = Table(x, labels, codes, device_weights(x, weight))
+    return table, replace(moments, classes=np.arange(len(labels)))
 
 
 def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:

@@ -8,7 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.discriminative.descent import Solution, Solver
-from suffice.discriminative.design import SMALL, CompiledDesign, Problem, Scaling
+from suffice.discriminative.design import (
+    SMALL,
+    WIDEST_HESSIAN,
+    CompiledDesign,
+    DeviceDesign,
+    Problem,
+    Scaling,
+)
 from suffice.discriminative.logistic_loss import (
     Evaluation,
     Objective,
@@ -17,7 +24,7 @@ from suffice.discriminative.logistic_loss import (
     misfit_and_probabilities,
     symmetric,
 )
-from suffice.discriminative.newton import WIDEST_HESSIAN, Newton, QuasiNewton, SampledNewton
+from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.path import DescentPath
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import Inference
@@ -138,7 +145,7 @@ def fit_logistic(
         stopping = replace(way.default, **(limits or {}))
         return problem, way.solve(problem, first, stopping, record=record)
 
-    with one_blas_thread(when=table.x.size > SMALL):
+    with one_blas_thread(when=table.n_rows * table.n_features > SMALL):
         problem, solution = fitted(l2)
         looked = refuse_separation and l2 == 0
         separation = find_separation(problem, solution) if looked else None
@@ -157,7 +164,7 @@ def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
         )
         raise InvalidParameterError(msg)
     best, beta = (np.inf, 0.0), None
-    with one_blas_thread(when=table.x.size > SMALL):
+    with one_blas_thread(when=table.n_rows * table.n_features > SMALL):
         for l2 in penalties(moments.total_weight).tolist():
             problem = Problem.of(table, moments, l2=l2, **posed)
             start = lda_start(problem) if beta is None else problem.scaling.from_original(beta)
@@ -217,7 +224,8 @@ def suitable_solver(problem: Problem) -> Solver:
     Hessian is computed, near the end.
     """
     c, d = problem.objective.shape
-    few = not isinstance(problem.objective.design, CompiledDesign)
+    design = problem.objective.design
+    few = isinstance(design, DeviceDesign) or not isinstance(design, CompiledDesign)
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()
     if few or (c > 1 and (c + 1) * d <= _CHEAP_CURVATURE):

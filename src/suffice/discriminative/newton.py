@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.discriminative.descent import Solution, Solver, Step, Stopping, backtracked
-from suffice.discriminative.design import CompiledDesign, Problem
+from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
 from suffice.linalg import generalised_inverse, positive_factor, solve_factored
 from suffice.typing import Floats
@@ -18,7 +18,6 @@ _SAMPLE_SHARE = 16  # one row in so many
 _ROWS_PER_PARAMETER = 20
 _SAMPLE_STEPS = 2
 _MEMORY = 20
-WIDEST_HESSIAN = 1500  # parameters; above this the first Hessian is a bound
 
 InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, shapes (C, D)
 

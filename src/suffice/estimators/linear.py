@@ -14,6 +14,7 @@ from suffice.estimators.predictor import ScoreMixin, checked_table, feature_name
 from suffice.model.geometry import Hyperplane
 from suffice.model.linear import LinearModel
 from suffice.saved.coefficients import coefficients_in, coefficients_of
+from suffice.table.foreign import to_numpy
 from suffice.table.labels import code_of
 from suffice.table.table import Table
 from suffice.typing import Floats, Labels
@@ -29,7 +30,8 @@ def labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
 ) -> Table:
     """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
-    x, y, sample_weight = checked_table(estimator, X, y, sample_weight, reset=reset)
+    given = map(to_numpy, (X, y, sample_weight))
+    x, y, sample_weight = checked_table(estimator, *given, reset=reset)
     table = Table.of(x, y, sample_weight)
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
 

@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import errors
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.descent import Solution, Solver
-from suffice.discriminative.design import coded_moments
+from suffice.discriminative.design import coded_moments, device_table
 from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.summary import Inference, LogisticSummary
 from suffice.estimators import linear
-from suffice.estimators.predictor import PosteriorMixin, feature_names, keep
+from suffice.estimators.predictor import PosteriorMixin, checked_table, feature_names, keep
+from suffice.moments import Moments
 from suffice.saved.coefficients import logistic_from, logistic_state
+from suffice.table.foreign import is_on_device, to_numpy
 from suffice.table.labels import codes_of, encode
 from suffice.table.matrix import column_name
 from suffice.table.table import Table
@@ -188,9 +190,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         """Learn from rows ``X`` with labels ``y``."""
         automatic = isinstance(self.l2, str) and self.l2 == "auto"
         solver, limits = self._solver(), self._limits()
-        table = self._table(X, y, sample_weight)
-        storage = "diagonal" if table.n_features > _MANY_FEATURES else "auto"
-        moments = coded_moments(table, storage)
+        table, moments = self._summed(X, y, sample_weight)
         posed: Any = {"standardize": self.standardize, "fit_intercept": self.fit_intercept}
         l2 = choose_penalty(table, moments, **posed) if automatic else self._penalty()
         how: Any = {"solver": solver, "limits": limits, "start": self._start_for(table), **posed}
@@ -258,6 +258,18 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         for category, said in notes_of(fit, feature_names(self)):
             warnings.warn(said, category, stacklevel=3)
         return self
+
+    def _summed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Moments]:
+        """Return the rows and their sums; for plain Newton steps on a device, where they lie."""
+        special = self.l2 == "auto" or self.record or self.class_weight is not None
+        if is_on_device(X) and self.solver in ("auto", "newton") and not special:
+            there = device_table(*checked_table(self, X, y, sample_weight, reset=True))
+            if there is not None:
+                linear.require_two(there[0].classes)
+                return there
+        table = self._table(*map(to_numpy, (X, y, sample_weight)))
+        many = table.n_features > _MANY_FEATURES
+        return table, coded_moments(table, "diagonal" if many else "auto")
 
     def _beta(self) -> Floats:
         return against_first(np.column_stack([self.intercept_, self.coef_]))

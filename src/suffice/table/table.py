@@ -77,7 +77,7 @@ class Table:
     @property
     def n_rows(self) -> int:
         """Number of rows n."""
-        return len(self.codes)
+        return int(self.codes.shape[0])
 
     @property
     def n_features(self) -> int:
