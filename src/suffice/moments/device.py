@@ -29,7 +29,7 @@ from suffice.table.table import require_as_many
 from suffice.typing import Codes, Labels
 
 BLOCK_ROWS = 1 << 26
-GATHERED = 1 << 27  # numbers of the tiles that are multiplied at once
+GATHERED = 1 << 29  # numbers of the tiles that are multiplied at once
 _NARROW = 256  # labels in so small a range are sorted as bytes
 
 
@@ -169,12 +169,11 @@ def _tiled_sums(
     first = starts[of] + height * (
         np.arange(len(of)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
     )
-    step = max(min(GATHERED // (height * d), GATHERED // k), 1)
+    step = max(min(GATHERED // (height * d), GATHERED // (8 * k)), 1)
+    bounds = [xp.asarray(v, device=place) for v in (of, first, starts[of], starts[of + 1])]
     totals: list[Any] = [0.0, 0.0, 0.0]
     for lo in range(0, len(of), step):
-        tiles = slice(lo, lo + step)
-        bounds = (of[tiles], first[tiles], starts[of[tiles]], starts[of[tiles] + 1])
-        which, begin, origin, end = (xp.asarray(v, device=place) for v in bounds)
+        which, begin, origin, end = (v[lo : min(lo + step, len(of))] for v in bounds)
         place_of = begin[:, None] + xp.arange(height, dtype=begin.dtype, device=place)[None, :]
         # past its class a tile repeats the first row, which is zero once shifted
         past = place_of >= end[:, None]
