@@ -8,13 +8,13 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.reporting.blocks import Checks, Code, DataTable, Figure, Matrix
+from suffice.reporting.blocks import Checks, Code, DataTable, Matrix, Plot
 from suffice.reporting.render import escaped
 from suffice.text.numbers import cell
 
 from .conftest import HOSTILE, MODELS
 
-SECTIONS = ["glance", "models", "model", "errors", "trust", "use"]
+SECTIONS = ["answer", "data", "models", "errors", "why", "more", "trust", "use"]
 
 
 def section(report, key):
@@ -57,7 +57,7 @@ def test_errors_are_those_of_compare_on_the_same_folds(iris, iris_report):
     X, y = iris
     compared = sf.compare(X.to_numpy(), y, MODELS, cv=5)
     outcome = next(o for o in compared.outcomes if o.name == type(iris_report.estimator).__name__)
-    (matrix,) = blocks(iris_report, Matrix)
+    matrix, *_ = blocks(iris_report, Matrix)
     counts = np.array(matrix.counts)
     assert counts.sum() - np.trace(counts) == outcome.held_out.wrong.sum()
     lineup = table(iris_report, "Held-out losses")
@@ -80,9 +80,7 @@ def test_confused_rows_are_named_by_posteriors_of_models_that_have_not_seen_them
     assert [int(row[0]) for row in confused.rows] == np.argsort(held_out, kind="stable")[
         :10
     ].tolist()
-    np.testing.assert_allclose(
-        [row[-1] for row in confused.rows], np.sort(held_out)[:10], rtol=1e-6
-    )
+    np.testing.assert_allclose([row[3] for row in confused.rows], np.sort(held_out)[:10], rtol=1e-6)
 
 
 def test_the_rule_takes_the_simplest_model_that_is_about_as_good(iris_report):
@@ -110,22 +108,26 @@ def test_html_markdown_and_json_tell_the_same_tables(iris_report):
                     assert number is None if np.isnan(value) else number == value
 
 
-def test_every_figure_has_words_and_a_drawing_in_the_page(iris_report):
+def test_every_figure_is_numbers_words_and_a_drawing_with_real_text(iris_report):
     page, markdown = iris_report.write("html"), iris_report.write("md")
-    figures = blocks(iris_report, Figure)
-    assert len(figures) >= 10
+    plots = blocks(iris_report, Plot)
+    assert len(plots) >= 9
     parsed = Page(page)
-    labels = [attrs.get("aria-label") for tag, attrs in parsed.tags if tag == "div"]
-    for figure in figures:
-        assert figure.alt in labels
-        assert escaped(figure.alt) in markdown
-        assert figure.svg in page
-        assert len(figure.alt) > 30
+    labels = [attrs.get("aria-label", "") for tag, attrs in parsed.tags if tag == "div"]
+    document = json.loads(iris_report.write("json"))
+    told = [b for s in document["sections"] for b in s["blocks"] if b["kind"] == "plot"]
+    assert [t["key"] for t in told] == [p.key for p in plots]
+    for plot, raw in zip(plots, told, strict=True):
+        assert any(label.startswith(plot.caption) for label in labels)
+        assert escaped(plot.caption) in markdown
+        assert raw["series"][0]["x"] == list(map(float, plot.series[0].x))
+        for _, tick in (*plot.x.ticks, *plot.y.ticks):
+            assert f">{tick}</text>" in page
 
 
 def test_the_page_speaks_of_rows_and_not_of_our_classes(iris_report):
     text = iris_report.write("md")
-    assert "Rows over each pair" in text
+    assert "Rows of each class" in text
     for name in ("DocumentedTable", "DataTable", "Paragraph"):
         assert name not in text
 
@@ -176,8 +178,6 @@ def test_the_report_is_the_same_twice(iris, iris_report):
     a, b = json.loads(again.write("json")), json.loads(iris_report.write("json"))
     timeless = [[s for s in d["sections"] if s["key"] != "models"] for d in (a, b)]
     assert timeless[0] == timeless[1]
-    drawn = [[f.svg for f in blocks(r, Figure) if f.key != "members"] for r in (again, iris_report)]
-    assert drawn[0] == drawn[1]
 
 
 def test_an_estimator_reports_about_itself(iris):
@@ -221,9 +221,9 @@ def test_one_feature_has_a_threshold_and_no_pairs():
     rng = np.random.default_rng(1)
     passed = hours[:, 0] + rng.normal(size=40) > 2.5
     report = sf.report(hours, passed, models=["LDA"], cv=4)
-    keys = [f.key for f in blocks(report, Figure)]
-    assert "regions" in keys
-    assert "pairs" not in keys
+    keys = [f.key for f in blocks(report, Plot)]
+    assert "effect-0" in keys  # the posterior over the feature, with the rows
+    assert "features" not in keys
     assert "that is, x1 = " in report.write("md")
 
 
@@ -242,7 +242,7 @@ def test_a_class_of_one_row_is_no_obstacle():
     X, y = rng.normal(size=(41, 2)), np.array([*["a"] * 20, *["b"] * 20, "c"])
     X[:20] += 3
     report = sf.report(X, y, models=["LDA", "GaussianNB"], cv=5)
-    (matrix,) = blocks(report, Matrix)
+    matrix, *_ = blocks(report, Matrix)
     assert np.array(matrix.counts).sum(1).tolist() == [20, 20, 1]
 
 
@@ -250,7 +250,7 @@ def test_weights_count_in_the_confusion(iris):
     X, y = iris
     weight = np.where(y == "setosa", 2.0, 1.0)
     report = sf.report(X, y, sample_weight=weight, models=["LDA", "QDA"], cv=5)
-    (matrix,) = blocks(report, Matrix)
+    matrix, *_ = blocks(report, Matrix)
     assert np.array(matrix.counts).sum(1).tolist() == [100, 50, 50]
 
 
@@ -262,7 +262,7 @@ def test_of_many_rows_a_sample_is_judged_and_all_are_learnt_from(monkeypatch):
     report = sf.report(X, y, models=["LDA", "QDA"], cv=5)
     assert "stratified sample of 500 of 3,000 rows" in report.write("md")
     assert report.estimator.moments_.counts.sum() == 3000
-    (matrix,) = blocks(report, Matrix)
+    matrix, *_ = blocks(report, Matrix)
     assert np.array(matrix.counts).sum() == 500
 
 
@@ -311,3 +311,9 @@ def test_an_average_is_explained_by_its_best_single_model(iris, tmp_path):
     X, _ = iris
     again = sf.load(tmp_path / "auto.suffice")
     np.testing.assert_array_equal(again.predict(X), report.estimator.predict(X))
+
+
+def test_a_report_shows_its_answer_a_figure_and_where_the_page_is(iris_report, tmp_path):
+    assert "<svg" in iris_report._repr_html_()
+    iris_report.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").as_uri() in iris_report._repr_html_()

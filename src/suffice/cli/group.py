@@ -12,7 +12,7 @@ from suffice.cli.terminal import Terminal
 
 # subcommand → its help in one line; a test keeps them the same as the commands' own
 COMMANDS = {
-    "report": "Write a page that says which classifier to trust, and why.",
+    "report": "Write a page that says which classifier to use, how good it is, and why.",
     "compare": "Compare classifiers by cross-validation.",
     "fit": "Fit a classifier and save it.",
     "predict": "Write label, posteriors, log density and outliers for new rows.",

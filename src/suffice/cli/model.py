@@ -216,6 +216,9 @@ def _frame(fitted: Classifier, number: int, rng: Any, label: str) -> pl.DataFram
     import polars as pl
 
     x, y = fitted.sample(number, rng)
-    names = fitted.feature_names or [f"x{j}" for j in range(x.shape[1])]
-    columns = dict(zip(names, x.T, strict=True))
-    return pl.DataFrame({**columns, label: y.tolist()})
+    if not isinstance(x, dict):  # of columns of several kinds
+        names = fitted.feature_names or [f"x{j}" for j in range(x.shape[1])]
+        x = dict(zip(names, x.T, strict=True))
+    text = {name: pl.String for name, column in x.items() if column.dtype.kind in "OU"}
+    columns = {name: column.tolist() for name, column in x.items()}
+    return pl.DataFrame({**columns, label: y.tolist()}, schema_overrides=text)

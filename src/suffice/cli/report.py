@@ -20,6 +20,7 @@ from suffice.text.printable import printable, without_passwords
 if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.reporting import Report
+    from suffice.reporting.against import NewRows
     from suffice.reporting.documented import DocumentedTable
 
 ROW = "\0row"  # no column is called so
@@ -30,11 +31,14 @@ ROW = "\0row"  # no column is called so
     "suffice report iris",
     "suffice report wine --format md -o wine.md",
     "suffice report sales.parquet --target churned -o churn.html",
+    "suffice report sales.csv --against this_month.csv",
 )
 @learning_data
 @output("The page to write; by default report-DATA.html. The model is saved beside it.")
 @choice("--format", "form", of=["html", "md", "json"], text="By default that of the extension.")
 @folds
+@click.option("--against", metavar="NEW", help="New rows: have they moved, is the model right?")
+@click.option("--fast", is_flag=True, help="A first look: few models, three folds, no simulation.")
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @seed("Of folds and samples.")
 def command(
@@ -45,13 +49,12 @@ def command(
     form: str | None,
     cv: int | None,
     seed: int,
+    against: str | None,
     *,
+    fast: bool,
     force: bool,
 ) -> None:
-    """Write a page that says which classifier to trust, and why."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
+    """Write a page that says which classifier to use, how good it is, and why."""
     from suffice.reporting.build import FORMATS, report_of
     from suffice.reporting.choosing import ReportSettings
     from suffice.reporting.usage import Provenance
@@ -68,12 +71,17 @@ def command(
     model = path.with_name(f"{stem}.suffice")
     if not force:
         path, model = (_unused(each, terminal) for each in (path, model))
-    settings = ReportSettings(cv=cv, seed=seed, progress=False if terminal.quiet else None)
-    command = _again(data, path, format=form, cv=cv, seed=seed)
-    made = report_of(_documented(data, stem), settings, Provenance(command, model.name))
-    made.estimator.save(model)
+    progress = False if terminal.quiet else None
+    settings = ReportSettings(cv=cv, seed=seed, progress=progress, fast=fast)
+    command = _again(data, path, format=form, cv=cv, seed=seed, against=against, fast=fast)
+    documented = _documented(data, stem)
+    new = None if against is None else _new_rows(against, data, documented)
+    made = report_of(documented, settings, Provenance(command, model.name, seed), new)
+    kept = hasattr(made.estimator, "save")
+    if kept:
+        made.estimator.save(model)
     made.save(path, written)
-    _tell(made, path, model, terminal)
+    _tell(made, path, model if kept else None, terminal)
 
 
 def _unused(path: Path, terminal: Terminal) -> Path:
@@ -127,10 +135,33 @@ def _documented(data: Data, name: str) -> DocumentedTable:
     return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
 
 
-def _tell(made: Report, path: Path, model: Path, terminal: Terminal) -> None:
+def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
+    """Return the rows of another source, with labels where it has them."""
+    import polars as pl
+
+    from suffice.moments import Moments
+    from suffice.reporting.against import NewRows
+    from suffice.sources.chunks import frames_of, load_rows
+    from suffice.sources.columns import ColumnOptions, roles_for_learning, roles_for_predicting
+    from suffice.sources.opening import open_source
+    from suffice.sources.source import TextStyle
+
+    source, columns = open_source(name, TextStyle(**data.reading)), documented.columns
+    schema = Moments.of(documented.asked, documented.table.labels).schema
+    said = ColumnOptions(documented.target, columns, schema=schema)
+    if documented.target in source.sample.columns:
+        chunk = load_rows(source, roles_for_learning(source, said))
+        return NewRows(chunk.frame, chunk.table.labels, _stem(name))
+    roles = roles_for_predicting(source, columns, len(columns), said)
+    frame = pl.concat(frames_of(source, roles)).select(roles.features)
+    return NewRows(frame, None, _stem(name))
+
+
+def _tell(made: Report, path: Path, model: Path | None, terminal: Terminal) -> None:
     verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
     if not (terminal.quiet or terminal.json):
         click.echo(printable(verdict))
-    facts = {"model": str(model), "verdict": verdict}
+    facts = {"model": model and str(model), "verdict": verdict}
     models = made.comparison.rows()
-    terminal.written(path, f"report; {model}: the model", **facts, models=models)
+    said = f"report; {model}: the model" if model else "report"
+    terminal.written(path, said, **facts, models=models)

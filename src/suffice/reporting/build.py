@@ -1,7 +1,8 @@
 """``sf.report``: from labelled rows to a report, a value that any renderer can write."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -11,17 +12,21 @@ from suffice.archive import replacing
 from suffice.comparison import Comparison
 from suffice.errors import InvalidParameterError
 from suffice.moments import Moments
-from suffice.reporting.blocks import Section
-from suffice.reporting.choosing import ReportSettings, judge
-from suffice.reporting.chosen import chosen
+from suffice.progress import Progress
+from suffice.reporting.against import NewRows, compared_with
+from suffice.reporting.answer import answer, differences, more_data
+from suffice.reporting.blocks import Plot, Section
+from suffice.reporting.charts import distances
+from suffice.reporting.choosing import Judgement, ReportSettings, judge
 from suffice.reporting.compared import models_compared
 from suffice.reporting.documented import DocumentedTable
-from suffice.reporting.figures import Drawings
+from suffice.reporting.findings import Findings
 from suffice.reporting.glance import glance, summary
 from suffice.reporting.misclassified import Outliers, misclassified
-from suffice.reporting.render import RENDERERS
+from suffice.reporting.render import RENDERERS, as_figure
 from suffice.reporting.trust import trust
 from suffice.reporting.usage import Provenance, usage
+from suffice.reporting.why import why
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
 SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn
@@ -29,7 +34,7 @@ SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """What the data is, which classifier to trust and why, where it errs, how sure it is.
+    """What the data is, which classifier to use and why, where it errs, how sure it is.
 
     ``write(format)`` gives the page as text, ``save(path)`` writes it by the extension.
     """
@@ -41,6 +46,8 @@ class Report:
     estimator: Any  # the chosen classifier, fitted on all rows
     comparison: Comparison
     version: str
+    judgement: Judgement  # the numbers of the page: verdict, checks, importance, learning curve
+    saved: list[Path] = field(default_factory=list)  # where it was written
 
     def write(self, format: str = "html") -> str:
         """Return the report as text: "html", "md" or "json"."""
@@ -58,13 +65,20 @@ class Report:
         data = self.write(format or FORMATS[suffix]).encode()
         with replacing(path) as file:
             file.write(data)
+        self.saved.append(Path(path).resolve())
 
     def __repr__(self) -> str:
         return f"Report({self.title}: {self.verdict})"
 
     def _repr_html_(self) -> str:
-        said = f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>"
-        return said + self.comparison._repr_html_()
+        plot = next((b for s in self.sections for b in s.blocks if isinstance(b, Plot)), None)
+        drawn = "" if plot is None else as_figure(plot)
+        links = [
+            f'<a href="{escape(path.as_uri())}">{escape(path.name)}</a>' for path in self.saved
+        ]
+        where = f"<p>The page: {', '.join(links)}</p>" if links else ""
+        said = f"<h3>{escape(self.title)}</h3><p>{escape(self.verdict)}</p>{where}"
+        return said + self.comparison._repr_html_() + drawn
 
 
 def report(
@@ -79,12 +93,14 @@ def report(
     ids: Any = None,
     name: str = "data",
     target: str | None = None,
+    against: Any = None,
+    fast: bool = False,
     random_state: int = 0,
     progress: Any = None,
 ) -> Report:
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
-    It says what the data is, which classifier to trust and why, what that model is, where it
+    It says what the data is, which classifier to use and why, what that model is, where it
     errs and whether it can be trusted. All errors are of rows held out from the model that
     judged them.
 
@@ -105,6 +121,10 @@ def report(
         What a person finds each row by; by default the index of a pandas frame, or the place.
     name, target : str, optional
         What data and labels are called.
+    against : rows, or a pair of rows and labels, optional
+        New rows: which columns have moved, and how often the chosen model is wrong about them.
+    fast : bool, default=False
+        A first look: few models, three folds, no figure that takes long.
 
     Returns
     -------
@@ -128,38 +148,45 @@ def report(
     """
     named = {"ids": ids, "name": name, "target": target}
     data = DocumentedTable.of(X, y, sample_weight=sample_weight, **named)
-    made = report_of(data, ReportSettings(estimator, models, cv, random_state, progress))
+    settings = ReportSettings(estimator, models, cv, random_state, progress, fast)
+    pair = against if isinstance(against, tuple) else (against,)
+    made = report_of(data, settings, new=None if against is None else NewRows(*pair))
     if path is not None:
         made.save(path)
     return made
 
 
 def report_of(
-    data: DocumentedTable, settings: ReportSettings, made: Provenance | None = None
+    data: DocumentedTable,
+    settings: ReportSettings,
+    made: Provenance | None = None,
+    new: NewRows | None = None,
 ) -> Report:
     """Return the report of a table."""
     sample = data.sampled(SAMPLE_ROWS, settings.seed)
     judgement = judge(data, sample, settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        moments = Moments.of_table(sample.table)
+        f = Findings(data, sample, Moments.of_table(sample.table), judgement)
         model = judgement.explained
         outliers = None if model is None else Outliers.of(model, data)
-        figures = Drawings(sample, moments, judgement)
-        sections = (
-            glance(data, moments, outliers, figures.glance()),
-            models_compared(data, sample, judgement, figures.models()),
-            chosen(data, judgement, figures.chosen()),
-            misclassified(data, sample, judgement, outliers, figures.errors()),
-            trust(sample, moments, judgement, figures.trust()),
-            usage(data, judgement, made or Provenance()),
-        )
-    return Report(
-        data.name,
-        summary(data),
-        judgement.verdict.headline,
-        sections,
-        judgement.estimator,
-        judgement.comparison,
-        version("suffice"),
-    )
+        origin = made or Provenance(seed=settings.seed)
+        stages: Mapping[str, Callable[[], Section | None]] = {
+            "answer": lambda: answer(judgement),
+            "data": lambda: glance(f, outliers),
+            "models": lambda: models_compared(data, sample, judgement, differences(judgement)),
+            "errors": lambda: misclassified(f, outliers),
+            "explanation": lambda: why(f),
+            "learning curve": lambda: more_data(judgement),
+            "assumptions": lambda: trust(sample, f.moments, judgement, distances(f)),
+            "new rows": lambda: None if new is None else compared_with(f, new),
+            "use": lambda: usage(f, origin),
+        }
+        sections: list[Section] = []
+        with Progress(settings.progress, len(stages), "report") as steps:
+            for name, stage in stages.items():
+                steps.begin(name)
+                sections += [section] if (section := stage()) is not None else []
+                steps.step()
+    told = (data.name, summary(data), judgement.verdict.headline, tuple(sections))
+    return Report(*told, judgement.estimator, judgement.comparison, version("suffice"), judgement)

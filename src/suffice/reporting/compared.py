@@ -17,9 +17,6 @@ COLUMNS: tuple[tuple[str, str, CellStyle], ...] = (
     ("AUC", "auc", "loss"),
     ("size", "n_parameters", "count"),
     ("fit", "fit_seconds", "seconds"),
-    ("more errors", "error_difference", "percent"),
-    ("at least", "error_difference_low", "percent"),
-    ("at most", "error_difference_high", "percent"),
     ("p", "p_adjusted", "p"),
 )
 
@@ -38,8 +35,7 @@ def models_compared(
         tuple(tuple(row[name] for _, name, _ in COLUMNS) for row in told),
         note=(
             "Every loss is a mean over held-out rows; from and to bound the 95 % interval of the "
-            f"error. More errors: than {judgement.name} on the same rows, with an interval that "
-            "holds for all models at once. p: paired by rows (McNemar's test with the variance "
+            f"error. p: against {judgement.name}, paired by rows (McNemar's test with the variance "
             "that overlapping training sets call for), adjusted for the number of models "
             "(Bonferroni). Size: free parameters. Fit: time for one fold."
         ),

@@ -10,10 +10,26 @@ import polars as pl
 
 from suffice.table.matrix import filled, has_missing, refuse_nonfinite, taken
 from suffice.table.sampling import stratified_sample
-from suffice.table.schema import Category, LeftOut
+from suffice.table.schema import Category, Column, LeftOut, Number
 from suffice.table.table import Table
 from suffice.text.lists import listed, plural
-from suffice.typing import Codes, Labels
+from suffice.typing import Codes, Floats, Labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What one column holds."""
+
+    name: str
+    kind: str  # in words
+    empty: Any  # whether each row's cell is  (n,)
+    values: Floats  # numbers, or codes of levels  (n,)
+    levels: tuple[str, ...] = ()
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values."""
+        return len(np.unique(self.values[~self.empty]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +42,7 @@ class DocumentedTable:
     target: str = "class"  # of the column of labels
     id_name: str = "row"  # of the ids
     notes: tuple[str, ...] = ()  # what was encoded or left out, in words
+    profiles: tuple[Profile, ...] = ()  # of the columns as they came
     source: Any = None  # the rows as they came, where the table is an encoding of them
 
     @classmethod
@@ -49,12 +66,18 @@ class DocumentedTable:
         table = table.with_rows(np.asarray(filled(table.x), np.float64), names)
         known = _ids(X, table.n_rows) if ids is None else np.asarray(ids)
         word = target or str(getattr(y, "name", None) or "class")
-        return cls(table, known, name, word, notes=_said(read, names), source=None if plain else X)
+        said: dict[str, Any] = {"notes": _said(read, names), "profiles": _profiles(read, names)}
+        return cls(table, known, name, word, source=None if plain else X, **said)
 
     @property
     def rows(self) -> Any:
         """What classifiers learn from: the rows as they came."""
         return self.table.x if self.source is None else self.source
+
+    @property
+    def asked(self) -> Any:
+        """The rows as a fitted classifier is asked about them, columns named."""
+        return self.frame if self.source is None else self.source
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,13 +102,36 @@ class DocumentedTable:
     def take(self, rows: Codes) -> Self:
         """Return some of the rows."""
         source = None if self.source is None else taken(self.source, rows)
-        return replace(self, table=self.table.take(rows), ids=self.ids[rows], source=source)
+        cut = [replace(p, empty=p.empty[rows], values=p.values[rows]) for p in self.profiles]
+        few: dict[str, Any] = {"ids": self.ids[rows], "source": source, "profiles": tuple(cut)}
+        return replace(self, table=self.table.take(rows), **few)
 
     def sampled(self, n_rows: int, seed: int) -> Self:
         """Return these rows, or a seeded sample that keeps the share of every class."""
         if self.table.n_rows <= n_rows:
             return self
         return self.take(stratified_sample(self.table.codes, n_rows, seed))
+
+
+def _profiles(table: Table, names: Sequence[str]) -> tuple[Profile, ...]:
+    """Return what each column holds, in the order of the rows as they came."""
+    schema = table.schema
+    columns: tuple[Column, ...] = tuple(map(Number, names)) if schema is None else schema.columns
+    found, numbers, levels = [], iter(table.x.T), iter(())
+    if schema is not None and table.indicators is not None:
+        levels = iter(table.indicators.T[len(schema.filled) :])
+    for column in columns:
+        if isinstance(column, Number):
+            x = np.asarray(next(numbers), np.float64)
+            found.append(Profile(column.name, "number", np.isnan(x), x))
+        elif isinstance(column, Category):
+            codes: Codes = np.asarray(next(levels))
+            empty = (codes < 0) | (column.missing & (codes == len(column.levels)))
+            found.append(Profile(column.name, "category", empty, codes, column.level_names))
+        else:
+            none = np.zeros(table.n_rows, bool)
+            found.append(Profile(column.name, f"not used: {column.reason}", none, none * 0.0))
+    return tuple(found)
 
 
 def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The data at a glance: classes, columns, gaps, collinear columns, outliers."""
+"""The data at a glance: columns, gaps, classes, suspects, features by separation, outliers."""
 
 from typing import Any
 
@@ -6,77 +6,125 @@ import numpy as np
 
 from suffice.curves.importance import separation
 from suffice.diagnostics.usable_columns import varying_columns
-from suffice.estimation.divisors import total_variances
 from suffice.moments import Moments
-from suffice.reporting.blocks import Block, DataTable, Fact, Facts, Paragraph, Section
+from suffice.reporting.blocks import (
+    Block,
+    CellStyle,
+    DataTable,
+    Fact,
+    Facts,
+    Interval,
+    Intervals,
+    Paragraph,
+    Section,
+)
+from suffice.reporting.charts import distributions
 from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.findings import Findings
 from suffice.reporting.misclassified import Outliers
-from suffice.text.lists import listed, plural
+from suffice.text.lists import listed, plural, shortened
 from suffice.text.numbers import percent
 from suffice.typing import Floats
 
-MOST_CLASSES, MOST_COLUMNS = 30, 12  # of which the summary is shown
-MOST_PAIRS = 8
+MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 30, 30, 15  # of which the summary is shown
+MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 14
 COLLINEAR = 0.9  # correlation within classes that is worth a word
 
 
-def glance(
-    data: DocumentedTable, moments: Moments, outliers: Outliers | None, figures: tuple[Block, ...]
-) -> Section:
+def glance(f: Findings, outliers: Outliers | None) -> Section:
     """Return the section that says what the data is."""
+    data, checks = f.data, f.judgement.checks
+    suspects = [f"Column {s.column!r} {s.why}." for s in (*checks.suspects, *checks.impossible)]
+    told = (_constant(data), _collinear(data, f.moments))
     blocks: list[Block] = [
-        _facts(data, outliers),
+        _facts(data, checks, outliers),
         *(Paragraph(note, "note") for note in data.notes),
+        *(Paragraph(note, "caution") for note in suspects),
+        _classes(data),
+        _separation(f),
+        *distributions(f),
+        _columns(data),
+        *_gaps(data),
+        *(Paragraph(text) for text in told if text),
+        *_pairs(data, f.moments),
+        *([Paragraph(outliers.sentence)] if outliers is not None else []),
     ]
-    blocks += [_classes(data), _columns(data, moments)]
-    blocks += [Paragraph(text) for text in (_constant(data), _collinear(data, moments)) if text]
-    pairs = _pairs(data, moments)
-    blocks += [pairs] if pairs.rows else []
-    blocks += [Paragraph(outliers.sentence)] if outliers is not None else []
-    return Section("glance", "The data at a glance", (*blocks, *figures))
+    return Section("data", "The data", tuple(blocks))
 
 
-def _facts(data: DocumentedTable, outliers: Outliers | None) -> Facts:
+def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> Facts:
+    empty = sum(int(p.empty.sum()) for p in data.profiles)
+    cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
+    conflicting = f"{n:,} with another class" if n else ""
     items = [
-        Fact("rows", f"{data.table.n_rows:,}", "weighted" if data.table.weight is not None else ""),
-        Fact("columns" if data.source is not None else "features", f"{len(data.columns):,}"),
-        Fact("classes", f"{data.table.n_classes:,}", f"of {data.target}"),
+        Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
+        Fact("columns" if data.source is not None else "features", len(data.columns)),
+        Fact("classes", data.table.n_classes, f"column {data.target}"),
+        Fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
+        Fact("duplicate rows", checks.n_duplicates, conflicting),
     ]
     if outliers is not None:
-        items.append(Fact("outliers", f"{outliers.n_flagged:,}", "by log density"))
-    return Facts(tuple(items))
+        items.append(Fact("outliers", outliers.n_flagged, "by log density"))
+    return Facts(tuple(Fact(f.name, f.value, f.remark, "count") for f in items))
 
 
-def _classes(data: DocumentedTable) -> DataTable:
+def _classes(data: DocumentedTable) -> Intervals:
     counts = np.bincount(data.table.codes, minlength=data.table.n_classes)
     many = len(counts) > MOST_CLASSES
-    order = np.argsort(-counts)[:MOST_CLASSES] if many else np.arange(len(counts))
-    return DataTable(
-        f"Classes of {data.target}",
-        ("class", "rows", "share"),
-        ("text", "count", "percent"),
-        tuple((data.class_names[k], int(counts[k]), counts[k] / data.table.n_rows) for k in order),
-        note=f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else "",
+    order = np.argsort(-counts, kind="stable")[:MOST_CLASSES] if many else range(len(counts))
+    items = tuple(
+        Interval(data.class_names[k], int(counts[k]), percent(counts[k] / counts.sum()))
+        for k in order
     )
+    few = f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else ""
+    return Intervals("Rows of each class", "rows", "count", items, few)
 
 
-def _columns(data: DocumentedTable, moments: Moments) -> DataTable:
-    """Return the columns, those that separate classes most first."""
-    ratio = separation(moments)
-    order = np.argsort(-np.nan_to_num(ratio, posinf=np.inf), kind="stable")[:MOST_COLUMNS]
-    low, high = data.table.x.min(0), data.table.x.max(0)
-    deviation = np.sqrt(total_variances(moments))
-    between = 1 - 1 / (1 + ratio)  # share of the variance
-    numbers = np.stack([moments.grand_mean, deviation, low, high, between], axis=1)
-    body = [(data.names[j], *numbers[j].tolist()) for j in order]
-    more = len(data.names) - len(order)
+def _separation(f: Findings) -> Intervals:
+    """Return the features by how much of their variance lies between the classes."""
+    between, order = 1 - 1 / (1 + separation(f.moments)), f.ranked_features[:MOST_FEATURES]
+    items = tuple(Interval(f.data.names[j], float(between[j])) for j in order)
+    more = len(f.data.names) - len(order)
+    few = f"{plural(more, 'more feature')} not shown." if more else ""
+    axis = "share of the variance that lies between the classes"
+    return Intervals("Features by separation", axis, "percent", items, few)
+
+
+def _columns(data: DocumentedTable) -> DataTable:
+    body = []
+    for p in data.profiles[:MOST_COLUMNS]:
+        known = p.values[~p.empty] if p.kind == "number" else np.full(1, np.nan)
+        known = known if len(known) else np.full(1, np.nan)
+        spread = (known.mean(), known.std(), known.min(), known.max())
+        distinct = p.distinct if not p.kind.startswith("not used") else None
+        body.append((p.name, p.kind, int(p.empty.sum()), distinct, *map(float, spread)))
+    more = len(data.profiles) - len(body)
+    numbers: tuple[CellStyle, ...] = ("count", "count", "number", "number", "number", "number")
     return DataTable(
-        "Features, those that separate the classes most first",
-        ("feature", "mean", "standard deviation", "min", "max", "variance between classes"),
-        ("text", "number", "number", "number", "number", "percent"),
+        "Columns",
+        ("column", "type", "empty", "different", "mean", "standard deviation", "min", "max"),
+        ("text", "text", *numbers),
         tuple(body),
-        note=f"{plural(more, 'more feature')} not shown." if more else "",
+        note=f"{plural(more, 'more column')} not shown." if more else "",
     )
+
+
+def _gaps(data: DocumentedTable) -> tuple[DataTable, ...]:
+    """Return which cells are empty together, the most frequent patterns first."""
+    holed = sorted((p for p in data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
+    shown = holed[:MOST_GAPS]
+    if len(shown) < 2:
+        return ()
+    patterns, counts = np.unique(np.stack([p.empty for p in shown], 1), axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOST_PATTERNS]
+    body = tuple((int(counts[i]), *("□" if gap else "■" for gap in patterns[i])) for i in order)
+    texts: list[CellStyle] = ["text"] * len(shown)
+    head = ("rows", *shortened([p.name for p in shown]))
+    note = (
+        f"■ known, □ empty; the {len(order)} most frequent of {len(counts)} patterns in "
+        f"{len(shown)} of {plural(len(holed), 'column')} with empty cells."
+    )
+    return (DataTable("Which cells are empty together", head, ("count", *texts), body, note),)
 
 
 def _constant(data: DocumentedTable) -> str:
@@ -96,27 +144,25 @@ def _collinear(data: DocumentedTable, moments: Moments) -> str:
         return ""
     verb = "is" if len(names) == 1 else "are"
     return (
-        f"Within classes {listed(names)} {verb} constant or a combination of other columns; the "
-        "model borrows what variance is missing, and such columns can be dropped."
+        f"Within classes {listed(names)} {verb} constant or a combination of other columns: it "
+        "adds nothing to a linear model and can be dropped."
     )
 
 
-def _pairs(data: DocumentedTable, moments: Moments) -> DataTable:
+def _pairs(data: DocumentedTable, moments: Moments) -> tuple[DataTable, ...]:
     """Return the pairs of columns most alike within classes."""
-    found: list[tuple[Any, ...]] = []
-    if moments.storage != "diagonal" and data.table.n_features > 1:
-        r = _correlations(moments)
-        i, j = np.triu_indices(data.table.n_features, 1)
-        order = np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS]
-        kept = [p for p in order if abs(r[i[p], j[p]]) >= COLLINEAR]
-        found = [(data.names[i[p]], data.names[j[p]], float(r[i[p], j[p]])) for p in kept]
-    return DataTable(
-        f"Collinear columns: correlation within classes of {COLLINEAR} or more",
-        ("column", "and", "correlation"),
-        ("text", "text", "number"),
-        tuple(found),
-        note="Linear coefficients of such columns are not to be read one by one.",
-    )
+    if moments.storage == "diagonal" or data.table.n_features < 2:
+        return ()
+    r = _correlations(moments)
+    i, j = np.triu_indices(data.table.n_features, 1)
+    order = np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS]
+    kept = [(i[p], j[p]) for p in order if abs(r[i[p], j[p]]) >= COLLINEAR]
+    found = tuple((data.names[a], data.names[b], float(r[a, b])) for a, b in kept)
+    caption = f"Collinear columns: correlation within classes of {COLLINEAR} or more"
+    note = "Linear coefficients of such columns are not to be read one by one."
+    styles: tuple[CellStyle, ...] = ("text", "text", "loss")
+    head = ("column", "and", "correlation")
+    return (DataTable(caption, head, styles, found, note),) if found else ()
 
 
 def _correlations(moments: Moments) -> Floats:
@@ -134,6 +180,6 @@ def summary(data: DocumentedTable) -> str:
     what = plural(len(data.columns), "feature" if data.source is None else "column")
     return (
         f"{plural(table.n_rows, 'row')} of {what} in "
-        f"{plural(table.n_classes, 'class')} of {data.target}; always predicting the largest class "
-        f"would be wrong for {percent(guess)} of the rows"
+        f"{plural(table.n_classes, 'class')} (column {data.target}); always predicting the largest "
+        f"class would be wrong for {percent(guess)} of the rows"
     )

@@ -4,18 +4,31 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.curves.confusion import confusion
-from suffice.reporting.blocks import Block, DataTable, Matrix, Paragraph, Section
-from suffice.reporting.choosing import Judgement
+from suffice.curves.thresholds import roc_curve
+from suffice.plots.inputs import log_odds
+from suffice.reporting.blocks import (
+    Block,
+    CellStyle,
+    DataTable,
+    Interval,
+    Intervals,
+    Matrix,
+    Paragraph,
+    Section,
+)
+from suffice.reporting.charts import class_distances, posteriors
 from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.explaining import contributions
+from suffice.reporting.findings import Findings
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
 from suffice.typing import Codes, Floats
-from suffice.validation.predictions import Predictions
 
-MOST = 10  # rows shown
+MOST = 10  # rows, pairs or columns shown
 _BLOCK = 65_536
 
 
@@ -60,38 +73,23 @@ class Outliers:
 
 def least_likely_rows(outliers: Outliers, explained: Any, data: DocumentedTable) -> DataTable:
     """Return the least likely rows, each with the feature that is most extreme in its class."""
-    at = outliers.least_likely()
+    at, codes = outliers.least_likely(), data.table.codes
     z = standardised(explained, data, at)
-    extreme = np.abs(z).argmax(1)
-    body = [
-        (
-            str(data.ids[i]),
-            data.class_names[data.table.codes[i]],
-            float(outliers.log_densities[i]),
-            "yes" if outliers.log_densities[i] < outliers.threshold else "no",
-            data.names[j],
-            float(data.table.x[i, j]),
-            f"{z[r, j]:+.1f}".replace("-", "−"),
-        )
-        for r, (i, j) in enumerate(zip(at, extreme, strict=True))
-    ]
+    body = []
+    for r, i in enumerate(at):
+        j, density = int(np.abs(z[r]).argmax()), float(outliers.log_densities[i])
+        rare = "yes" if density < outliers.threshold else "no"
+        extreme = (data.names[j], float(data.table.x[i, j]), float(z[r, j]))
+        body.append((str(data.ids[i]), data.class_names[codes[i]], density, rare, *extreme))
+    head = ("class", "log density", "outlier", "most extreme feature", "value", "z-score")
     return DataTable(
         "Least likely rows",
-        (
-            data.id_name,
-            "class",
-            "log density",
-            "outlier",
-            "most extreme feature",
-            "value",
-            "z-score",
-        ),
-        ("text", "text", "number", "text", "text", "number", "text"),
+        (data.id_name, *head),
+        ("text", "text", "number", "text", "text", "number", "signed"),
         tuple(body),
-        note=(
-            f"An outlier has a log density under {number(outliers.threshold)}. The "
-            "z-score is the distance from the mean of the class in its standard deviations."
-        ),
+        f"An outlier has a log density under {number(outliers.threshold)}. The "
+        "z-score is the distance from the mean of the class in its standard deviations.",
+        linked=True,
     )
 
 
@@ -108,86 +106,130 @@ def standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
     return z
 
 
-def misclassified(
-    data: DocumentedTable,
-    sample: DocumentedTable,
-    judgement: Judgement,
-    outliers: Outliers | None,
-    figures: tuple[Block, ...],
-) -> Section:
+def misclassified(f: Findings, outliers: Outliers | None) -> Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
-    table = sample.table
-    predicted = judgement.held_out.predicted_labels
-    counts = np.array(confusion(table.labels, predicted, table.classes, table.weight).counts)
-    n_wrong = int(judgement.held_out.wrong.sum())
+    table = f.sample.table
+    found = confusion(table.labels, f.rows.predicted_labels, table.classes, table.weight)
+    counts = np.array(found.counts)
+    square = counts[:, : len(counts)]  # a classifier that rejects has one column more
+    order = alike(square) if f.many else np.arange(len(counts))
+    cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
+    note = "Classes that are often confused stand together." if f.many else ""
+    caption = "Held-out confusion: a row for each true class, a column for each predicted class"
+    errors = square * ~np.eye(len(counts), dtype=bool)
     blocks: list[Block] = [
-        Paragraph(_in_words(sample, counts, n_wrong), "lead"),
-        Matrix(
-            "Held-out confusion: a row for each true class, a column for each predicted class",
-            sample.class_names,
-            tuple(tuple(row) for row in counts.tolist()),
-        ),
-        _by_class(sample, counts),
+        Paragraph(_in_words(f, counts, errors), "lead"),
+        Matrix(caption, tuple(f.names[k] for k in order), cells, note),
+        *((_confused_pairs(f, counts, errors),) if f.many and errors.any() else ()),
+        *(class_distances(f, order) if f.many else ()),
+        _by_class(f, counts),
+        *posteriors(f),
     ]
-    if judgement.held_out.logs is not None:
-        blocks.append(_confused(sample, judgement.held_out))
+    if f.rows.logs is not None:
+        blocks.append(_worst(f))
+    else:
+        name = f.judgement.name
+        blocks.append(Paragraph(f"{name} states no probabilities: nothing to calibrate."))
     if outliers is not None:
-        blocks.append(least_likely_rows(outliers, judgement.explained, data))
-    if judgement.held_out.logs is None:
-        blocks.append(Paragraph(f"{judgement.name} states no probabilities: nothing to calibrate."))
-    return Section("errors", "Where it errs", (*blocks, *figures))
+        blocks.append(least_likely_rows(outliers, f.judgement.explained, f.data))
+    return Section("errors", "Where it errs", tuple(blocks))
 
 
-def _in_words(sample: DocumentedTable, counts: Floats, n_wrong: int) -> str:
-    n_rows, names = sample.table.n_rows, sample.class_names
+def alike(counts: Floats) -> Codes:
+    """Return the classes in an order in which those that are confused stand together."""
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    far = 1 - np.clip(shares + shares.T, 0, 1)
+    tree = linkage(far[np.triu_indices(len(far), 1)], "average", optimal_ordering=True)
+    order: Codes = leaves_list(tree).astype(np.intp)
+    return order
+
+
+def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
+    n_rows, n_wrong = f.sample.table.n_rows, int(f.rows.wrong.sum())
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
-    errors = counts - np.diag(np.diagonal(counts))
     a, b = np.unravel_index(errors.argmax(), errors.shape)
     return (
         f"{n_wrong:,} of {plural(n_rows, 'row')} were predicted wrongly while they were held out; "
-        f"most often {names[a]} was taken for {names[b]} ({count(errors[a, b])} of "
+        f"most often {f.names[a]} was taken for {f.names[b]} ({count(errors[a, b])} of "
         f"{count(counts[a].sum())})."
     )
 
 
-def _by_class(sample: DocumentedTable, counts: Floats) -> DataTable:
-    right = np.diagonal(counts)
-    with np.errstate(invalid="ignore"):
-        recall, precision = right / counts.sum(1), right / counts.sum(0)
-    body = zip(sample.class_names, counts.sum(1), recall, precision, strict=True)
+def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> Intervals:
+    items = []
+    for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST]:
+        a, b = np.unravel_index(flat, errors.shape)
+        share = f"{percent(errors[a, b] / counts[a].sum())} of {f.names[a]}"
+        items.append(Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
+    caption = "Most confused pairs: true class → predicted"
+    return Intervals(caption, "rows", "count", tuple(i for i in items if i.value))
+
+
+def _by_class(f: Findings, counts: Floats) -> DataTable:
+    hits, n, called = np.diagonal(counts), counts.sum(1), counts.sum(0)
+    body = []
+    for k, name in enumerate(f.names):
+        area = np.nan
+        if f.rows.logs is not None and 0 < n[k] < n.sum():
+            area = roc_curve(f.rows.truth == k, log_odds(f.rows, k), f.rows.weight).area
+        shares = (hits[k] / m if m else np.nan for m in (n[k], called[k]))
+        body.append((name, float(n[k]), *map(float, shares), float(area)))
     return DataTable(
         "By class",
-        ("class", "rows", "recall", "precision"),
-        ("text", "count", "percent", "percent"),
-        tuple((name, float(n), float(r), float(p)) for name, n, r, p in body),
+        ("class", "rows", "recall", "precision", "AUC"),
+        ("text", "count", "percent", "percent", "loss"),
+        tuple(body),
+        "Recall: share of the class that is found. Precision: share of the rows predicted so "
+        "that are of the class. AUC: of the class against all others.",
     )
 
 
-def _confused(sample: DocumentedTable, predictions: Predictions) -> DataTable:
-    """Return the rows whose own class had the least posterior."""
-    p, codes, chosen = predictions.posteriors, predictions.truth, predictions.predicted
-    own = predictions.log_posteriors[np.arange(len(codes)), codes]
+def _worst(f: Findings) -> DataTable:
+    """Return the rows whose own class had the least posterior, and why."""
+    p, codes, chosen = f.rows.posteriors, f.rows.truth, f.rows.predicted
+    own = f.rows.log_posteriors[np.arange(len(codes)), codes]
     at = np.argsort(own, kind="stable")[:MOST]
-    wrong = np.flatnonzero(chosen[at] != codes[at]).tolist()
-    body = tuple(
-        (
-            str(sample.ids[i]),
-            sample.class_names[codes[i]],
-            sample.class_names[chosen[i]],
-            float(p[i, chosen[i]]),
-            float(p[i, codes[i]]),
-        )
-        for i in at
+    others = p[at].copy()
+    others[np.arange(len(at)), codes[at]] = -1  # the most probable class but the true one
+    why, columns = _why(f, at, others.argmax(1))
+    body = [
+        (f.id(i), f.names[codes[i]], f.names[chosen[i]], float(p[i, codes[i]]), *parts)
+        for i, parts in zip(at, why.tolist(), strict=True)
+    ]
+    styles: list[CellStyle] = ["signed"] * len(columns)
+    said = (
+        " The columns on the right: what each feature adds to the log odds of the most probable "
+        "wrong class against the true one, by the model fitted to all rows, where 0 is the row of "
+        "the true class nearest to its mean."
     )
     return DataTable(
         "Most confused rows",
-        (sample.id_name, "true class", "predicted", "p(predicted)", "p(true class)"),
-        ("text", "text", "text", "loss", "loss"),
-        body,
-        note=(
-            "Smallest posterior of the true class first, while the row was held out; rows in "
-            "colour were predicted wrongly."
-        ),
-        marked=tuple(wrong),
+        (f.sample.id_name, "true class", "predicted", "p(true class)", *columns),
+        ("text", "text", "text", "loss", *styles),
+        tuple(body),
+        "Smallest posterior of the true class first, while the row was held out; rows in colour "
+        f"were predicted wrongly.{said if columns else ''}",
+        tuple(np.flatnonzero(chosen[at] != codes[at]).tolist()),
+        linked=True,
     )
+
+
+def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:
+    """Return what each column adds to the log odds of the rival class, (m, G), and their names."""
+    names, table = list(f.sample.columns), f.sample.table
+    ranked = [i.feature for i in f.judgement.importance if i.feature in names] or names
+    shown = [names.index(name) for name in ranked[:MOST]]
+    rest = np.setdiff1d(np.arange(len(names)), shown)
+    groups = [np.array([j]) for j in shown] + ([rest] if len(rest) else [])
+    truth = table.codes[at]
+    z = (table.x - table.x.mean(0)) / np.maximum(table.x.std(0), 1e-300)
+    typical = np.zeros(table.n_classes, np.intp)  # the row of each class nearest to its mean
+    for k in np.unique(truth):
+        own = np.flatnonzero(table.codes == k)
+        typical[k] = own[np.square(z[own] - z[own].mean(0)).sum(1).argmin()]
+    who, pairs = np.stack([at, typical[truth]], axis=1), np.stack([rival, truth], axis=1)
+    found = contributions(*f.asked(), who, pairs, groups)
+    if found is None:
+        return np.zeros((len(at), 0)), ()
+    return found, (*(names[j] for j in shown), *(["all others"] if len(rest) else []))

@@ -12,14 +12,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from suffice.reporting.blocks import Block, DataTable, Matrix
+from suffice.plots.style import COLOURS
+from suffice.reporting.blocks import Block, DataTable, Intervals, Matrix, Plot
 from suffice.text.jsonable import jsonable
 from suffice.text.numbers import cell, count, percent
 
 if TYPE_CHECKING:
     from suffice.reporting.build import Report
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
 def as_json(report: Report) -> str:
@@ -39,25 +42,14 @@ def as_json(report: Report) -> str:
 
 def _block(block: Block) -> dict[str, Any]:
     parts = {"kind": block.kind, **jsonable(block)}
-    parts.pop("svg", None)
+    parts.pop("base64", None)
     return parts
-
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
 def as_markdown(report: Report) -> str:
     """Return the report as a Markdown document."""
-    lines = [
-        f"# {escaped(report.title)}",
-        escaped(report.subtitle),
-        f"**{escaped(report.verdict)}**",
-    ]
-    for section in report.sections:
-        lines.append(f"## {escaped(section.title)}")
-        lines += [WRITERS[block.kind](block) for block in section.blocks]
-    lines.append(f"Written by suffice {report.version}.")
-    return "\n\n".join(lines) + "\n"
+    text = _environment().get_template("page.md.j2").render(report=report)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def escaped(text: str) -> str:
@@ -65,98 +57,27 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def _text(block: Any) -> str:
-    text = escaped(block.text)
-    return {"lead": f"**{text}**", "note": f"> {text}", "caution": f"> {text}"}.get(
-        block.tone, text
-    )
-
-
-def _notes(block: Any) -> str:
-    items = "\n".join(f"- {escaped(item)}" for item in block.items)
-    return f"{escaped(block.title)}:\n\n{items}"
-
-
-def _facts(block: Any) -> str:
-    return "\n".join(
-        f"- {escaped(f.name)}: **{escaped(f.value)}**"
-        + (f" ({escaped(f.remark)})" if f.remark else "")
-        for f in block.items
-    )
-
-
-def _table(block: Any) -> str:
-    body = [
-        [cell(value, style) for value, style in zip(row, block.styles, strict=True)]
-        for row in block.rows
-    ]
-    marked = [
-        [f"**{escaped(c)}**" if r in block.marked and c else escaped(c) for c in row]
-        for r, row in enumerate(body)
-    ]
-    rule = ["---" if style == "text" else "--:" for style in block.styles]
-    table = _piped([[escaped(c) for c in block.columns], rule, *marked])
-    note = f"\n\n{escaped(block.note)}" if block.note else ""
-    return f"### {escaped(block.caption)}\n\n{table}{note}"
-
-
-def _matrix(block: Any) -> str:
-    head = ["true \\ predicted", *map(escaped, block.classes)]
-    rows = [
-        [escaped(name), *map(count, counts)]
-        for name, counts in zip(block.classes, block.counts, strict=True)
-    ]
-    rule = ["---", *["--:"] * len(block.classes)]
-    return f"### {escaped(block.caption)}\n\n{_piped([head, rule, *rows])}"
-
-
-def _equation(block: Any) -> str:
-    return f"{escaped(block.caption)}:\n\n{_fenced(chr(10).join(block.lines), '')}"
-
-
-def _figure(block: Any) -> str:
-    return f"*Figure: {escaped(block.caption)} {escaped(block.alt)}*"
-
-
-def _code(block: Any) -> str:
-    return f"{escaped(block.caption)}:\n\n{_fenced(block.text, block.language)}"
-
-
-def _checks(block: Any) -> str:
-    return "\n".join(
-        f"- **{escaped(c.question)} {escaped(c.verdict)}.** {escaped(c.answer)}"
-        for c in block.items
-    )
-
-
-def _fenced(text: str, language: str) -> str:
+def fenced(text: str, language: str = "") -> str:
+    """Return lines of Markdown that are shown as they are."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
-
-
-def _piped(rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-WRITERS: Mapping[str, Callable[[Any], str]] = {
-    "text": _text,
-    "notes": _notes,
-    "facts": _facts,
-    "table": _table,
-    "matrix": _matrix,
-    "equation": _equation,
-    "figure": _figure,
-    "code": _code,
-    "checks": _checks,
-}
 
 
 def as_html(report: Report) -> str:
     """Return the report as a page."""
     style, script = _asset("style.css"), _asset("script.js")
     assets = {"style": Markup(style), "script": Markup(script), "script_hash": _digest(script)}
-    text: str = _environment().get_template("page.html.j2").render(report=report, **assets)
+    page = _environment().get_template("page.html.j2")
+    text: str = page.render(report=report, colours=COLOURS, **assets)
+    return text
+
+
+def as_figure(plot: Plot) -> str:
+    """Return one drawing with all that it needs to stand outside the page."""
+    page = _environment().get_template("figure.html.j2")
+    style = Markup(_asset("style.css").split("* {")[0] + _asset("chart.css"))
+    text: str = page.render(b=plot, colours=COLOURS, style=style)
     return text
 
 
@@ -164,7 +85,7 @@ def as_html(report: Report) -> str:
 def _environment() -> Any:
     environment = Environment(
         loader=PackageLoader("suffice.reporting"),
-        autoescape=True,
+        autoescape=lambda name: not (name or "").endswith(".md.j2"),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -173,11 +94,28 @@ def _environment() -> Any:
         "anchor": anchor,
         "cell": cell,
         "count": count,
-        "drawing": Markup,
+        "fenced": fenced,
         "groupby_runs": runs,
+        "look": lambda k: "ink" if k < 0 else f"k{k % len(COLOURS)}",
+        "md": escaped,
         "percent": percent,
+        "raw": raw,
+        "stamped": stamped,
     }
     return environment
+
+
+def raw(value: Any, style: str) -> Markup:
+    """Return a number as the attribute that tables are sorted by, and tests compare."""
+    known = style != "text" and isinstance(value, (int, float))
+    return Markup(' data-value="{}"').format(float(value)) if known else Markup("")
+
+
+def stamped(value: Any, style: str) -> Markup:
+    """Return a number as it is read, marked with what it is."""
+    text = cell(value, style)
+    known = style != "text" and isinstance(value, (int, float))
+    return Markup('<data value="{}">{}</data>').format(value, text) if known else escape(text)
 
 
 def runs(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
@@ -185,7 +123,7 @@ def runs(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
     return [(kind, list(group)) for kind, group in groupby(blocks, lambda b: b.kind)]
 
 
-def anchor(block: DataTable | Matrix) -> str:
+def anchor(block: DataTable | Matrix | Intervals) -> str:
     """Return a name for the heading of a table."""
     return f"t-{hashlib.sha256(block.caption.encode()).hexdigest()[:8]}"
 

@@ -1,36 +1,62 @@
-"""How to use the chosen model: commands and Python, word for word."""
+"""How to use the chosen model: commands and Python, word for word; files; what made the page."""
 
+import base64
+import platform
+import re
 import shlex
+import tempfile
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
+import polars as pl
 from sklearn.base import clone
 
-from suffice.reporting.blocks import Block, Code, Paragraph, Section
+from suffice.errors import SufficeError
+from suffice.reporting.blocks import Block, Code, DataTable, Download, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.findings import Findings
+
+LARGEST = 300_000  # bytes of a file that the page carries
+MADE_WITH = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The command that made the report, and the model file beside it."""
+    """The command that made the report, the model file beside it, and the seed."""
 
     command: str | None = None
     model: str | None = None
+    seed: int = 0
 
 
-def usage(data: DocumentedTable, judgement: Judgement, made: Provenance) -> Section:
-    """Return the section of commands and code."""
-    blocks: list[Block] = [Paragraph(_where(judgement, made), "lead")]
-    if made.model is not None:
-        blocks.append(Code("In a terminal: predictions for new rows", "sh", _commands(data, made)))
-        blocks.append(Code("In Python: the saved model", "python", _loading(data, made)))
+def usage(f: Findings, made: Provenance) -> Section:
+    """Return the section of commands, code and files."""
+    data, judgement = f.data, f.judgement
+    keepable = hasattr(judgement.estimator, "save")
+    blocks: list[Block] = [Paragraph(_where(judgement, made, keepable=keepable), "lead")]
+    if made.model is not None and keepable:
+        commands, loading = _commands(data, judgement, made), _loading(data, judgement, made)
+        blocks.append(Code("In a terminal: predictions for new rows", "sh", commands))
+        blocks.append(Code("In Python: the saved model", "python", loading))
     blocks.append(Code("In Python: the same model again", "python", _fitting(judgement)))
     if made.command is not None:
         blocks.append(Code("This page again", "sh", made.command))
+    blocks += [*_predictions(f), *(_model(f) if keepable else ())]
+    versions = [("Python", platform.python_version()), *((n, version(n)) for n in MADE_WITH)]
+    body = (("seed", str(made.seed)), *versions)
+    blocks.append(DataTable("Made with", ("", "version"), ("text", "text"), body))
     return Section("use", "How to use it", tuple(blocks))
 
 
-def _where(judgement: Judgement, made: Provenance) -> str:
+def _where(judgement: Judgement, made: Provenance, *, keepable: bool) -> str:
+    if not keepable:
+        return (
+            f"{judgement.name} is not kept in a file of ours: fit it again with the code below, "
+            "or keep report.estimator as its own library does."
+        )
     if made.model is None:
         return (
             f"{judgement.name}, fitted to all rows, is the report's estimator: "
@@ -42,33 +68,81 @@ def _where(judgement: Judgement, made: Provenance) -> str:
     )
 
 
-def _commands(data: DocumentedTable, made: Provenance) -> str:
-    model = shlex.quote(made.model or "")
+def _commands(data: DocumentedTable, judgement: Judgement, made: Provenance) -> str:
+    model, fitted = shlex.quote(made.model or ""), judgement.estimator
     lines = [f"suffice predict {model} new.csv -o predictions.csv", f"suffice show {model}"]
-    if data.table.n_classes > 1:
-        a, b = (shlex.quote(name) for name in data.class_names[:2])
-        lines.append(f"suffice boundary {model} {a} {b}")
-    lines.append(f"suffice sample {model} -n 1000 -o drawn.csv")
+    if _answers(fitted, "boundary", *fitted.classes_[:2]):
+        names = data.class_names[:2]
+        words = shlex.join(["--", *names] if any(n.startswith("-") for n in names) else names)
+        lines.append(f"suffice boundary {model} {words}")
+    if _answers(fitted, "sample", 1):
+        lines.append(f"suffice sample {model} -n 1000 -o drawn.csv")
     return "\n".join(lines)
 
 
-def _loading(data: DocumentedTable, made: Provenance) -> str:
+def _answers(fitted: Any, verb: str, *arguments: Any) -> bool:
+    """Whether a fitted classifier has a verb, and it works."""
+    try:
+        getattr(fitted, verb)(*arguments)
+    except (AttributeError, SufficeError, NotImplementedError):
+        return False
+    return True
+
+
+def _loading(data: DocumentedTable, judgement: Judgement, made: Provenance) -> str:
     columns = ", ".join(map(repr, data.columns[:3])) + (", …" if len(data.columns) > 3 else "")
-    return "\n".join(
-        [
-            "import suffice as sf",
-            "",
-            f"model = sf.load({made.model!r})",
-            f"# X: a frame with the columns {columns}",
-            "model.predict(X)",
-            "model.predict_proba(X)  # posterior of each class",
-            "model.log_density(X)    # low values are outliers",
-        ]
-    )
+    one, fitted = data.asked[:1], judgement.estimator
+    asked = {
+        "predict": "model.predict(X)",
+        "predict_proba": "model.predict_proba(X)  # posterior of each class",
+        "log_density": "model.log_density(X)    # low values are outliers",
+    }
+    lines = [line for verb, line in asked.items() if _answers(fitted, verb, one)]
+    load = f"model = sf.load({made.model!r})"
+    about = f"# X: a frame with the columns {columns}"
+    return "\n".join(["import suffice as sf", "", load, about, *lines])
 
 
 def _fitting(judgement: Judgement) -> str:
-    words = " ".join(repr(clone(judgement.estimator)).split())
-    ours = type(judgement.estimator).__module__.startswith("suffice.")
-    lines = ["import suffice as sf", "", f"model = {'sf.' if ours else ''}{words}.fit(X, y)"]
-    return "\n".join([*lines, "model.predict(X_new)"])
+    """Return the code that fits the same model, with all that it must import."""
+    bare = clone(judgement.estimator)
+    words = " ".join(bare.__repr__(N_CHAR_MAX=100_000).split())
+    imports = set()
+    for part in (bare, *bare.get_params().values()):
+        if not hasattr(part, "get_params"):
+            continue
+        name, module = type(part).__name__, type(part).__module__
+        if module.startswith("suffice.estimators."):
+            imports.add("import suffice as sf")
+            words = re.sub(rf"(?<![\w.]){name}\(", f"sf.{name}(", words)
+        else:
+            public = ".".join(p for p in module.split(".") if not p.startswith("_"))
+            imports.add(f"from {public} import {name}")
+    return "\n".join([*sorted(imports), "", f"model = {words}.fit(X, y)", "model.predict(X_new)"])
+
+
+def _predictions(f: Findings) -> tuple[Download, ...]:
+    """Return what was predicted for each row while it was held out, as CSV."""
+    rows, ids = f.rows, [str(i) for i in f.sample.ids]
+    guesses = ["" if label is None else str(label) for label in rows.predicted_labels]
+    table: dict[str, Any] = {f.sample.id_name: ids, "true": rows.labels.astype(str)}
+    table["predicted"] = guesses
+    if rows.logs is not None and not f.many:
+        p = rows.posteriors.round(4)
+        table |= {f"p({name})": p[:, k] for k, name in enumerate(f.names)}
+    what = "what was predicted for each row while it was held out"
+    return _carried("predictions.csv", what, pl.DataFrame(table).write_csv().encode())
+
+
+def _model(f: Findings) -> tuple[Download, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.suffice")
+        f.judgement.estimator.save(path)
+        what = f"{f.judgement.name}, fitted to all {f.data.table.n_rows:,} rows: sf.load reads it"
+        return _carried("model.suffice", what, path.read_bytes())
+
+
+def _carried(name: str, what: str, content: bytes) -> tuple[Download, ...]:
+    if len(content) > LARGEST:
+        return ()
+    return (Download(name, what, base64.b64encode(content).decode()),)

@@ -115,7 +115,9 @@ def loss(value: Any) -> str:
 
 def signed(value: Any) -> str:
     """Return a difference, one digit after the point, with its sign."""
-    return NOTHING if not np.isfinite(value) else f"{value:+.1f}".replace("-", "−")
+    if not np.isfinite(value):
+        return NOTHING
+    return f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
 
 
 def points(difference: Any) -> str:

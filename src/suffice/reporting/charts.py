@@ -1,0 +1,178 @@
+"""Charts as numbers: thresholds, calibration, rows in a plane, features by class, distances."""
+
+import numpy as np
+
+from suffice.curves.quantiles import distance_quantiles
+from suffice.curves.reliability import reliability
+from suffice.curves.thresholds import cost_curve
+from suffice.estimators.gaussian import LDA
+from suffice.moments import Moments
+from suffice.plots.marginals import squared_distances
+from suffice.reporting.blocks import Axis, Block, Matrix, Plot, Series, Thresholds
+from suffice.reporting.findings import Findings
+from suffice.text.numbers import number, percent
+from suffice.typing import Codes, Floats
+
+MOST_POINTS, MOST_STEPS, MOST_BARS = 800, 200, 24
+IN_SAMPLE = "In sample: the model was fitted to these rows."
+
+
+def posteriors(f: Findings) -> tuple[Block, ...]:
+    """Return what thresholds on held-out posteriors find, and whether they are calibrated."""
+    if f.rows.logs is None:
+        return ()
+    return (*((_thresholds(f),) if len(f.names) == 2 else ()), *_calibration(f))
+
+
+def _thresholds(f: Findings) -> Thresholds:
+    rows, k = f.rows, f.positive
+    curve = cost_curve(rows, rows.classes[k])
+    total, n = float(rows.weights.sum()), float(rows.weights[rows.truth == k].sum())
+    half = min(int(np.searchsorted(curve.thresholds, 0.5)), len(curve.thresholds) - 1)
+    kept = np.unique([*_thinned(len(curve.thresholds)), half])
+    hits, alarms = n - total * curve.misses[kept], total * curve.false_alarms[kept]
+    numbers = (curve.thresholds[kept], hits.round(9), alarms.round(9))
+    at, found, called = (tuple(a.tolist()) for a in numbers)
+    size, start = (n, total - n, f.judgement.outcome.auc), int(np.searchsorted(kept, half))
+    return Thresholds(f.names[k], *size, at, found, called, start)
+
+
+def _calibration(f: Findings) -> tuple[Plot, ...]:
+    """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
+    rows, k, two = f.rows, f.positive, len(f.names) == 2
+    p = rows.posteriors[:, k] if two else rows.posteriors.max(1)
+    happened = rows.truth == k if two else rows.right
+    bins = int(np.clip(len(p) // 25, 3, 10))
+    found = reliability(happened, p.clip(max=1), rows.weight, bins=bins, equal_counts=True)
+    if len(found.stated) < 2:
+        return ()
+    high = min(1.0, 1.05 * float(max(found.stated.max(), found.high.max())))
+    low = 0.0 if two else max(0.0, float(min(found.stated.min(), found.low.min())) - 0.03)
+    points = zip(found.stated, found.observed, found.weights, strict=True)
+    tips = (f"stated {percent(s)}, observed {percent(o)} of {number(w)} rows" for s, o, w in points)
+    what = f"rows are {f.names[k]}" if two else "the most probable class is right"
+    plot = Plot(
+        "calibration",
+        f"Calibration: how often {what}, against the posterior stated, in bins of equally many "
+        "held-out rows with 95 % intervals; on the dashed line posteriors are right.",
+        Axis("stated probability", low, high),
+        Axis("observed frequency", low, high),
+        (
+            Series("", "guide", (low, high), (low, high), -1),
+            Series("", "band", found.stated, found.low, upper=found.high),
+            Series("", "line", found.stated, found.observed),
+            Series("", "dots", found.stated, found.observed, tips=tuple(tips)),
+        ),
+    )
+    return (plot,)
+
+
+def _thinned(n: int) -> Codes:
+    """Return at most some hundred places out of n, the ends among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_STEPS)).round().astype(np.intp))
+
+
+def plane(f: Findings) -> tuple[Block, ...]:
+    """Return rows in discriminant coordinates learnt from other rows, and over two features."""
+    table = f.sample.table
+    if table.n_features < 2:
+        return ()
+    order = np.argsort(table.codes, kind="stable")
+    drawn = order[1::2]  # every second row of each class; of rare classes as many as there are
+    sizes = np.bincount(table.codes[drawn], minlength=table.n_classes)
+    every = np.maximum(1, -(-sizes // max(1, MOST_POINTS // table.n_classes)))
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(len(drawn)) - starts[table.codes[drawn]]
+    drawn = drawn[place % every[table.codes[drawn]] == 0]
+    a, b = f.ranked_features[:2]
+    x, names = table.x[drawn][:, [a, b]], (f.sample.names[a], f.sample.names[b])
+    said = "Held-out answers over the two features that separate the classes most"
+    found = [_scatter(f, "features", said, names, x, drawn)]
+    try:
+        learnt = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(order[::2])))
+        z = learnt.transform(table.x[drawn])
+    except (ValueError, np.linalg.LinAlgError):
+        return tuple(found)
+    names = ("discriminant coordinate 1", "discriminant coordinate 2")
+    if z.shape[1] == 1:
+        z, names = np.c_[z, x[:, 0]], (names[0], f.sample.names[a])
+    said = "Held-out rows in discriminant coordinates, learnt from the other half of the rows"
+    return (_scatter(f, "discriminant", said, names, z[:, :2], drawn), *found)
+
+
+def _scatter(
+    f: Findings, key: str, said: str, names: tuple[str, str], xy: Floats, at: Codes
+) -> Plot:
+    """Return rows as dots by class; of many classes pale, with the name at each one's middle."""
+    series, truth = [], f.rows.truth[at]
+    for k, name in enumerate(f.names):
+        own = np.flatnonzero(truth == k)
+        wrong = tuple(np.flatnonzero(f.rows.predicted[at[own]] != k).tolist())
+        tips, ids = (tuple(map(verb, at[own])) for verb in (f.tip, f.id))
+        (x, y), (label, look) = xy[own].T, ("", -1) if f.many else (name, k)
+        series.append(Series(label, "dots", x, y, look, tips, ids, wrong))
+    if f.many:
+        known = [k for k in range(len(f.names)) if (truth == k).any()]
+        means = np.array([xy[truth == k].mean(0) for k in known])
+        middles = means[:, 0], means[:, 1], 0, tuple(f.names[k] for k in known)
+        series.append(Series("", "labels", *middles))
+    across, up = map(_around, names, xy.T)
+    said += "; a dark edge marks rows predicted wrongly. Select a row to see it everywhere."
+    return Plot(key, said, across, up, tuple(series))
+
+
+def _around(name: str, values: Floats) -> Axis:
+    low, high = float(values.min()), float(values.max())
+    room = 0.04 * (high - low or 1.0)
+    return Axis(name, low - room, high + room)
+
+
+def distributions(f: Findings) -> tuple[Plot, ...]:
+    """Return histograms of each class over the best features, each class to the same area."""
+    found = []
+    for j in () if f.many else f.ranked_features[:2]:
+        x, codes, name = f.sample.table.x[:, j], f.sample.table.codes, f.sample.names[j]
+        edges = np.histogram_bin_edges(x, min(MOST_BARS, max(6, int(np.sqrt(len(x))))))
+        heights = [np.histogram(x[codes == k], edges)[0] for k in range(len(f.names))]
+        shares = [h / max(h.sum(), 1) for h in heights]
+        outline = np.repeat(edges, 2)[1:-1]
+        lines = tuple(
+            Series(label, "line", outline, np.repeat(share, 2), k)
+            for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
+        )
+        said = f"Each class over {name}: the share of its own rows in each bar, rare or not."
+        top = Axis("share of the class", 0.0, 1.05 * float(np.max(shares)))
+        found.append(Plot(f"feature-{j}", said, _around(name, x), top, lines))
+    return tuple(found)
+
+
+def distances(f: Findings) -> tuple[Plot, ...]:
+    """Return distances of rows from their class mean against those of a Gaussian."""
+    model = f.judgement.explained
+    if model is None or f.many:
+        return ()
+    table, series, reach = f.sample.table, [], 0.0
+    for k, name in enumerate(f.names):
+        squares = squared_distances(model.model_, table.x[table.codes == k], k)
+        q = distance_quantiles(squares, table.n_features)
+        at, reach = _thinned(len(q.expected)), max(reach, *q.expected, *q.observed)
+        series.append(Series(name, "dots", q.expected[at], q.observed[at], k))
+    caption = (
+        "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
+        f"dashed line tails are heavier. {IN_SAMPLE}"
+    )
+    guide = Series("", "guide", (0.0, reach), (0.0, reach), -1)
+    axes = Axis("expected distance", 0.0, 1.02 * reach), Axis("distance", 0.0, 1.02 * reach)
+    return (Plot("distances", caption, *axes, (guide, *series)),)
+
+
+def class_distances(f: Findings, order: Codes) -> tuple[Matrix, ...]:
+    """Return how far the means of many classes lie apart, in the order given."""
+    try:
+        means = LDA(shrinkage="oas").fit_moments(f.moments).transform(f.moments.means[order])
+    except (ValueError, np.linalg.LinAlgError):
+        return ()
+    apart = np.sqrt(np.square(means[:, None] - means[None]).sum(2))
+    names, cells = tuple(f.names[k] for k in order), tuple(map(tuple, apart.tolist()))
+    caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
+    return (Matrix(caption, names, cells, "The darker, the nearer.", distances=True),)

@@ -1,0 +1,57 @@
+"""New rows: what has moved, and how often the model is wrong about them."""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.reporting.blocks import Facts
+
+from .test_report import blocks, section, table
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(300) % 2, "yes", "no")
+    X = rng.normal(size=(300, 3)) + 2 * (y == "yes")[:, None]
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+def of(rows, new):
+    return sf.report(rows[0], rows[1], models=["LDA"], cv=3, fast=True, against=new)
+
+
+def test_drift_is_that_of_the_fitted_model(rows):
+    moved = rows[2] + [0, 3, 0]
+    report = of(rows, moved)
+    found = sf.LDA().fit(rows[0], rows[1]).drift(moved)
+    told = table(report, "What has changed")
+    assert found.moved == ("x1",)
+    assert "x2 has moved" in section(report, "against").blocks[0].text  # counted from one
+    assert [row[4] for row in told.rows] == pytest.approx([r["effect"] for r in found.rows()])
+    assert told.marked == tuple(i for i, r in enumerate(found.rows()) if r["moved"])
+    assert not blocks(report, Facts, "against")
+
+
+def test_the_score_is_counted_on_the_new_rows(rows):
+    report = of(rows, (rows[2], rows[3]))
+    wrong = (sf.LDA().fit(rows[0], rows[1]).predict(rows[2]) != rows[3]).mean()
+    (facts,) = blocks(report, Facts, "against")
+    told = {f.name: f.value for f in facts.items}
+    assert told["error, new rows"] == wrong
+    assert told["error, held-out rows"] == report.judgement.outcome.error
+    assert "about as often as" in section(report, "against").blocks[1].text
+
+
+def test_labels_that_were_turned_round_are_noticed(rows):
+    turned = np.where(rows[3] == "yes", "no", "yes")
+    report = of(rows, (rows[2], turned))
+    assert "more often than" in section(report, "against").blocks[1].text
+
+
+def test_classes_never_seen_are_not_counted(rows):
+    labels = rows[3].astype(object)
+    labels[:10] = "maybe"
+    text = section(of(rows, (rows[2], labels)), "against").blocks[1].text
+    assert "10 rows of classes it never saw" in text
+    assert "of 90 new rows" in text

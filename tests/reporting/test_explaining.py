@@ -1,0 +1,84 @@
+"""Contributions and effects against coefficients, and against brute force."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import suffice as sf
+from suffice.reporting.explaining import contributions, exchanged, local_effects
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    return rng.normal(size=(120, 4)) + y[:, None] * [1, 0, 2, 0.5], y
+
+
+def test_cells_are_those_of_the_rows_named(rows):
+    x, _ = rows
+    at = np.array([[0, 1, 2, 3], [5, 5, 5, 5]])
+    expected = np.array([[x[0, 0], x[1, 1], x[2, 2], x[3, 3]], x[5]])
+    names = list("abcd")
+    np.testing.assert_array_equal(exchanged(x, at), expected)
+    np.testing.assert_array_equal(exchanged(pd.DataFrame(x, columns=names), at), expected)
+    mixed = pl.DataFrame(x, schema=names).with_columns(e=pl.Series(["u", "v"] * 60))
+    found = exchanged(mixed, np.c_[at, [1, 2]])
+    np.testing.assert_array_equal(found.drop("e").to_numpy(), expected)
+    assert found["e"].to_list() == ["v", "u"]
+
+
+def test_contributions_to_linear_log_odds_are_coefficients_times_differences(rows):
+    x, y = rows
+    model = sf.LDA().fit(x, y)
+    who, pairs = np.array([[3, 7], [20, 50]]), np.array([[2, 0], [1, 2]])
+    found = contributions(model, x, model.classes_, who, pairs, [np.array([j]) for j in range(4)])
+    w = model.coef_
+    expected = [(w[a] - w[b]) * (x[i] - x[r]) for (i, r), (a, b) in zip(who, pairs, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_contributions_of_any_model_add_up_to_its_log_odds(rows):
+    x, y = rows
+    model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(x, y)
+    who, pairs = np.array([[3, 7]]), np.array([[1, 0]])
+    groups = [np.array([0]), np.array([2]), np.array([1, 3])]
+    found = contributions(model, x, model.classes_, who, pairs, groups)
+    logs = np.log(model.predict_proba(x[[3, 7]]).clip(np.exp(-20)))
+    assert found.sum() == pytest.approx(np.diff((logs[:, 1] - logs[:, 0])[::-1])[0])
+
+
+def test_effects_move_rows_no_further_than_their_own_bin(rows):
+    x, y = rows
+    seen = []
+
+    class Watched:
+        classes_ = np.unique(y)
+
+        def predict_log_proba(self, X):
+            seen.append(X)
+            return np.log(np.full((len(X), 3), 1 / 3))
+
+    edges, curve = local_effects(Watched(), x, np.unique(y), 2, x[:, 2], bins=6)
+    width = np.diff(edges).max()
+    for asked in seen:
+        assert np.abs(asked[:, 2] - x[:, 2]).max() <= width
+        np.testing.assert_array_equal(np.delete(asked, 2, 1), np.delete(x, 2, 1))
+    np.testing.assert_allclose(curve, 1 / 3)
+
+
+def test_the_effect_of_a_column_on_an_additive_model_is_its_own_part():
+    x = np.random.default_rng(1).uniform(0, 1, size=(400, 2))
+
+    class Additive:
+        classes_ = np.array([0, 1])
+
+        def predict_log_proba(self, X):
+            p = 0.2 + 0.3 * X[:, 0] + 0.2 * X[:, 1]
+            return np.log(np.c_[1 - p, p])
+
+    edges, curve = local_effects(Additive(), x, np.array([0, 1]), 0, x[:, 0])
+    np.testing.assert_allclose(np.diff(curve[:, 1]) / np.diff(edges), 0.3, rtol=1e-6)
+    np.testing.assert_allclose(curve.sum(1), 1)

@@ -1,0 +1,304 @@
+"""Every number of the page is the number of the Python result that it comes from."""
+
+import dataclasses
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice as sf
+from suffice.reporting.blocks import (
+    Axis,
+    DataTable,
+    Facts,
+    Intervals,
+    Matrix,
+    Paragraph,
+    Plot,
+    Thresholds,
+)
+from suffice.text.numbers import cell, count, loss, number, p_value, percent
+
+from .test_report import blocks, section, table
+
+
+@pytest.fixture(scope="session")
+def rare_report():
+    """Return the report of a rare class among two, with text and empty cells."""
+    rng = np.random.default_rng(5)
+    y = np.where(rng.random(400) < 0.12, "ill", "well")
+    X = pd.DataFrame(
+        {
+            "marker": rng.normal(size=400) + 1.6 * (y == "ill"),
+            "age": rng.integers(20, 80, 400),
+            "site": rng.choice(["north", "south"], 400),
+        }
+    )
+    X.loc[::17, "marker"] = np.nan
+    X.loc[::23, "site"] = None
+    return sf.report(X, y, models=["LDA", "GaussianNB", "tree"], cv=5, name="cases")
+
+
+@pytest.fixture(scope="session")
+def many_report():
+    """Return the report of twelve classes."""
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 12, 600)
+    X = rng.normal(size=(600, 5)) + 1.5 * rng.normal(size=(12, 5))[y]
+    labels = np.array([f"species {k}" for k in y])
+    return sf.report(X, labels, models=["LDA", "tree"], cv=3, name="leaves")
+
+
+class Walk(HTMLParser):
+    """The cells that carry a number, with the text that a reader sees."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self._open = [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        value = known.get("data-value", known.get("value") if tag == "data" else None)
+        if value is not None and tag in ("td", "th", "data"):
+            self._open = (tag, float(value), known.get("class", ""), [])
+
+    def handle_data(self, data):
+        if self._open:
+            self._open[3].append(data)
+
+    def handle_endtag(self, tag):
+        if self._open and tag == self._open[0]:
+            self.found.append((*self._open[1:3], "".join(self._open[3])))
+            self._open = None
+
+
+def in_every_style(value):
+    """Return a number as any sentence of the page may write it."""
+    value = float(value)
+    ways = [number(value), number(value, 3), number(value, 2), percent(value), count(value)]
+    ways += [
+        loss(value),
+        p_value(value),
+        f"{value:.2g}",
+        f"{100 * value:.1f}",
+        cell(value, "points"),
+    ]
+    return {way.replace("\N{NO-BREAK SPACE}", " ").lstrip("+<≤>−- ") for way in ways}
+
+
+def values_of(result, deep=6):  # noqa: C901
+    """Yield every number that a result holds, also by its properties."""
+    if isinstance(result, (bool, str, bytes)) or result is None or deep == 0:
+        return
+    if isinstance(result, (int, float, np.integer, np.floating)):
+        if np.isfinite(result):
+            yield float(result)
+    elif isinstance(result, (tuple, list)):
+        for each in result:
+            yield from values_of(each, deep - 1)
+    elif isinstance(result, np.ndarray):
+        if result.dtype.kind in "iuf" and result.size < 200:
+            yield from values_of(result.ravel().tolist(), deep - 1)
+    elif dataclasses.is_dataclass(result):
+        names = [f.name for f in dataclasses.fields(result)]
+        kind = type(result)
+        names += [n for n in dir(kind) if isinstance(getattr(kind, n), property)]
+        for name in names:
+            if not name.startswith("_"):
+                yield from values_of(getattr(result, name), deep - 1)
+
+
+def derived(report):
+    """Yield what is counted from the held-out rows, from scratch."""
+    rows = report.judgement.held_out
+    n = len(rows.truth)
+    yield from (n, (rows.truth != rows.predicted).sum(), len(rows.classes))
+    for a in range(len(rows.classes)):
+        own = rows.truth == a
+        yield from (own.sum(), own.sum() / n)
+        for b in range(len(rows.classes)):
+            yield from ((own & (rows.predicted == b)).sum(),)
+    yield 1 - np.bincount(rows.truth).max() / n
+
+
+NUMBER = re.compile(r"(?<![\w.'])\d[\d,]*(?:\.\d+)?(?:e[−-]?\d+)?(?: %)?")
+CONSTANTS = {"95 %", "99.9 %", "0", "1", "2", "5 %", "½"}
+
+
+@pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])
+def test_every_number_in_a_sentence_is_one_of_the_result(which, request):
+    report = request.getfixturevalue(which)
+    known = {text for v in derived(report) for text in in_every_style(v)} | CONSTANTS
+    for result in (report.judgement, report.comparison, report.comparison.differences()):
+        known |= {text for v in values_of(result) for text in in_every_style(v)}
+    for key in ("answer", "models", "errors", "more"):
+        for block in section(report, key).blocks:
+            said = [block.text] if isinstance(block, Paragraph) else []
+            if isinstance(block, Facts):
+                said = [f.remark for f in block.items]
+            for text in said:
+                plain = text.replace("\N{NO-BREAK SPACE}", " ")
+                for label in (*report.judgement.held_out.classes, *report.comparison.rows()):
+                    plain = plain.replace(str(label), "")
+                for told in NUMBER.findall(plain):
+                    assert told.rstrip(",") in known, (told, text)
+
+
+@pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])
+def test_every_number_in_a_table_is_written_from_its_value(which, request):
+    report = request.getfixturevalue(which)
+    walked = Walk(report.write("html")).found
+    told = [v for v, *_ in walked if np.isfinite(v)]
+    expected = []
+    for t in blocks(report, DataTable):
+        cells = [(v, s) for row in t.rows for v, s in zip(row, t.styles, strict=True)]
+        expected += [float(v) for v, s in cells if isinstance(v, (int, float)) and s != "text"]
+    for facts in blocks(report, Facts):
+        expected += [float(f.value) for f in facts.items if f.style != "text"]
+    for drawn in blocks(report, Intervals):
+        numbers = [v for i in drawn.items for v in (i.value, i.low, i.high) if v is not None]
+        expected += map(float, numbers)
+    for matrix in blocks(report, Matrix):
+        expected += [float(v) for row in matrix.counts for v in row]
+    assert sorted(told) == pytest.approx(sorted(v for v in expected if np.isfinite(v)))
+    for value, style, text in walked:
+        if style in ("count", "number", "short", "loss", "percent", "p", "seconds", "signed"):
+            assert text == cell(value, style)
+
+
+def test_the_answer_is_the_verdict(rare_report):
+    verdict, comparison = rare_report.judgement.verdict, rare_report.comparison
+    lead, *_ = section(rare_report, "answer").blocks
+    assert (lead.text, lead.tone) == (verdict.headline, verdict.usable)
+    (facts,) = blocks(rare_report, Facts, "answer")
+    told = {f.name: f.value for f in facts.items}
+    assert told["error"] == verdict.error
+    assert told["base rate"] == comparison.baseline.error
+    assert told["log-loss"] == comparison[comparison.reference].log_loss
+    (found,) = blocks(rare_report, Intervals, "answer")
+    rows = rare_report.judgement.held_out
+    for item in found.items:
+        own = rows.labels == item.name
+        assert item.value == np.mean(rows.predicted_labels[own] == item.name)
+    text = rare_report.write("md")
+    for caveat in verdict.caveats:
+        assert caveat.split(":")[0].split("'")[0] in text
+
+
+def test_differences_are_those_of_the_comparison(rare_report):
+    (drawn,) = blocks(rare_report, Intervals, "models")
+    tested = rare_report.comparison.differences()
+    assert [(i.name, i.value, i.low, i.high) for i in drawn.items] == [
+        (d.model, d.mean, d.low, d.high) for d in tested
+    ]
+    assert {"no significant difference", "worse", "better"} >= {i.remark for i in drawn.items}
+
+
+def test_the_slider_counts_held_out_rows(rare_report):
+    (slider,) = blocks(rare_report, Thresholds)
+    rows = rare_report.judgement.held_out
+    k = rows.classes.tolist().index("ill")
+    assert slider.positive == "ill"
+    for t, hits, alarms in zip(slider.thresholds, slider.hits, slider.false_alarms, strict=True):
+        called = rows.posteriors[:, k] >= t
+        assert hits == (called & (rows.truth == k)).sum()
+        assert alarms == (called & (rows.truth != k)).sum()
+    right = rows.predicted == k
+    assert slider.hits[slider.start] == (right & (rows.truth == k)).sum()
+
+
+def test_calibration_is_observed_frequency_of_equally_many_rows(rare_report):
+    plot = next(p for p in blocks(rare_report, Plot) if p.key == "calibration")
+    rows = rare_report.judgement.held_out
+    p = rows.posteriors[:, rows.classes.tolist().index("ill")]
+    line = next(s for s in plot.series if s.shape == "line")
+    sizes = [int(re.search(r"of (\d+) rows", t)[1]) for s in plot.series for t in s.tips]
+    assert sum(sizes) == 400
+    assert max(sizes) <= 2 * min(sizes)
+    assert np.average(line.y, weights=sizes) == pytest.approx((rows.labels == "ill").mean())
+    assert np.average(line.x, weights=sizes) == pytest.approx(p.mean())
+
+
+def test_empty_cells_are_shown_by_their_pattern(rare_report):
+    gaps = table(rare_report, "Which cells are empty together")
+    assert sum(row[0] for row in gaps.rows) == 400
+    known = {columns: n for n, *columns in gaps.rows for columns in [tuple(columns)]}
+    both = len(set(range(0, 400, 17)) & set(range(0, 400, 23)))
+    assert known["□", "□"] == both
+    columns = {row[0]: row[1:4] for row in table(rare_report, "Columns").rows}
+    assert columns["site"][:2] == ("category", len(range(0, 400, 23)))
+
+
+def test_many_classes_are_ordered_and_named_in_pairs_and_not_in_lines(many_report):
+    confusion, apart = blocks(many_report, Matrix)
+    counts = np.array(confusion.counts)
+    errors = counts * (1 - np.eye(12))
+    pairs = next(i for i in blocks(many_report, Intervals) if "confused pairs" in i.caption)
+    assert pairs.items[0].value == errors.max()
+    assert [i.value for i in pairs.items] == sorted((i.value for i in pairs.items), reverse=True)
+    near = sum(errors[i, j] for i in range(12) for j in range(12) if abs(i - j) == 1)
+    names = sorted(confusion.classes)
+    at = [confusion.classes.index(n) for n in names]
+    plain = errors[np.ix_(at, at)]
+    assert near >= sum(plain[i, j] for i in range(12) for j in range(12) if abs(i - j) == 1)
+    assert apart.distances
+    assert apart.classes == confusion.classes
+    assert all(
+        len([s for s in p.series if s.shape == "line"]) <= 4 for p in blocks(many_report, Plot)
+    )
+
+
+@pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])
+def test_no_code_path_or_message_of_ours_stands_on_the_page(which, request):
+    report = request.getfixturevalue(which)
+    text = re.sub(r"(?ms)^(`{3,})\w*\n.*?^\1$", "", report.write("md"))
+    for wrong in (
+        r"0x[0-9a-f]{6}",
+        r"/\w+/\w+/",
+        "Traceback",
+        r"\bnan\b",
+        r"\binf\b",
+        "needs a fitted",
+    ):
+        assert not re.search(wrong, text), wrong
+    assert not re.search(r"\b[A-Z]\w+\(\w+=", text.replace("\\", ""))
+    assert "array(" not in text
+    assert len(report.write("html")) < 2_000_000
+
+
+def test_a_power_transform_leaves_no_message_on_the_page():
+    rng = np.random.default_rng(3)
+    y = np.arange(150) % 2
+    X = np.exp(rng.normal(size=(150, 2)) + y[:, None])
+    report = sf.LDA(power="yeo-johnson").report(X, y, models=["tree"], cv=3)
+    assert "needs a fitted" not in report.write("md")
+
+
+def test_a_log_loss_that_explodes_is_capped():
+    assert cell(296388755106.357, "loss") == "> 10"
+    assert cell(float("inf"), "loss") == "> 10"
+    assert cell(0.5, "loss") == "0.500"
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("span", [(1, 2), (20, 1e6), (3, 7000), (1e-4, 1.1e-3), (5, 5), (-3, 80)])
+def test_ticks_are_few_apart_and_inside(span, log):
+    if log and span[0] <= 0:
+        return
+    axis = Axis("x", *map(float, span), log=log)
+    places = [at for at, _ in axis.ticks]
+    assert len(places) <= 8
+    assert all(-1e-9 <= at <= 1 + 1e-9 for at in places)
+    assert all(b - a > 0.06 for a, b in pairwise(places))
+    assert len({text for _, text in axis.ticks}) == len(places)
+
+
+def test_pictures_of_rows_that_were_learnt_from_say_so(iris_report):
+    said = {p.key: p.caption for p in blocks(iris_report, Plot)}
+    assert "In sample" in said["distances"]
+    for key in ("discriminant", "features", "calibration"):
+        assert "eld-out" in said[key]
