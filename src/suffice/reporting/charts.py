@@ -7,7 +7,7 @@ from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve
 from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
-from suffice.plots.marginals import squared_distances
+from suffice.plots.densities import squared_distances
 from suffice.reporting.blocks import Axis, Block, Matrix, Plot, Series, Thresholds
 from suffice.reporting.findings import Findings
 from suffice.text.numbers import number, percent
