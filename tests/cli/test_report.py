@@ -89,7 +89,7 @@ def test_the_command_on_the_page_names_every_choice(ok):
     ok("report", "iris", "--cv", "3", "-i", "sepal_width", "--seed", "4", "-o", "a.json", "-q")
     page = json.loads(Path("a.json").read_text())
     code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]
-    assert code[-1] == "suffice report iris --cv 3 --seed 4 --ignore sepal_width -o a.json"
+    assert code[-1] == "suffice report iris --ignore sepal_width --cv 3 --seed 4 -o a.json"
 
 
 def test_sums_are_no_rows(ok, refused):
