@@ -79,19 +79,20 @@ def test_one_kept_setting_is_a_single_model(iris):
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
-def test_tiny_and_degenerate_tables_never_fail():
+@pytest.mark.parametrize("kind", [AutoGaussian, sf.AutoClassifier])
+def test_tiny_and_degenerate_tables_never_fail(kind):
     rng = np.random.default_rng(0)
     for n, d in ((4, 1), (6, 3), (12, 30), (40, 2)):
         X = rng.normal(size=(n, d))
         X[:, 0] = np.round(X[:, 0])
-        auto = AutoGaussian().fit(X, np.arange(n) % 2)
+        auto = kind().fit(X, np.arange(n) % 2)
         assert np.isfinite(auto.predict_proba(X)).all()
     for labels in ([0, 1], [0, 0, 1], [0, 1, 2]):
-        for estimator in (AutoGaussian(), RDA()):
+        for estimator in (kind(), RDA()):
             few = estimator.fit(rng.normal(size=(len(labels), 2)), labels)
             assert few.predict_proba(np.zeros((1, 2))).sum() == pytest.approx(1)
     X = np.c_[np.zeros(50), rng.normal(size=50)]
-    assert AutoGaussian().fit(X, np.r_[np.zeros(49), 1]).predict_proba(X).shape == (50, 2)
+    assert kind().fit(X, np.r_[np.zeros(49), 1]).predict_proba(X).shape == (50, 2)
 
 
 def test_bad_rows_are_named(iris):

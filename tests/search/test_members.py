@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import ExtraTreesClassifier
@@ -152,23 +153,30 @@ def test_members_without_posteriors_or_with_one_name_are_refused(iris):
         sf.AutoGaussian(members=[GaussianNB(), GaussianNB()]).fit(*iris)
 
 
-@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
-def test_degenerate_tables_never_fail():
-    rng = np.random.default_rng(0)
-    for n, d in ((4, 1), (6, 3), (12, 30)):
-        X = np.round(rng.normal(size=(n, d)), 1)
-        auto = sf.AutoClassifier().fit(X, np.arange(n) % 2)
-        assert np.isfinite(auto.predict_proba(X)).all()
-    for labels in ([0, 1], [0, 0, 1], [0, 1, 2]):
-        auto = sf.AutoClassifier().fit(rng.normal(size=(len(labels), 2)), labels)
-        assert auto.predict_proba(np.zeros((1, 2))).sum() == pytest.approx(1)
-    X = np.c_[np.zeros(50), rng.normal(size=50)]
-    assert sf.AutoClassifier().fit(X, np.r_[np.zeros(49), 1]).predict_proba(X).shape == (50, 2)
-
-
 def test_rows_of_weight_zero_are_absent():
     X, y = boxes(120, 3)
     w = np.random.default_rng(0).integers(0, 3, 120).astype(float)
     all_rows = sf.AutoClassifier().fit(X, y, w)
     counted = sf.AutoClassifier().fit(X[w > 0], y[w > 0], w[w > 0])
     np.testing.assert_allclose(all_rows.predict_proba(X), counted.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [sf.AutoGaussian, sf.AutoClassifier])
+def test_a_mixed_table_of_random_labels_teaches_nothing(kind):
+    rng = np.random.default_rng(3)
+    share = np.array([0.5, 0.3, 0.2])
+    entropy = -(share * np.log(share)).sum()
+
+    def drawn(n):
+        numbers = rng.normal(size=(n, 3))
+        frame = pd.DataFrame(numbers, columns=list("abc"))
+        labels = np.repeat([0, 1, 2], (n * share).astype(int))
+        return frame.assign(level=rng.choice(list("stuvwxyz"), n)), rng.permutation(labels)
+
+    auto = kind().fit(*drawn(400))
+    for choice in auto.choices_:
+        assert choice.log_loss > entropy - 2 * choice.log_loss_se - 0.01, choice.describe()
+    X, y = drawn(3000)
+    found = auto.predict_log_proba(X)[np.arange(3000), y]
+    # none knows more than the frequencies, and the average hardly believes that it does
+    assert entropy - 2 * found.std() / np.sqrt(3000) < -found.mean() < entropy + 0.05
