@@ -54,8 +54,8 @@ class Trees:
         from suffice.model.tree_kernels import add_leaves
 
         out = np.zeros((len(rows), self.shares.shape[1]))
-        nodes = self.left, self.right, self.feature, self.threshold, self.shares
-        add_leaves(rows, self.roots, *nodes, out)
+        ways = (each.astype(np.int32) for each in (self.left, self.right, self.feature))
+        add_leaves(rows, self.roots, *ways, self.threshold.astype(np.float32), self.shares, out)
         return out / len(self.roots)
 
     def _leaves(self, x: Any) -> Codes:

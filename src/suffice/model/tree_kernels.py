@@ -8,6 +8,7 @@ import numpy as np
 from suffice.compiled import njit
 
 _FAST = {"nnan", "nsz", "reassoc"}
+_BLOCK = 1024  # rows that stay in the cache
 
 
 @njit(nogil=True)
@@ -112,9 +113,11 @@ def add_leaves(
     x: Any, roots: Any, left: Any, right: Any, feature: Any, threshold: Any, shares: Any, out: Any
 ) -> None:
     """Add the shares of the leaf that each row reaches from each root."""
-    for root in roots:
-        for i in range(len(x)):
-            node = root
-            while left[node] != node:
-                node = left[node] if x[i, feature[node]] <= threshold[node] else right[node]
-            out[i] += shares[node]
+    for first in range(0, len(x), _BLOCK):
+        for root in roots:
+            for i in range(first, min(first + _BLOCK, len(x))):
+                node = root
+                while left[node] != node:
+                    node = left[node] if x[i, feature[node]] <= threshold[node] else right[node]
+                for k in range(shares.shape[1]):
+                    out[i, k] += shares[node, k]
