@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.linalg import positive_factor, solve_factored
 from suffice.table import Table
 from suffice.typing import Floats
 
@@ -89,11 +88,6 @@ class Evaluation:
     misfit: float  # −log-likelihood
     gradient: Floats  # of the loss  (C, D)
     hessian: Any = None  # of the loss  (C·D, C·D)
-
-    def newton_step(self) -> Floats:
-        """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
-        factor = positive_factor(self.hessian)
-        return -solve_factored(factor, self.gradient.ravel()).reshape(self.phi.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,11 +47,17 @@ class Newton(Solver):
         return replace(solution, point=_stepped(problem.objective, solution.point))
 
 
+def newton_step(here: Evaluation) -> Floats:
+    """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
+    factor = positive_factor(here.hessian)
+    return -solve_factored(factor, here.gradient.ravel()).reshape(here.phi.shape)
+
+
 def newton_steps(objective: Objective, start: Floats) -> Iterator[Step]:
     """Yield the points of damped Newton steps, until the loss cannot be lowered."""
     here, size = objective.curve(start), 0.0
     while True:
-        step = here.newton_step()
+        step = newton_step(here)
         decrement = -float(np.vdot(here.gradient, step))
         yield Step(here, size, decrement)
         found = backtracked(objective.curve, here, step, decrement)
@@ -62,7 +68,7 @@ def newton_steps(objective: Objective, start: Floats) -> Iterator[Step]:
 
 def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
     """Return the point after one more Newton step; of many rows, as the step promises."""
-    step = here.newton_step()
+    step = newton_step(here)
     phi = here.phi + step
     if not isinstance(objective.design, CompiledDesign):
         return objective.curve(phi)
