@@ -326,3 +326,13 @@ def test_of_many_rows_starts_are_tried_on_some(monkeypatch):
     whole, _ = MixtureRecipe().fit(Table.of(x, y), [2, 2, 2], 0)
     assert model.log_density(x).sum() == pytest.approx(whole.log_density(x).sum(), rel=1e-4)
     assert all(run.arrived for run in runs)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_class_without_weight_stays_and_is_never_predicted(tied):
+    x, y = blobs(n=90)
+    weight = np.where(y == 2, 0.0, 1.0)
+    model, _ = MixtureRecipe(tied=tied).fit(Table.of(x, y, weight), [2, 2, 2], 0, quiet=True)
+    posterior = model.posterior(x)
+    assert np.all(posterior[:, 2] == 0)
+    np.testing.assert_allclose(posterior.sum(1), 1)

@@ -144,13 +144,11 @@ class Data:
         sigmas = np.stack([single.covariance_of(k).dense() for k in range(table.n_classes)])
         if how.tied is True:
             own = whole.scatter.pooled_diagonal() if diagonal else whole.pooled_scatter
-            own = own / whole.total_weight
         else:
-            own = (whole.diagonals if diagonal else whole.scatters).T / np.maximum(
-                whole.weights, EPS
-            )
-            own = own.T
-        lent = sigmas - (own[..., None] * np.eye(x.shape[1]) if diagonal else own)
+            own = whole.diagonals if diagonal else whole.scatters
+        w: Any = whole.total_weight if how.tied is True else np.maximum(whole.weights, EPS)
+        own = (own[..., None] * np.eye(x.shape[1]) if diagonal else own).T / w
+        lent = sigmas - own.T
         scale = np.sqrt(np.diagonal(sigmas, axis1=1, axis2=2))
         # no more than rounding is none
         large = np.abs(lent / scale[:, :, None] / scale[:, None, :]).max((1, 2)) > 1e-9
@@ -158,10 +156,7 @@ class Data:
         return cls(table, _rows_of(table), empty, single, large[:, None, None] * lent)
 
     def at_most(self, count: int, k: int, *, quiet: bool) -> int:
-        """Return how many components a class can have: as many as it has distinct rows.
-
-        Of a class with empty cells that does not vary in some direction, one.
-        """
+        """Return how many components a class can have: as many as it has distinct rows."""
         if count == 1:
             return 1
         rows = self.rows[k]
@@ -183,7 +178,7 @@ class Data:
         """Return the sums of an E-step under a mixture whose shares are the model's priors."""
         empty = np.zeros(len(rows), bool) if self.empty is None else self.empty[rows]
         whole, holes = rows[~empty], rows[empty]
-        tasks = [whole[lo:hi] for lo, hi in chunk_edges(len(whole))]
+        tasks = [whole[lo:hi] for lo, hi in chunk_edges(len(whole))] or [whole]
         stages = list(model._density_scorer(model.log_priors)._stages())
         parts = list(in_order(partial(self._complete, model=model, stages=stages), tasks))
         step = _BLOCK // model.n_classes + 1
@@ -272,17 +267,15 @@ class Problem:
     def _class_of_group(self) -> Codes:
         return self.class_of[np.unique(self.group_of, return_index=True)[1]]
 
-    def start(
-        self, rows: Sequence[Codes], rng: np.random.Generator
-    ) -> tuple[Problem, GaussianModel]:
+    def start(self, rows: Sequence[Codes], rng: Any) -> tuple[Problem, GaussianModel]:
         """Return the problem with Ψ of clusters, and these as a model of covariances Ψ."""
-        single, lent = self.data.single, self.data.borrowed[self.classes]
-        parts = []
+        single, lent, parts = self.data.single, self.data.borrowed[self.classes], []
         for k, count, own in zip(self.classes, self.counts, rows, strict=True):
             sigma, (x, w) = single.covariance_of(k), self.data.taken(own)
             y = x - single.centre - single.offsets[k]
             z = sigma.whiten(np.where(np.isnan(y), 0.0, y))
-            centres, shares, scatter = k_means(z, w, count, rng)
+            one_cluster = np.zeros((1, z.shape[1])), np.ones(1), (w * z.T) @ z
+            centres, shares, scatter = k_means(z, w, count, rng) if count > 1 else one_cluster
             root = sigma.colorize(np.eye(z.shape[1])).T
             one = (sigma.dense() - self.data.borrowed[k]) / count ** (2 / z.shape[1])
             means = single.offsets[k] + sigma.colorize(centres)
@@ -320,13 +313,12 @@ class Problem:
         np.add.at(scatter, self.group_of, scatters + w[:, None, None] * spread)
         # Σ_g = (S_g + κ Ψ_g) / (w_g + κ)
         sigmas = scatter / np.where(totals + kappa > 0, totals + kappa, 1.0)[:, None, None]
-        shares = w / np.bincount(self.class_of, w)[self.class_of]
+        total = np.bincount(self.class_of, w)[self.class_of]
+        shares = np.where(total > 0, w, 1.0) / np.where(total > 0, total, 1.0)
         # log p(Σ_g) = −½ κ (log|Σ_g| − log|Ψ_g| + tr(Σ_g⁻¹ Ψ_g)) + …
         inverses = np.stack([sigma.dense_precision() for sigma in model.covariances])
-        log_dets = sum(sigma.log_det for sigma in model.covariances)
-        prior = (
-            log_dets - np.linalg.slogdet(self.targets)[1].sum() + (inverses * self.targets).sum()
-        )
+        prior = (inverses * self.targets).sum() - np.linalg.slogdet(self.targets)[1].sum()
+        prior += sum(sigma.log_det for sigma in model.covariances)
         objective = sum(part[3] for part in parts) - 0.5 * kappa * float(prior)
         return self._model(shares, model.offsets + shift, sigmas), objective
 

@@ -99,19 +99,7 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.covariance = covariance
-        self.tied = tied
-        self.prior_rows = prior_rows
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.priors = priors
-        self.costs = costs
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        vars(self).update({name: value for name, value in locals().items() if name != "self"})
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
@@ -122,33 +110,14 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
-        how, priors = self._recipe(x.shape[1]), parse_priors(self.priors)
-        table = Table.of(x, y, sample_weight)
+        settings, table = self.get_params(), Table.of(x, y, sample_weight)
+        how, priors = _recipe(settings, x.shape[1]), parse_priors(settings["priors"])
         with at_most(self.n_jobs):
-            model, runs = how.fit(table, self._counts(how, table), self.random_state)
+            counts = _counts(settings, how, table)
+            model, runs = how.fit(table, counts, settings["random_state"])
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)
         pi = priors.of(table.classes, table.class_weights)
         return self._set(table.classes, model.with_priors(pi))
-
-    def _recipe(self, n_features: int) -> MixtureRecipe:
-        covariance = chosen("covariance", self.covariance, {w: w for w in ("full", "diagonal")})
-        if self.tied not in (False, True, "class"):
-            msg = f"tied must be False, True or 'class', got {self.tied!r}"
-            raise InvalidParameterError(msg)
-        tied = self.tied if self.tied == "class" else bool(self.tied)
-        given = n_features + 2 if self.prior_rows is None else self.prior_rows
-        kappa, tol = positive("prior_rows", given, zero=True), positive("tol", self.tol)
-        n_init, max_iter = (_whole(name, getattr(self, name)) for name in ("n_init", "max_iter"))
-        return MixtureRecipe(covariance, tied, kappa, n_init, max_iter, tol)
-
-    def _counts(self, how: MixtureRecipe, table: Table) -> list[int]:
-        if is_open(self.n_components):
-            return how.counts(table, self.random_state)
-        given = self.n_components
-        if not isinstance(given, Mapping):
-            given = dict.fromkeys(table.classes.tolist(), given)
-        found = in_order(given, table.classes, where="n_components")
-        return [_whole("n_components", n) for n in found]
 
     def _set(self, classes: Labels, model: Any) -> Self:
         self.classes_, self.model_ = classes, model
@@ -176,6 +145,25 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         set_features(self, found.n_features, found.feature_names)
         self.n_iter_ = int(header["n_iter"])
         return self._set(found.classes, found.model)
+
+
+def _recipe(given: Mapping[str, Any], n_features: int) -> MixtureRecipe:
+    covariance = chosen("covariance", given["covariance"], {w: w for w in ("full", "diagonal")})
+    tied = chosen("tied", str(given["tied"]), {"False": False, "True": True, "class": "class"})
+    kappa = n_features + 2 if given["prior_rows"] is None else given["prior_rows"]
+    n_init, max_iter = (_whole(name, given[name]) for name in ("n_init", "max_iter"))
+    kappa, tol = positive("prior_rows", kappa, zero=True), positive("tol", given["tol"])
+    return MixtureRecipe(covariance, tied, kappa, n_init, max_iter, tol)
+
+
+def _counts(given: Mapping[str, Any], how: MixtureRecipe, table: Table) -> list[int]:
+    wanted = given["n_components"]
+    if is_open(wanted):
+        return how.counts(table, given["random_state"])
+    if not isinstance(wanted, Mapping):
+        return [_whole("n_components", wanted)] * table.n_classes
+    found = in_order(wanted, table.classes, where="n_components")
+    return [_whole("n_components", n) for n in found]
 
 
 def _whole(name: str, value: Any) -> int:
