@@ -99,7 +99,7 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        vars(self).update({name: value for name, value in locals().items() if name != "self"})
+        self.__dict__.update({n: value for n, value in locals().items() if n != "self"})
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
