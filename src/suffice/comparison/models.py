@@ -30,13 +30,11 @@ class KnownModel:
     make: Callable[[int], Any]  # seed → an estimator that is not fitted
     also: tuple[str, ...] = ()  # what else it is called
     is_standard: bool = True  # whether it is compared where nobody names models
-    # seconds that one fit takes, about, by rows, columns and classes
-    seconds: Callable[[int, int, int], float] = lambda *_: 0.0
 
 
 def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     """Return what makes one of scikit-learn's, whose module is imported only then."""
-    return lambda seed: getattr(import_module(home), kind)(random_state=seed)
+    return lambda seed: getattr(import_module(f"sklearn.{home}"), kind)(random_state=seed)
 
 
 def _scaled(kind: str, **settings: Any) -> Callable[[int], Any]:
@@ -51,35 +49,13 @@ def _scaled(kind: str, **settings: Any) -> Callable[[int], Any]:
     return make
 
 
-def _rda_seconds(n: int, d: int, k: int) -> float:
-    degenerate = n < k * (d + 2)  # where directions without variance are filled
-    return (5 if degenerate else 1) * 490 * k * (3e-5 + 1e-8 * d**3)
-
-
-def _boosting_seconds(n: int, d: int, k: int) -> float:
-    trees = 100 * (1 if k == 2 else k)
-    leaves = min(31, 1 + n // 40)
-    return trees * leaves * (4e-5 + 1.2e-6 * d)
-
-
 KNOWN_MODELS = (
-    KnownModel(
-        CONSTANT,
-        _theirs("sklearn.dummy", "DummyClassifier"),
-        ("class frequencies", "base rate", "dummy classifier"),
-    ),
+    KnownModel(CONSTANT, _theirs("dummy", "DummyClassifier"), ("class frequencies", "base rate")),
     KnownModel("LDA", lambda _: LDA(), ("linear discriminant analysis",)),
     KnownModel("QDA", lambda _: QDA(), ("quadratic discriminant analysis",)),
     KnownModel("GaussianNB", lambda _: GaussianNB(), ("naive bayes", "nb")),
-    KnownModel(
-        "RDA", lambda _: RDA(), ("regularised discriminant analysis",), seconds=_rda_seconds
-    ),
-    KnownModel(
-        "AutoGaussian",
-        lambda _: AutoGaussian(),
-        ("auto",),
-        seconds=lambda n, d, k: 1e-5 * k * d**3 + 2e-5 * n * d,
-    ),
+    KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
+    KnownModel("AutoGaussian", lambda _: AutoGaussian(), ("auto",)),
     KnownModel(
         "logistic regression",
         lambda seed: LogisticRegression("auto", random_state=seed),
@@ -102,30 +78,40 @@ KNOWN_MODELS = (
         ("neighbours (distance)", "neighbors (distance)", "knn (distance)"),
         is_standard=False,
     ),
-    KnownModel(
-        "RBF-SVM",
-        _scaled("CalibratedSvm"),
-        ("svm", "support vector machine", "svc"),
-        seconds=lambda n, d, k: 0.02 * k + 1.5e-7 * n**2 * (1 + d / 50),
-    ),
+    KnownModel("RBF-SVM", _scaled("CalibratedSvm"), ("svm", "support vector machine", "svc")),
     KnownModel(
         "decision tree",
-        _theirs("sklearn.tree", "DecisionTreeClassifier"),
+        _theirs("tree", "DecisionTreeClassifier"),
         ("tree", "decision tree classifier"),
     ),
     KnownModel(
         "random forest",
-        _theirs("sklearn.ensemble", "RandomForestClassifier"),
+        _theirs("ensemble", "RandomForestClassifier"),
         ("forest", "random forest classifier"),
-        seconds=lambda n, d, _: 0.1 + 6e-6 * n * np.sqrt(d) * np.log2(n) ** 0.5,
     ),
     KnownModel(
-        "gradient boosting",
-        _theirs("sklearn.ensemble", "HistGradientBoostingClassifier"),
-        ("boosting", "hist gradient boosting classifier"),
-        seconds=_boosting_seconds,
+        "gradient boosting", _theirs("ensemble", "HistGradientBoostingClassifier"), ("boosting",)
     ),
 )
+
+
+# about how long one fit to n rows, d columns and k classes takes
+SECONDS: Mapping[str, Callable[[int, int, int], float]] = {
+    # longer where directions without variance are filled
+    "RDA": lambda n, d, k: (5 if n < k * (d + 2) else 1) * k * (0.015 + 5e-6 * d**3),
+    "AutoGaussian": lambda n, d, k: 1e-5 * k * d**3 + 2e-5 * n * d,
+    "RBF-SVM": lambda n, d, k: 0.02 * k + 1.5e-7 * n**2 * (1 + d / 50),
+    "random forest": lambda n, d, _: float(0.1 + 6e-6 * n * np.sqrt(d * np.log2(n))),
+    # 100 trees, of more than two classes for each of them
+    "gradient boosting": lambda n, d, k: (
+        (1 if k == 2 else k) * min(31, 1 + n // 40) * (4e-3 + 1.2e-4 * d)
+    ),
+}
+
+
+def seconds(name: str, shape: tuple[int, int, int]) -> float:
+    """Return what one fit to (rows, columns, classes) takes, about; 0 where it is not known."""
+    return SECONDS[name](*shape) if name in SECONDS else 0.0
 
 
 def known_model(name: str) -> KnownModel:
@@ -191,11 +177,6 @@ def with_constant(models: tuple[ComparedModel, ...], seed: int) -> tuple[Compare
     if any(model.name == CONSTANT for model in models):
         return models
     return (*models, _model(CONSTANT, seed))
-
-
-def seconds(name: str, shape: tuple[int, int, int]) -> float:
-    """Return what one fit of a known model takes, about; 0 of others."""
-    return sum(known.seconds(*shape) for known in KNOWN_MODELS if known.name == name)
 
 
 def affordable(

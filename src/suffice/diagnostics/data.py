@@ -82,7 +82,7 @@ def data_checks(X: Any, y: Any) -> DataChecks:
     if table.n_rows >= FEWEST:
         at = stratified_sample(table.codes, ENOUGH, 0)
         for name, values in list(columns.items())[:MOST_COLUMNS]:
-            why = _counting(values) or _alone(values[at], table.codes[at]) or _identifying(values)
+            why = _numbering(values) or _alone(values[at], table.codes[at])
             if why:
                 suspects.setdefault(name, why)
     impossible = [
@@ -131,15 +131,13 @@ def _dates(X: Any) -> list[str]:
     return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
 
 
-def _counting(values: Any) -> str:
-    steps = np.diff(values)
-    counts = values.dtype.kind == "f" and (np.all(steps == 1) or np.all(steps == -1))
-    return "counts the rows" if counts else ""
-
-
-def _identifying(values: Any) -> str:
-    whole = values.dtype.kind == "f" and len(values) >= 50 and np.all(values == np.rint(values))
-    unique = whole and len(np.unique(values)) == len(values)
+def _numbering(values: Any) -> str:
+    """Return what to say of numbers that count or identify the rows, else nothing."""
+    if values.dtype.kind != "f" or not np.all(values == np.rint(values)):
+        return ""
+    if abs(np.diff(values)).max() == 1 == abs(values[-1] - values[0]) / (len(values) - 1):
+        return "counts the rows"
+    unique = len(values) >= 50 and len(np.unique(values)) == len(values)
     return "has another number in every row, as an identifier has" if unique else ""
 
 
