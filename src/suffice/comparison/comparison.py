@@ -306,7 +306,7 @@ def _comparison(
 ) -> Comparison:
     outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
     failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
-    if all(o.name == CONSTANT for o in outcomes):
+    if failures and all(o.name == CONSTANT for o in outcomes):
         reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
         msg = f"none of the models could be judged. {reasons}"
         raise InvalidInputError(msg)

@@ -19,6 +19,7 @@ from suffice.validation.significance import LEVEL
 
 REPEATS = 5
 MOST = 20  # columns told of
+MOST_COLUMNS = 200  # of which any is told
 MOST_WORK = 2_000_000  # rows × columns × repeats that are predicted again
 
 
@@ -45,7 +46,7 @@ def permutation_importance(
     Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177).
     """
     work = len(folds.judged_rows) * len(names) * REPEATS
-    if not outcome.learnt or work > MOST_WORK:
+    if not outcome.learnt or work > MOST_WORK or len(names) > MOST_COLUMNS:
         return ()
     learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
     rng = np.random.default_rng(seed)

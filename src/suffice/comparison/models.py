@@ -98,8 +98,15 @@ KNOWN_MODELS = (
 # about how long one fit to n rows, d columns and k classes takes
 SECONDS: Mapping[str, Callable[[int, int, int], float]] = {
     # longer where directions without variance are filled
+    "LDA": lambda n, d, k: (1e-9 if n < d + k else 1e-10) * d**3,
+    "QDA": lambda n, d, k: (1e-9 if n < k * (d + 2) else 1e-10) * k * d**3,
+    "LDA (OAS)": lambda _, d, __: 4e-10 * d**3,
+    "QDA (OAS)": lambda _, d, k: 4e-10 * k * d**3,
+    "least squares": lambda _, d, __: 2e-10 * d**3,
     "RDA": lambda n, d, k: (5 if n < k * (d + 2) else 1) * k * (0.015 + 5e-6 * d**3),
     "AutoGaussian": lambda n, d, k: 1e-5 * k * d**3 + 2e-5 * n * d,
+    # the penalty is chosen by the curvature of all coefficients
+    "logistic regression": lambda _, d, k: 0.0 if k * (d + 1) <= 1500 else 1e4,
     "RBF-SVM": lambda n, d, k: 0.02 * k + 1.5e-7 * n**2 * (1 + d / 50),
     "random forest": lambda n, d, _: float(0.1 + 6e-6 * n * np.sqrt(d * np.log2(n))),
     # 100 trees, of more than two classes for each of them
@@ -188,7 +195,10 @@ def affordable(
     """
     times = {m.name: n_fits * seconds(m.name, shape) for m in models}
     slow = {name: time for name, time in times.items() if time > MOST_SECONDS}
-    said = tuple(f"{name} would take about {time:,.0f} s" for name, time in slow.items())
+    said = tuple(
+        f"{name} would take {'hours' if time > 3600 else f'about {time:,.0f} s'}"
+        for name, time in slow.items()
+    )
     return tuple(m for m in models if m.name not in slow), said
 
 

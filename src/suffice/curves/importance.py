@@ -38,7 +38,7 @@ def separation(moments: Moments) -> Floats:
     """
     # Σ_k w_k (μ_k − μ)²_j  /  Σ_k S_k,jj
     between = moments.weights @ np.square(moments.centred_means)
-    within = moments.diagonals.sum(axis=0)
+    within = moments.scatter.pooled_diagonal()
     free = np.where(between > 0, np.inf, 0.0)  # no variance within: separated, or constant
     ratio: Floats = np.divide(between, within, out=free, where=within > 0)
     return ratio

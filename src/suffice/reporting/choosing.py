@@ -79,7 +79,8 @@ class ReportSettings:
         if models is None:
             members, left_out = affordable(members, n_fits, shape)
             if not {m.name for m in members} & set(SEARCHING):
-                members = (*members, *_closed_forms())
+                closed, slow = affordable(_closed_forms(), n_fits, shape)
+                members, left_out = (*members, *closed), (*left_out, *slow)
         if self.estimator is None:
             return members, left_out
         own = parse_models([clone(self.estimator)], self.seed)[0]
@@ -132,8 +133,9 @@ def _explored(
     own, seed = comparison[member.name], settings.seed
     shape = (sample.table.n_rows, sample.table.n_features, sample.table.n_classes)
     # as many repeats as a few seconds have time for
-    n_repeats = int(np.clip(0.5 / max(seconds(member.name, shape), 1e-3), 3, 8))
-    curve = growth(member, folds, own.error, n_repeats=n_repeats, seed=seed)
+    one = max(seconds(member.name, shape), 1e-10 * shape[1] ** 3, 1e-3)
+    n_repeats = int(np.clip(0.5 / one, 3, 8))
+    curve = None if one > 1 else growth(member, folds, own.error, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
 
 
