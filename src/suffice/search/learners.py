@@ -7,12 +7,15 @@ from typing import Any, Protocol
 
 from suffice.discriminative.descent import Stopping
 from suffice.discriminative.design import Problem, coded_moments
-from suffice.discriminative.logistic_fit import lda_start, suitable_solver
+from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import symmetric
+from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.model.linear import LinearModel
 from suffice.model.outside import ForeignModel, Outsider, Trees
 from suffice.table import Table
 from suffice.validation.folds import fitted
+
+_WIDEST = 200  # coefficients whose curvature is worth its sums
 
 
 class Learner(Protocol):
@@ -57,11 +60,12 @@ class LogisticPath:
         whole = Problem.of(table, coded_moments(table), l2=1.0)
         stopping = Stopping(tol=1e-3 if judging else 1e-6, max_iter=50)
         phi = lda_start(whole)
+        solver = Newton() if phi.size <= _WIDEST else QuasiNewton()
         found: list[Outsider] = []
         for i in chosen:
             penalty = self.penalties[i] * whole.objective.penalty
             problem = replace(whole, objective=replace(whole.objective, penalty=penalty))
-            phi = suitable_solver(problem).solve(problem, phi, stopping).point.phi
+            phi = solver.solve(problem, phi, stopping).point.phi
             rows = symmetric(phi)
             slopes = rows[:, 1:] * whole.scaling.inverse
             found.append(LinearModel.of(slopes, rows[:, 0], centre=whole.scaling.centre))
