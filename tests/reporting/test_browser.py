@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (scripts)
 """Reports in headless Chromium: wide and narrow, light and dark."""
 
 import json
@@ -7,7 +8,13 @@ import shutil
 import subprocess
 from html import unescape
 
+import numpy as np
 import pytest
+
+from suffice.reporting.blocks import Thresholds
+from suffice.text.numbers import percent
+
+from .test_report import blocks
 
 pytestmark = pytest.mark.browser
 
@@ -20,13 +27,16 @@ AROUND = """<!doctype html><title>around</title><body style="margin:0">
 <pre id="told"></pre><script>
 document.getElementById("f").addEventListener("load", function () {{
   var view = this.contentWindow, page = view.document, root = page.documentElement;
-  var drawings = Array.from(page.querySelectorAll("figure svg"));
+  var drawings = Array.from(page.querySelectorAll("svg.plot"));
   document.getElementById("told").textContent = JSON.stringify({{
     overflow: root.scrollWidth - root.clientWidth,
     drawings: drawings.length,
     drawn: drawings.filter(function (s) {{
       var box = s.getBoundingClientRect();
-      return box.width > 100 && box.height > 60 && s.querySelector("path, image, use");
+      return box.width > 100 && box.height > 60 && s.querySelector("path, use") && s.querySelector("text");
+    }}).length,
+    uncued: Array.from(page.querySelectorAll(".wide")).filter(function (w) {{
+      return w.scrollWidth > w.clientWidth + 2 && !w.parentNode.classList.contains("more");
     }}).length,
     images: Array.from(page.querySelectorAll("svg image")).filter(function (i) {{
       return !i.getAttribute("xlink:href").startsWith("data:");
@@ -59,10 +69,9 @@ def page(request, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
-    (page / "around.html").write_text(AROUND.format(width=width))
+def opened(chromium, folder, around, scheme="light"):
+    """Return what a page around the page told, once its console was seen to be quiet."""
+    (folder / "around.html").write_text(around)
     done = subprocess.run(
         [
             chromium,
@@ -74,12 +83,12 @@ def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
             "--no-first-run",
             "--allow-file-access-from-files",
             "--enable-logging=stderr",
-            f"--user-data-dir={page / 'profile'}",
+            f"--user-data-dir={folder / 'profile'}",
             f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
             "--window-size=1400,1000",
             "--virtual-time-budget=4000",
             "--dump-dom",
-            (page / "around.html").as_uri(),
+            (folder / "around.html").as_uri(),
         ],
         capture_output=True,
         text=True,
@@ -88,12 +97,106 @@ def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
     )
     found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-2000:]
-    told = json.loads(unescape(found[1]))
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    return json.loads(unescape(found[1]))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
+    told = opened(chromium, page, AROUND.format(width=width), scheme)
     assert told["overflow"] <= 0
-    assert told["drawn"] == told["drawings"] >= 10
+    assert told["drawn"] == told["drawings"] >= 9
+    assert told["uncued"] == 0
     assert told["images"] == 0
     assert told["loaded"] == []
     assert told["links"]
     assert told["words"] > 3000
     assert told["ground"] == {"light": "rgb(245, 246, 248)", "dark": "rgb(18, 21, 26)"}[scheme]
+
+
+# what a reader does: points, sorts, filters, selects a row, moves the slider
+ACTING = """<!doctype html><title>around</title><body style="margin:0">
+<iframe id="f" src="page.html" style="width:1280px;height:900px;border:0"></iframe>
+<pre id="told"></pre><script>
+document.getElementById("f").addEventListener("load", function () {
+  var view = this.contentWindow, page = view.document, told = {};
+  function one(words) { return page.querySelector(words); }
+  function all(words) { return Array.from(page.querySelectorAll(words)); }
+  function text(id) { return page.getElementById(id).textContent; }
+  function put(id, value) {
+    page.getElementById(id).value = value;
+    page.getElementById(id).dispatchEvent(new view.Event("input"));
+  }
+  var dot = one("svg.plot use[data-tip]");
+  dot.dispatchEvent(new view.PointerEvent("pointermove", { bubbles: true, clientX: 300, clientY: 300 }));
+  told.hover = [dot.dataset.tip, text("tip"), one("#tip").hidden];
+  page.body.dispatchEvent(new view.PointerEvent("pointermove", { bubbles: true }));
+  told.left = one("#tip").hidden;
+
+  var table = one("#errors tr[data-row]").closest("table");
+  var head = all("#errors tr[data-row]")[0].closest("table").querySelectorAll("thead th")[3];
+  function column() { return Array.from(table.tBodies[0].rows).map(function (r) { return +r.cells[3].dataset.value; }); }
+  head.querySelector("button").click();
+  told.up = [column(), head.getAttribute("aria-sort")];
+  head.querySelector("button").click();
+  told.down = [column(), head.getAttribute("aria-sort")];
+
+  var box = table.closest(".scroll").previousElementSibling, name = table.tBodies[0].rows[2].cells[0].textContent;
+  box.value = name;
+  box.dispatchEvent(new view.Event("input"));
+  told.filtered = Array.from(table.tBodies[0].rows).filter(function (r) { return !r.hidden; })
+    .map(function (r) { return r.textContent.indexOf(name) >= 0; });
+  box.value = "";
+  box.dispatchEvent(new view.Event("input"));
+
+  var drawn = all("use[data-row]").map(function (u) { return u.dataset.row; });
+  var row = all("tr[data-row]").filter(function (r) { return drawn.indexOf(r.dataset.row) >= 0; })[0];
+  row.click();
+  told.picked = all(".picked").map(function (e) { return [e.tagName, e.dataset.row === row.dataset.row]; });
+  row.click();
+  told.unpicked = all(".picked").length;
+
+  told.slider = ["3", "60", "120"].map(function (i) {
+    put("threshold", i);
+    return [+i, text("t-hits"), text("t-missed"), text("t-alarms"), text("t-cost"), text("t-recall"),
+      text("t-precision"), one("#f-roc .now").getAttribute("cx")];
+  });
+  put("cost-miss", "20");
+  told.dear = text("t-cost");
+  page.getElementById("cheapest").click();
+  told.cheapest = [+one("#threshold").value, text("t-cost")];
+  document.getElementById("told").textContent = JSON.stringify(told);
+});
+</script>"""
+
+
+def test_pointing_sorting_filtering_selecting_and_sliding(chromium, rare_report, tmp_path):
+    rare_report.save(tmp_path / "page.html")
+    told = opened(chromium, tmp_path, ACTING)
+    assert told["hover"] == [told["hover"][0], told["hover"][0], False]
+    assert told["left"] is True
+    assert told["up"] == [sorted(told["up"][0]), "ascending"]
+    assert told["down"] == [sorted(told["up"][0], reverse=True), "descending"]
+    assert told["filtered"]
+    assert all(told["filtered"])
+    kinds = [kind for kind, same in told["picked"] if same]
+    assert len(kinds) == len(told["picked"])
+    assert {"TR", "use"} <= set(kinds)
+    assert told["unpicked"] == 0
+    (slider,) = blocks(rare_report, Thresholds)
+    for i, hits, missed, alarms, cost, recall, precision, x in told["slider"]:
+        found, false = slider.hits[i], slider.false_alarms[i]
+        assert (float(hits), float(missed), float(alarms)) == (
+            found,
+            slider.n_positive - found,
+            false,
+        )
+        assert float(cost) == slider.n_positive - found + false
+        assert recall == percent(found / slider.n_positive)
+        assert precision == percent(found / (found + false))
+        assert float(x) == pytest.approx(54 + 374 * false / slider.n_negative)
+    costs = 20 * (slider.n_positive - np.array(slider.hits)) + np.array(slider.false_alarms)
+    assert float(told["dear"]) == costs[120]
+    at, least = told["cheapest"]
+    assert costs[at] == costs.min() == float(least)

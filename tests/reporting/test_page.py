@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import suffice as sf
@@ -23,33 +22,6 @@ from suffice.reporting.blocks import (
 from suffice.text.numbers import cell, count, loss, number, p_value, percent
 
 from .test_report import blocks, section, table
-
-
-@pytest.fixture(scope="session")
-def rare_report():
-    """Return the report of a rare class among two, with text and empty cells."""
-    rng = np.random.default_rng(5)
-    y = np.where(rng.random(400) < 0.12, "ill", "well")
-    X = pd.DataFrame(
-        {
-            "marker": rng.normal(size=400) + 1.6 * (y == "ill"),
-            "age": rng.integers(20, 80, 400),
-            "site": rng.choice(["north", "south"], 400),
-        }
-    )
-    X.loc[::17, "marker"] = np.nan
-    X.loc[::23, "site"] = None
-    return sf.report(X, y, models=["LDA", "GaussianNB", "tree"], cv=5, name="cases")
-
-
-@pytest.fixture(scope="session")
-def many_report():
-    """Return the report of twelve classes."""
-    rng = np.random.default_rng(6)
-    y = rng.integers(0, 12, 600)
-    X = rng.normal(size=(600, 5)) + 1.5 * rng.normal(size=(12, 5))[y]
-    labels = np.array([f"species {k}" for k in y])
-    return sf.report(X, labels, models=["LDA", "tree"], cv=3, name="leaves")
 
 
 class Walk(HTMLParser):

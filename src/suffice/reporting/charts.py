@@ -7,7 +7,6 @@ from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve
 from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
-from suffice.plots.densities import squared_distances
 from suffice.reporting.blocks import Axis, Block, Matrix, Plot, Series, Thresholds
 from suffice.reporting.findings import Findings
 from suffice.text.numbers import number, percent
@@ -152,8 +151,13 @@ def distances(f: Findings) -> tuple[Plot, ...]:
     if model is None or f.many:
         return ()
     table, series, reach = f.sample.table, [], 0.0
+    gaussian, x = model.model_, table.x
+    if hasattr(gaussian, "inner"):
+        gaussian, x = gaussian.inner, gaussian.transform.apply(x)
     for k, name in enumerate(f.names):
-        squares = squared_distances(model.model_, table.x[table.codes == k], k)
+        # D² = |L⁻¹(x − μ)|²
+        z = gaussian.covariance_of(k).whiten(x[table.codes == k] - gaussian.means[k])
+        squares = np.square(z).sum(1)
         q = distance_quantiles(squares, table.n_features)
         at, reach = _thinned(len(q.expected)), max(reach, *q.expected, *q.observed)
         series.append(Series(name, "dots", q.expected[at], q.observed[at], k))

@@ -104,7 +104,9 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
     with overheard():
         chosen = fitted_on(data, member.estimator)
         explained = explained_by(chosen, data)
-        expected = None if explained is None else float(explained.bayes_error(20_000))
+        expected = (
+            None if explained is None or settings.fast else float(explained.bayes_error(20_000))
+        )
         importance, curve = _explored(member, comparison, folds, sample, settings)
         checks = data_checks(data.frame if data.source is None else data.source, data.table.labels)
     comparison = _forgetful(comparison, n_parameters(chosen))

@@ -20,7 +20,7 @@ from suffice.reporting.blocks import (
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import plural
-from suffice.text.numbers import number, percent
+from suffice.text.numbers import number
 from suffice.typing import Floats
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -108,7 +108,7 @@ def _facts(judgement: Judgement) -> Facts:
         (
             Fact("free parameters", f"{judgement.outcome.n_parameters:,.0f}"),
             Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
-            Fact("error it expects", percent(judgement.expected_error), "were the model true"),
+            Fact("error it expects", judgement.expected_error, "were the model true", "percent"),
         )
     )
 

@@ -8,7 +8,6 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.curves.confusion import confusion
 from suffice.curves.thresholds import roc_curve
-from suffice.plots.inputs import log_odds
 from suffice.reporting.blocks import (
     Block,
     CellStyle,
@@ -172,7 +171,7 @@ def _by_class(f: Findings, counts: Floats) -> DataTable:
     for k, name in enumerate(f.names):
         area = np.nan
         if f.rows.logs is not None and 0 < n[k] < n.sum():
-            area = roc_curve(f.rows.truth == k, log_odds(f.rows, k), f.rows.weight).area
+            area = roc_curve(f.rows.truth == k, f.log_odds(k), f.rows.weight).area
         shares = (hits[k] / m if m else np.nan for m in (n[k], called[k]))
         body.append((name, float(n[k]), *map(float, shares), float(area)))
     return DataTable(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from suffice.plots.style import COLOURS
 from suffice.reporting.blocks import Block, DataTable, Intervals, Matrix, Plot
 from suffice.text.jsonable import jsonable
 from suffice.text.numbers import cell, count, percent
@@ -22,6 +21,7 @@ from suffice.text.numbers import cell, count, percent
 if TYPE_CHECKING:
     from suffice.reporting.build import Report
 
+N_LOOKS = 16  # colours of chart.css
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
@@ -69,7 +69,7 @@ def as_html(report: Report) -> str:
     style, script = _asset("style.css"), _asset("script.js")
     assets = {"style": Markup(style), "script": Markup(script), "script_hash": _digest(script)}
     page = _environment().get_template("page.html.j2")
-    text: str = page.render(report=report, colours=COLOURS, **assets)
+    text: str = page.render(report=report, **assets)
     return text
 
 
@@ -77,7 +77,7 @@ def as_figure(plot: Plot) -> str:
     """Return one drawing with all that it needs to stand outside the page."""
     page = _environment().get_template("figure.html.j2")
     style = Markup(_asset("style.css").split("* {")[0] + _asset("chart.css"))
-    text: str = page.render(b=plot, colours=COLOURS, style=style)
+    text: str = page.render(b=plot, style=style)
     return text
 
 
@@ -96,7 +96,7 @@ def _environment() -> Any:
         "count": count,
         "fenced": fenced,
         "groupby_runs": runs,
-        "look": lambda k: "ink" if k < 0 else f"k{k % len(COLOURS)}",
+        "look": lambda k: "ink" if k < 0 else f"k{k % N_LOOKS}",
         "md": escaped,
         "percent": percent,
         "raw": raw,
