@@ -274,3 +274,16 @@ def test_pictures_of_rows_that_were_learnt_from_say_so(iris_report):
     assert "In sample" in said["distances"]
     for key in ("discriminant", "features", "calibration"):
         assert "eld-out" in said[key]
+
+
+@pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])
+def test_importance_names_the_loss_that_it_is_measured_in(which, request):
+    report = request.getfixturevalue(which)
+    drawn = next(i for i in blocks(report, Intervals, "why") if "What it goes by" in i.caption)
+    known = report.judgement.importance
+    assert [(i.name, i.value, i.low, i.high) for i in drawn.items] == [
+        (i.feature, i.mean, i.low, i.high) for i in known
+    ]
+    kind = known[0].loss
+    assert drawn.style == {"error": "points", "log_loss": "loss"}[kind]
+    assert f"rise of the {kind.replace('_', '-')} " in drawn.caption

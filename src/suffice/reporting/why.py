@@ -3,7 +3,16 @@
 import numpy as np
 import polars as pl
 
-from suffice.reporting.blocks import Axis, Block, Interval, Intervals, Plot, Section, Series
+from suffice.reporting.blocks import (
+    Axis,
+    Block,
+    CellStyle,
+    Interval,
+    Intervals,
+    Plot,
+    Section,
+    Series,
+)
 from suffice.reporting.charts import plane
 from suffice.reporting.chosen import chosen
 from suffice.reporting.explaining import local_effects, log_posteriors
@@ -12,6 +21,10 @@ from suffice.text.numbers import number, percent
 from suffice.typing import Floats
 
 MOST_EFFECTS, MOST_LINES, MOST_ROWS = 4, 4, 500
+LOSSES: dict[str, tuple[str, str, CellStyle]] = {
+    "error": ("error", "percentage points", "points"),
+    "log_loss": ("log-loss", "log-loss", "loss"),
+}
 FEWEST_VALUES = 4  # of a column that is drawn as a curve
 
 
@@ -31,8 +44,11 @@ def _importance(f: Findings) -> tuple[Block, ...]:
         "Permutation importance on held-out rows, with 95 % intervals. Columns that say the same "
         "share their importance."
     )
-    caption = "What it goes by: rise of the error when a column is shuffled"
-    return (Intervals(caption, "percentage points", "points", items, note),) if items else ()
+    if not items:
+        return ()
+    what, axis, style = LOSSES[found[0].loss]
+    caption = f"What it goes by: rise of the {what} when a column is shuffled"
+    return (Intervals(caption, axis, style, items, note),)
 
 
 def _sigmoid(f: Findings) -> tuple[Block, ...]:
