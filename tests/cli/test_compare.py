@@ -27,14 +27,14 @@ def test_json_holds_every_number_and_no_nan(ok_json):
 
 def test_the_table_and_the_figure_are_written(ok, tmp_path):
     ok("compare", "iris", "-m", "lda", "-m", "qda", "-o", "t.csv", "--plot", "t.png")
-    assert pl.read_csv("t.csv")["model"].sort().to_list() == ["LDA", "QDA"]
+    assert pl.read_csv("t.csv")["model"].sort().to_list() == ["LDA", "QDA", "constant"]
     assert (tmp_path / "t.png").read_bytes()[:4] == b"\x89PNG"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.png"]
 
 
 def test_any_classifier_can_be_added(ok_json):
     said = ok_json("compare", "iris", "-m", "lda", "--add", "sklearn.svm.SVC", "--cv", "3")
-    assert {row["model"] for row in said["models"]} == {"LDA", "SVC"}
+    assert {row["model"] for row in said["models"]} == {"LDA", "SVC", "constant"}
 
 
 def test_rows_with_gaps_and_words_are_all_compared(run):
@@ -67,5 +67,5 @@ def test_a_class_smaller_than_the_folds_is_compared_as_in_a_report(ok_json):
     said = ok_json("compare", "d.csv", "-t", "kind", "-m", "lda", "-m", "naive bayes")
     told = ok_json("report", "d.csv", "-t", "kind", "--format", "json")
     by_name = [{row["model"]: row["error"] for row in each["models"]} for each in (said, told)]
-    assert set(by_name[0]) == {"LDA", "GaussianNB"}
+    assert set(by_name[0]) == {"LDA", "GaussianNB", "constant"}
     assert by_name[0]["LDA"] == by_name[1]["LDA"]

@@ -105,7 +105,12 @@ def _write_figure(result: Comparison, plot: Path) -> None:
 
 def _tell(result: Comparison, terminal: Terminal) -> None:
     if terminal.json:
-        said = {"best": result.best, "verdict": result.verdict, "notes": list(result.notes)}
+        said = {
+            "best": result.best,
+            "recommended": result.reference,
+            "verdict": result.verdict,
+            "notes": list(result.notes),
+        }
         terminal.result({"models": result.rows(), **said})
     elif sys.stdout.isatty():
         from rich.console import Console
