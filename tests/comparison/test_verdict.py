@@ -88,7 +88,7 @@ def test_the_gain_over_class_frequencies_is_tested_three_times(iris):
 
 def test_the_protocol_says_how_the_winner_was_judged(iris):
     result, found = verdict(*iris, ["LDA", "tree"])
-    assert found.protocol.endswith("nested: in each fold the others chose the model")
+    assert found.protocol.endswith("for each fold the model was chosen by the others")
     named = verdict_on(result.against("decision tree"), chosen=False)
     assert named.protocol.endswith("the model was named beforehand")
     assert named.error == result["decision tree"].error

@@ -13,7 +13,7 @@ from sklearn.mixture import GaussianMixture
 import suffice as sf
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning
 from suffice.estimation import mixture
-from suffice.estimation.mixture import Data, MixtureRecipe, Problem, k_means
+from suffice.estimation.mixture import MixtureProblem, MixtureRecipe, MixtureRows, k_means
 from suffice.model.mixture import MixtureModel
 from suffice.table import Table
 from suffice.table.sampling import ranks_within
@@ -34,8 +34,8 @@ def blobs(seed=0, n=300, d=3, n_classes=3, per_class=2, apart=3.0):
 
 def problem(how, x, y, counts, weight=None, classes=None):
     """Return the problem of some classes, their rows, and a start."""
-    data = Data.of(Table.of(x, y, weight), how, quiet=True)
-    own = Problem(how, data, classes or list(range(len(counts))), counts)
+    data = MixtureRows.of(Table.of(x, y, weight), how, quiet=True)
+    own = MixtureProblem(how, data, classes or list(range(len(counts))), counts)
     rows = [data.rows[k] for k in own.classes]
     own, start = own.start(rows, np.random.default_rng(0))
     return own, rows, start
@@ -214,9 +214,9 @@ def test_the_likelihood_is_at_least_that_of_mclust(name, label, model, log_p):
     x = np.array([line[:-1] for line in lines], float)
     words = {"VVV": ("full", False), "EEE": ("full", "class"), "VVI": ("diagonal", False)}[model]
     how = MixtureRecipe(*words, prior_rows=0.0, n_init=12, tol=1e-8, max_iter=3000)
-    data = Data.of(Table.of(x, y), how, quiet=True)
+    data = MixtureRows.of(Table.of(x, y), how, quiet=True)
     k = np.unique(y).tolist().index(label)
-    run = Problem(how, data, [k], [2]).best(np.random.default_rng(0))
+    run = MixtureProblem(how, data, [k], [2]).best(np.random.default_rng(0))
     assert run.objectives[-1] > log_p - 1e-5
 
 

@@ -1,13 +1,12 @@
-"""Competitors in their fair form: what others would tune is chosen from the training rows."""
+"""Competitors in their fair form: what others would tune is chosen from the training rows.
+
+Of scikit-learn only what a model needs is imported, and only when it is fitted.
+"""
 
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC
 
 from suffice.typing import Floats, Labels
 
@@ -24,6 +23,8 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the number of neighbours, and keep the rows."""
+        from sklearn.neighbors import KNeighborsClassifier
+
         self.classes_, codes = np.unique(y, return_inverse=True)
         able = NUMBERS[len(codes) > NUMBERS]
         known = KNeighborsClassifier(int(able[-1]), weights=self.weights).fit(X, y)
@@ -48,6 +49,8 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose C by the log-loss of calibrated decisions of three folds."""
+        from sklearn.svm import SVC
+
         self.classes_, codes = np.unique(y, return_inverse=True)
         tried = [self._calibrated(X, codes, c) for c in PENALTIES]
         _, c, self.link_ = min(tried, key=lambda each: each[0])
@@ -64,6 +67,10 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
         return np.asarray(self.link_.predict_proba(scores.reshape(len(scores), -1)))
 
     def _calibrated(self, X: Any, codes: Any, c: float) -> tuple[float, float, Any]:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import cross_val_predict
+        from sklearn.svm import SVC
+
         how: Any = {"cv": N_FOLDS, "method": "decision_function"}
         scores = cross_val_predict(SVC(C=c), X, codes, **how).reshape(len(codes), -1)
         link = LogisticRegression(max_iter=1000, tol=1e-3).fit(scores, codes)

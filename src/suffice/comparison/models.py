@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from suffice.comparison.competitors import CalibratedSvm, ChosenNeighbours
 from suffice.comparison.paired import CONSTANT
 from suffice.errors import InvalidParameterError
 from suffice.estimators.auto import AutoGaussian
@@ -37,14 +38,13 @@ def _theirs(home: str, kind: str) -> Callable[[int], Any]:
     return lambda seed: getattr(import_module(f"sklearn.{home}"), kind)(random_state=seed)
 
 
-def _scaled(kind: str, **settings: Any) -> Callable[[int], Any]:
+def _scaled(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
     """Return what makes a competitor that sees standard units."""
 
     def make(_: int) -> Any:
         from sklearn.preprocessing import StandardScaler
 
-        competitors = import_module("suffice.comparison.competitors")
-        return make_pipeline(StandardScaler(), getattr(competitors, kind)(**settings))
+        return make_pipeline(StandardScaler(), kind(**settings))
 
     return make
 
@@ -69,16 +69,16 @@ KNOWN_MODELS = (
     KnownModel("least squares", lambda _: LeastSquaresClassifier(), ("least squares classifier",)),
     KnownModel(
         "nearest neighbours",
-        _scaled("ChosenNeighbours"),
+        _scaled(ChosenNeighbours),
         ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors classifier"),
     ),
     KnownModel(
         "nearest neighbours (distance)",
-        _scaled("ChosenNeighbours", weights="distance"),
+        _scaled(ChosenNeighbours, weights="distance"),
         ("neighbours (distance)", "neighbors (distance)", "knn (distance)"),
         is_standard=False,
     ),
-    KnownModel("RBF-SVM", _scaled("CalibratedSvm"), ("svm", "support vector machine", "svc")),
+    KnownModel("RBF-SVM", _scaled(CalibratedSvm), ("svm", "support vector machine", "svc")),
     KnownModel(
         "decision tree",
         _theirs("tree", "DecisionTreeClassifier"),

@@ -154,7 +154,7 @@ def verdict_on(
     protocol = f"{comparison.protocol}; the model was named beforehand"
     if honest is not None:
         error, low, high = honest.error, honest.low, honest.high
-        protocol = f"{comparison.protocol}; nested: in each fold the others chose the model"
+        protocol = f"{comparison.protocol}; for each fold the model was chosen by the others"
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]

@@ -51,7 +51,7 @@ Sums = tuple[Any, ...]  # Σ p, Σ p (x − μ), Σ p (x − μ)(x − μ)ᵀ of
 class Run(NamedTuple):
     """A mixture at the end of EM, and how it went."""
 
-    problem: Problem
+    problem: MixtureProblem
     model: GaussianModel
     objectives: list[float]  # log-likelihood and log prior before each step
     arrived: bool
@@ -73,10 +73,10 @@ class MixtureRecipe:
     ) -> tuple[MixtureModel, list[Run]]:
         """Return mixtures with so many components in each class, and EM of each problem."""
         rng, every = np.random.default_rng(seed), range(table.n_classes)
-        data = Data.of(table, self, quiet=quiet)
+        data = MixtureRows.of(table, self, quiet=quiet)
         counts = [data.at_most(int(counts[k]), k, quiet=quiet) for k in every]
         sets = [list(every)] if self.tied is True else [[k] for k in every]
-        runs = [Problem(self, data, ks, [counts[k] for k in ks]).best(rng) for ks in sets]
+        runs = [MixtureProblem(self, data, ks, [counts[k] for k in ks]).best(rng) for ks in sets]
         if not quiet and not all(run.arrived for run in runs):
             told = f"EM stopped after max_iter={self.max_iter} steps: raise it, or tol"
             warn(told, NotConvergedWarning)
@@ -124,7 +124,7 @@ class MixtureRecipe:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Data:
+class MixtureRows:
     """Rows of a table by class, and one Gaussian for each class."""
 
     table: Table
@@ -134,7 +134,7 @@ class Data:
     borrowed: Floats  # variance that a class lacks, and has from others  (K, d, d)
 
     @classmethod
-    def of(cls, table: Table, how: MixtureRecipe, *, quiet: bool) -> Data:
+    def of(cls, table: Table, how: MixtureRecipe, *, quiet: bool) -> MixtureRows:
         """Return the rows, summed up once."""
         moments = Moments.of_table(table, storage="per-class", fourth=False, holes=True)
         diagonal = how.covariance == "diagonal"
@@ -221,11 +221,11 @@ class Data:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class MixtureProblem:
     """Classes whose mixtures are fitted together: one class, or all where covariances are tied."""
 
     how: MixtureRecipe
-    data: Data
+    data: MixtureRows
     classes: list[int]
     counts: list[int]  # components of each
     targets: Any = None  # Ψ of each covariance  (G, d, d), from a start
@@ -267,7 +267,7 @@ class Problem:
     def _class_of_group(self) -> Codes:
         return self.class_of[np.unique(self.group_of, return_index=True)[1]]
 
-    def start(self, rows: Sequence[Codes], rng: Any) -> tuple[Problem, GaussianModel]:
+    def start(self, rows: Sequence[Codes], rng: Any) -> tuple[MixtureProblem, GaussianModel]:
         """Return the problem with Ψ of clusters, and these as a model of covariances Ψ."""
         single, lent, parts = self.data.single, self.data.borrowed[self.classes], []
         for k, count, own in zip(self.classes, self.counts, rows, strict=True):
