@@ -147,5 +147,5 @@ def _found(terminal: Terminal, model: Path, data: str, reading: dict[str, Any]) 
             total += changes.rows_like(moments, frame.select(roles.features))
             n_rows += frame.height
             if progress is not None:
-                progress(n_rows, source.expected_rows)
+                progress(n_rows, source.count())
     return changes.drift(moments, total)

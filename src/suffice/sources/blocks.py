@@ -160,9 +160,7 @@ class _RowEnds:
         return len(rows) == 1 and len(rows[0]) <= self._width and not like_rows
 
     def _refuse(self, at: int) -> None:
-        msg = (
-            f"{self._label}: line {self._line + at:,} opens a quote that is not closed in its "
-            'cell, which would swallow the rows after it: close it, or write "" for a quote in a '
-            "cell"
-        )
+        found = f"line {self._line + at:,} opens a quote that is not closed in its cell"
+        cure = 'close it, or write "" for a quote in a cell'
+        msg = f"{self._label}: {found}, which would swallow the rows after it: {cure}"
         raise InvalidInputError(msg)

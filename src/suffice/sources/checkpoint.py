@@ -13,7 +13,7 @@ from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.chunks import RowsRead
-from suffice.sources.files import File, FileSource
+from suffice.sources.files import File
 from suffice.sources.formats import is_url
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source
@@ -41,7 +41,7 @@ class Counted:
 class Checkpoint:
     """The sums so far of a scan over files, and the file on disk that remembers them."""
 
-    def __init__(self, path: str | Path, source: Any, roles: Roles, **options: Any) -> None:
+    def __init__(self, path: str | Path, source: Source, roles: Roles, **options: Any) -> None:
         self.path, self._files = Path(path), _by_path(source)
         self._question = {
             "features": list(roles.features),
@@ -52,6 +52,7 @@ class Checkpoint:
             "fourth": bool(options.get("fourth")),
         }
         self.summed, self.counted = Summed(), dict[str, Counted]()
+        self._read, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
         if self.path.exists():
             self._resume()
@@ -63,10 +64,32 @@ class Checkpoint:
         begun = [(p, f, self.counted[p].rows) for p, f in rest if p in self.counted]
         return begun + [(p, f, 0) for p, f in rest if p not in self.counted]
 
-    def note(self, summed: Summed, rows: Mapping[str, tuple[int, bool]]) -> None:
-        """Take note of the sums so far; ``rows`` tells rows and doneness of files touched."""
+    def frames(self, columns: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+        """Yield the rows of every file that remains, without those counted before."""
+        for path, file, skip in self.remaining():
+            self._read[path] = skip
+            for frame in frames_of_scan(file.table.scan(file.path, columns), skip):
+                self._read[path] += frame.height
+                yield frame
+            self._finished.add(path)
+
+    def _rows_in(self, summed: Summed) -> dict[str, tuple[int, bool]]:
+        """Return rows and doneness of each file read, as far as its rows are in the sums."""
+        # another thread reads on: what is finished first, so that its rows are all there
+        done, read = self._finished.copy(), self._read.copy()
+        before = (c.rows for path, c in self.counted.items() if path not in read)
+        counted, left = {}, summed.n_rows - sum(before)
+        for path, n_rows in read.items():
+            rows = min(n_rows, left)
+            left -= rows
+            if rows or path in done:
+                counted[path] = rows, path in done and rows == n_rows
+        return counted
+
+    def note(self, summed: Summed, rows: Mapping[str, tuple[int, bool]] | None = None) -> None:
+        """Take note of the sums so far; ``rows`` are those of files, if others read them."""
         self.summed = summed
-        for path, (count, done) in rows.items():
+        for path, (count, done) in (rows or self._rows_in(summed)).items():
             old = self.counted.get(path)
             size, changed = (old.size, old.changed) if old else _stamp(path)
             self.counted[path] = Counted(size, changed, count, done)
@@ -83,10 +106,8 @@ class Checkpoint:
             header = {**header_of(moments), _FIELD: told}
             archive.write(self.path, KIND, header, arrays_of(moments))
         except OSError as error:
-            msg = (
-                f"the checkpoint {self.path} cannot be written ({error.strerror}): make room or "
-                "name another place; the checkpoint of before is whole, so the scan can resume"
-            )
+            cure = "make room or name another place; the one of before is whole, and can be resumed"
+            msg = f"the checkpoint {self.path} cannot be written ({error.strerror}): {cure}"
             raise CheckpointError(msg) from error
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
 
@@ -95,9 +116,9 @@ class Checkpoint:
         told, moments = self._read()
         for name, now in self._question.items():
             if (before := told["question"].get(name)) != now:
+                found = f"was made with {name} {before!r}, now it is {now!r}"
                 msg = (
-                    f"the checkpoint {self.path} was made with {name} {before!r}, now it is "
-                    f"{now!r}: ask the same, or remove the checkpoint to start again"
+                    f"the checkpoint {self.path} {found}: ask the same, or remove it to start again"
                 )
                 raise CheckpointError(msg)
         self.counted = {path: Counted(**entry) for path, entry in told["files"].items()}
@@ -124,9 +145,9 @@ class Checkpoint:
             raise CheckpointError(msg)
 
 
-def _by_path(source: Any) -> dict[str, File]:
+def _by_path(source: Source) -> dict[str, File]:
     """Return the files of a source by their absolute paths; each may stand there once."""
-    if not isinstance(source, FileSource):
+    if not source.files:
         msg = f"checkpoint needs a source of files, and {source.label} is none: leave it out"
         raise InvalidParameterError(msg)
     files: dict[str, File] = {}
@@ -150,16 +171,16 @@ def summed_with_checkpoint(
     source: Source, roles: Roles, progress: Progress | None, checkpoint: Checkpoint, **options: Any
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
-    n_rows = source.expected_rows if progress else None
-    reader = _Reader(source, roles, checkpoint)
-    totals = running_sums(fetched_ahead(reader.frames()), roles, checkpoint.summed, **options)
+    n_rows = source.expected_rows(progress)
+    frames = fetched_ahead(checkpoint.frames(roles.columns(source.sample)))
+    totals = running_sums(frames, roles, checkpoint.summed, **options)
     try:
         for total in totals:
-            checkpoint.note(total, reader.counted(total.n_rows))
+            checkpoint.note(total)
             checkpoint.save(after=SECONDS)
             if progress:
                 progress(total.n_rows, n_rows)
-        checkpoint.note(checkpoint.summed, reader.counted(checkpoint.summed.n_rows))
+        checkpoint.note(checkpoint.summed)
     except CheckpointError:
         raise
     except BaseException:
@@ -167,34 +188,3 @@ def summed_with_checkpoint(
         raise
     checkpoint.save()
     return checkpoint.summed
-
-
-class _Reader:
-    """The frames of files that remain; it knows of which file each row read was."""
-
-    def __init__(self, source: Source, roles: Roles, checkpoint: Checkpoint) -> None:
-        self._remaining = checkpoint.remaining()
-        self._columns = roles.columns(source.sample)
-        self._before = checkpoint.summed.n_rows - sum(skip for _, _, skip in self._remaining)
-        self._read: dict[str, int] = {}  # rows, those skipped among them
-        self._finished: set[str] = set()
-
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield the rows of every file that remains, without those counted before."""
-        for path, file, skip in self._remaining:
-            scan = file.table.scan(file.path, self._columns)
-            self._read[path] = skip
-            for frame in frames_of_scan(scan, skip):
-                self._read[path] += frame.height
-                yield frame
-            self._finished.add(path)
-
-    def counted(self, n_rows: int) -> dict[str, tuple[int, bool]]:
-        """Return rows and doneness of each file, once so many rows in all are in the sums."""
-        counted, left = {}, n_rows - self._before
-        for path, read in list(self._read.items()):
-            rows = min(read, left)
-            left -= rows
-            if rows or path in self._finished:
-                counted[path] = rows, path in self._finished and rows == read
-        return counted

@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
-from suffice.sources.files import FileSource
 from suffice.sources.kinds import LevelEncoder, as_numbers
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source, picked, values_of
@@ -113,12 +112,16 @@ class Loader:
         frame = pl.concat([picked(piece, others) for piece in pieces])
         # a column whose sum is finite has finite numbers only
         usable = None if np.isfinite(sums).all() else usable_rows(x, holes=roles.holes)
-        labelled = _filled(frame, [roles.target, roles.weight])
-        masks = [mask for mask in (usable, labelled) if mask is not None]
+        needed = [frame.get_column(n) for n in (roles.target, roles.weight) if n is not None]
+        gappy = [column for column in needed if column.null_count()]
+        masks = [column.is_not_null().to_numpy() for column in gappy]
+        masks += [] if usable is None else [usable]
         if not masks:
             return self._chunk(frame, x), RowsRead(len(x))
         rows = np.logical_and.reduce(masks)
-        left_out = RowsRead(len(x), int((~rows).sum()), _gaps(frame, x, roles))
+        gaps = gaps_in(x, roles.numbers, holes=roles.holes)
+        gaps |= {column.name: column.null_count() for column in gappy}
+        left_out = RowsRead(len(x), int((~rows).sum()), gaps)
         return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
 
     def _filled(self, pieces: Sequence[pl.DataFrame]) -> tuple[Floats, list[float]]:
@@ -152,7 +155,7 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
     """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
     scans = source.scans(roles.columns(source.sample))
     frames = (frame for scan in scans for frame in frames_of_scan(scan))
-    return fetched_ahead(frames) if isinstance(source, FileSource) else frames
+    return fetched_ahead(frames) if source.files else frames
 
 
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
@@ -187,7 +190,7 @@ def chunks_of(
     With ``tell``, say at the end which rows were left out.
     """
     n_rows, total = rows_per_block(len(roles.features)), RowsRead()
-    loader, expected = Loader(roles, n_rows), source.expected_rows if progress else None
+    loader, expected = Loader(roles, n_rows), source.expected_rows(progress)
     for pieces in blocks_of(frames_of(source, roles), n_rows):
         chunk, lacking = loader.load(pieces)
         total = total + lacking
@@ -234,20 +237,6 @@ def usable_rows(x: Floats, *, holes: bool = False) -> Any:
             return None
     whole = ~np.isinf(x).any(1) if holes else np.isfinite(x).all(1)
     return None if whole.all() else whole
-
-
-def _filled(frame: pl.DataFrame, names: list[str | None]) -> Any:
-    """Return which rows have a value in every one of these columns, or None if all have."""
-    columns = [values_of(frame, name) for name in names if name is not None]
-    gaps = [column.is_not_null().to_numpy() for column in columns if column.null_count()]
-    return np.logical_and.reduce(gaps) if gaps else None
-
-
-def _gaps(frame: pl.DataFrame, x: Floats, roles: Roles) -> dict[str, int]:
-    """Return how many values each column lacks, where it lacks any."""
-    others = {n: frame.get_column(n).null_count() for n in (roles.target, roles.weight) if n}
-    lacking = {name: count for name, count in others.items() if count}
-    return gaps_in(x, roles.numbers, holes=roles.holes) | lacking
 
 
 def gaps_in(x: Floats, names: Sequence[str], *, holes: bool) -> dict[str, int]:

@@ -92,11 +92,9 @@ def check_target(column: pl.Series, label: str) -> None:
     distinct = values.n_unique()
     parts = values.dtype.is_float() and (values != values.round()).any()
     if kind == kinds.NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
-        msg = (
-            f"{name} holds {distinct:,} distinct numbers, which looks like regression: "
-            "cut it into a few classes first, for example with polars: "
-            f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
-        )
+        cut = f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
+        msg = f"{name} holds {distinct:,} distinct numbers, which looks like regression: cut it "
+        msg += f"into a few classes first, for example with polars: {cut}"
         raise InvalidInputError(msg)
     if kind == kinds.TEXT and distinct == len(values) > _FEW_CLASSES:
         msg = f"{name} has another value in every row, like an id: name the column of the classes"
@@ -163,8 +161,7 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     """Return the columns to learn from; say what was guessed and what is left out."""
     sample, wanted = source.sample, tuple(said.features or ())
     _refuse_nothing(source)
-    called = getattr(source, "categorical", ())  # by whoever made the frame
-    said = replace(said, categorical=(*said.categorical, *called))
+    said = replace(said, categorical=(*said.categorical, *source.categorical))
     weight = () if said.weight is None else (said.weight,)
     check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
@@ -193,10 +190,8 @@ def _used(schema: Schema) -> Sequence[str]:
 def _refuse_nothing(source: Source) -> None:
     """Raise where there are no rows, or no columns beside one."""
     if source.sample.width == 1:
-        msg = (
-            f"{source.label} has one column only, {source.sample.columns[0]!r}: if it is separated "
-            "by another mark than comma, semicolon, tab or bar, name that mark as the delimiter"
-        )
+        cure = "name its delimiter, if that is another than comma, semicolon, tab or bar"
+        msg = f"{source.label} has one column only, {source.sample.columns[0]!r}: {cure}"
         raise InvalidInputError(msg)
     if source.sample.is_empty():
         msg = f"{source.label} has columns but no rows: nothing to learn from"
@@ -243,7 +238,7 @@ def suggestion(name: str, columns: Sequence[str]) -> str:
 
 def refuse_unclear(source: Source, names: Iterable[str]) -> None:
     """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
-    sample, doubts = source.sample, getattr(source, "doubts", {})
+    sample, doubts = source.sample, source.doubts
     for name in names:
         if name in doubts:
             msg = f"{source.label}: column {name!r} {doubts[name]}"
@@ -251,11 +246,9 @@ def refuse_unclear(source: Source, names: Iterable[str]) -> None:
         values = values_of(sample, name)
         odd = odd_cell(values) if kinds.kind_of(values.dtype) == kinds.TEXT else None
         if odd is not None:
-            msg = (
-                f"{source.label}: column {name!r} mixes numbers and text such as {odd[0]!r} in row "
-                f"{odd[1]:,}: correct it, declare {odd[0]!r} as missing, name the column as "
-                "categorical, or ignore it"
-            )
+            found = f"mixes numbers and text such as {odd[0]!r} in row {odd[1]:,}: correct it, "
+            cure = f"declare {odd[0]!r} as missing, name the column as categorical, or ignore it"
+            msg = f"{source.label}: column {name!r} {found}{cure}"
             raise InvalidInputError(msg)
 
 
@@ -266,10 +259,8 @@ def check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> Non
         kind = kinds.kind_of(values.dtype)
         if kind not in (kinds.NUMBER, kinds.EMPTY) and not kinds.is_date(values.dtype):
             first = repr(values[0]) if kind == kinds.TEXT else values.dtype
-            msg = (
-                f"{label}: column {name!r} must hold numbers, but holds {first}: correct it, "
-                "declare that value as missing, or encode the column as numbers"
-            )
+            cure = "correct it, declare that value as missing, or encode the column as numbers"
+            msg = f"{label}: column {name!r} must hold numbers, but holds {first}: {cure}"
             raise InvalidInputError(msg)
 
 
@@ -292,7 +283,7 @@ def _learnt_from(
     """Return the columns to learn from; say which others are left out."""
     sample = source.sample
     small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
-    whole = small and len(getattr(source, "files", ())) <= 1  # all rows that there are
+    whole = small and len(source.files) <= 1  # all rows that there are
     if said.categories:
         columns, unused = kinds.learnable(sample, names, said.categorical, whole=whole)
     else:
@@ -329,10 +320,9 @@ def _by_position(
     ]
     names = [name for name in numbers if name not in {*ids, *keep.ignore}]
     if len(names) != n_features:
-        msg = (
-            f"the model knows no column names and takes {n_features} numeric columns, but {label} "
-            f"has {len(names)}: ignore the others, or fit the model on named columns"
-        )
+        found = f"takes {n_features} numeric columns, but {label} has {len(names)}"
+        cure = "ignore the others, or fit the model on named columns"
+        msg = f"the model knows no column names and {found}: {cure}"
         raise FeatureMismatchError(msg)
     warn(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")
     return names

@@ -10,29 +10,29 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
-
-import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
 from suffice.sources.columns import Roles
-from suffice.sources.files import File, FileSource
+from suffice.sources.files import File
 from suffice.sources.formats import FileTable
 from suffice.sources.frames import (
-    Pairs,
     alike,
     collected,
     framed,
     is_frame,
     levels_in,
     opened_chunks,
-    scan_of,
+    scans_of,
 )
 from suffice.sources.reading import frames_of_scan
-from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast
+from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from suffice.sources.checkpoint import Checkpoint
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
@@ -50,10 +50,8 @@ def connected(client: Any) -> Iterator[Any]:
     try:
         opened = distributed.Client(client, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        msg = (
-            f"no Dask scheduler answers at {client!r} ({error}): check the address, "
-            "or start one with 'dask scheduler'"
-        )
+        cure = "check the address, or start one with 'dask scheduler'"
+        msg = f"no Dask scheduler answers at {client!r} ({error}): {cure}"
         raise ClusterError(msg) from error
     with opened:
         yield opened
@@ -99,10 +97,8 @@ def failures_told(distributed: Any) -> Iterator[None]:
     try:
         yield
     except distributed.KilledWorker as error:
-        msg = (
-            f"the cluster lost its workers too often ({error}): do they have enough memory for "
-            "a partition? make partitions smaller, or workers larger"
-        )
+        cure = "make partitions smaller, or workers larger, if memory was short"
+        msg = f"the cluster lost its workers too often ({error}): {cure}"
         raise ClusterError(msg) from error
     except (OSError, distributed.CancelledError) as error:
         if isinstance(error, OSError) and error.filename:
@@ -146,7 +142,9 @@ class Watch:
 
     def _root(self, futures: Sequence[Any]) -> Any:
         if self._progress:
-            self._pending += [self._client.submit(_rows, f, pure=False) for f in futures]
+            self._pending += [
+                self._client.submit(attrgetter("n_rows"), f, pure=False) for f in futures
+            ]
         return merged_pairwise(self._client, futures)
 
     def tell(self) -> None:
@@ -159,41 +157,29 @@ class Watch:
         self._progress(self._rows, self._n_rows)
 
 
-def _rows(part: Summed) -> int:
-    return part.n_rows
-
-
 _LABEL = "the Dask collection"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DaskSource:
-    """Partitions of rows on a cluster: delayed values or futures of frames or of (X, y)."""
+def _source(parts: Sequence[Any], client: Any, first: Source) -> Source:
+    """Return partitions on a cluster: delayed values or futures of frames or of (X, y)."""
+    sample = first.sample
 
-    parts: tuple[Any, ...]
-    client: Any
-    sample: pl.DataFrame
-    categorical: tuple[str, ...] = ()
-    label: str = _LABEL
-    target: str | None = None
-    expected_rows: int | None = None
+    def fetched() -> Iterator[pl.DataFrame]:
+        with connected(client) as there:
+            for at, part in enumerate(parts):
+                (future,) = _applied(there, _fetched, [part], at)
+                yield awaited(there, future, lambda: None)
 
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield the rows as one table, fetched from the cluster part by part."""
-        yield scan_of(self._fetched(), self.sample, self.label, columns)
+    def summed(roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+        question = roles, sample.clear(), {**options, "n_jobs": 1}
+        with connected(client) as there:
+            groups = (_applied(there, _summed, parts, question) for _ in range(1))
+            return with_rest_told(next(Watch(there, progress).sums(groups)), roles)
 
-    def _fetched(self) -> Iterator[pl.DataFrame]:
-        with connected(self.client) as client:
-            for at, part in enumerate(self.parts):
-                (future,) = _applied(client, _fetched, [part], at)
-                yield awaited(client, future, lambda: None)
+    def scans(columns: Mapping[str, Any]) -> list[Scan]:
+        return scans_of(fetched(), sample, _LABEL, columns)
 
-    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        """Return the sums of every usable row, merged on the cluster."""
-        question = roles, self.sample.clear(), {**options, "n_jobs": 1}
-        with connected(self.client) as client:
-            groups = (_applied(client, _summed, self.parts, question) for _ in range(1))
-            return with_rest_told(next(Watch(client, progress).sums(groups)), roles)
+    return replace(first, label=_LABEL, scans=scans, summed=summed)
 
 
 def is_dask(source: Any) -> bool:
@@ -203,7 +189,7 @@ def is_dask(source: Any) -> bool:
     return _is_part(source) or hasattr(source, "to_delayed")
 
 
-def opened_collection(source: Any, client: Any) -> Any:
+def opened_collection(source: Any, client: Any) -> Source:
     """Return a Dask collection as a source; without a cluster it is read part by part."""
     parts = _parts(source)
     client = client or _current_client()
@@ -211,10 +197,8 @@ def opened_collection(source: Any, client: Any) -> Any:
         return _in_process(parts)
     with connected(client) as opened:
         first = _first_rows(opened, parts)
-    if isinstance(first, Pairs):
-        there: Any = DaskSource(parts, client, first.source.sample)
-        return replace(first, source=there)
-    return DaskSource(parts, client, first, levels_in(source))
+    levels = first.categorical or levels_in(source)
+    return _source(parts, client, replace(first, categorical=levels))
 
 
 def _is_part(value: Any) -> bool:
@@ -225,10 +209,8 @@ def _is_part(value: Any) -> bool:
 def _parts(source: Any) -> tuple[Any, ...]:
     parts = source if isinstance(source, (list, tuple)) else source.to_delayed()
     if hasattr(parts, "ravel") or not all(map(_is_part, parts)):
-        msg = (
-            f"cannot sum {type(source).__name__}: give a Dask DataFrame, or a list of delayed "
-            "values or futures, each a frame or (X, y)"
-        )
+        cure = "give a Dask DataFrame, or a list of delayed values or futures of frames or (X, y)"
+        msg = f"cannot sum {type(source).__name__}: {cure}"
         raise InvalidInputError(msg)
     return tuple(parts)
 
@@ -241,15 +223,15 @@ def _current_client() -> Any:
         return None
 
 
-def _in_process(parts: Sequence[Any]) -> Any:
+def _in_process(parts: Sequence[Any]) -> Source:
     if not all(hasattr(part, "compute") for part in parts):
         msg = "futures need the client that made them: pass it as client="
         raise InvalidParameterError(msg)
     return opened_chunks(part.compute() for part in parts)
 
 
-def _first_rows(client: Any, parts: Sequence[Any]) -> Any:
-    """Return the first rows, of as many parts as it takes, with roles where these are (X, y)."""
+def _first_rows(client: Any, parts: Sequence[Any]) -> Source:
+    """Return the source of the first rows, of as many parts as it takes."""
     heads: list[Any] = []
     n_rows = 0
     for at, part in enumerate(parts):
@@ -260,9 +242,7 @@ def _first_rows(client: Any, parts: Sequence[Any]) -> Any:
         n_rows += len(head[1]) if pair else head.height
         if n_rows >= SAMPLE_ROWS:
             break
-    if isinstance(heads[0], tuple):
-        return Pairs.of(heads)
-    return pl.concat(heads, how="vertical_relaxed").head(SAMPLE_ROWS)
+    return opened_chunks(heads)
 
 
 def _applied(client: Any, function: Any, parts: Sequence[Any], question: Any) -> Any:
@@ -326,43 +306,35 @@ class Piece:
         return sums_of(frames, roles, **{**options, "n_jobs": 1})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClusterFiles:
-    """The rows of files, summed by the workers of a cluster."""
+def summed_files(
+    source: Source,
+    client: Any,
+    roles: Roles,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None = None,
+    **options: Any,
+) -> Summed:
+    """Return the sums of files, by the workers; rows that a checkpoint counts are not read.
 
-    files: FileSource
-    client: Any  # a client, or the address of a scheduler
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return self.files.label
-
-    def summed(
-        self,
-        roles: Roles,
-        progress: Progress | None,
-        checkpoint: Checkpoint | None = None,
-        **options: Any,
-    ) -> Summed:
-        """Return the sums of every usable row; those that a checkpoint counts are not read."""
-        rest = [(file.address, file, 0) for file in self.files.files]
-        if checkpoint is not None:
-            rest = checkpoint.remaining()
-        pieces = [piece for path, file, skip in rest for piece in _pieces(path, file, skip, roles)]
-        total = Summed() if checkpoint is None else checkpoint.summed
-        size = len(pieces) if checkpoint is None else GROUP
-        groups = [pieces[lo : lo + size] for lo in range(0, len(pieces), size)]
-        n_rows = self.files.expected_rows if progress else None
-        question = roles, roles.columns(self.files.sample), options
-        with connected(self.client) as client, failures_told(require_distributed()):
-            futures = ([client.submit(p.summed, *question, pure=False) for p in g] for g in groups)
-            parts = Watch(client, progress, n_rows, total.n_rows).sums(futures)
-            for group, part in zip(groups, parts, strict=True):
-                total += part
-                if checkpoint is not None:
-                    _remember(checkpoint, total, group)
-        return with_rest_told(total, roles)
+    ``client`` is a client, or the address of a scheduler.
+    """
+    rest = [(file.address, file, 0) for file in source.files]
+    if checkpoint is not None:
+        rest = checkpoint.remaining()
+    pieces = [piece for path, file, skip in rest for piece in _pieces(path, file, skip, roles)]
+    total = Summed() if checkpoint is None else checkpoint.summed
+    size = len(pieces) if checkpoint is None else GROUP
+    groups = [pieces[lo : lo + size] for lo in range(0, len(pieces), size)]
+    question = roles, roles.columns(source.sample), options
+    n_rows = source.expected_rows(progress)
+    with connected(client) as there, failures_told(require_distributed()):
+        futures = ([there.submit(p.summed, *question, pure=False) for p in g] for g in groups)
+        parts = Watch(there, progress, n_rows, total.n_rows).sums(futures)
+        for group, part in zip(groups, parts, strict=True):
+            total += part
+            if checkpoint is not None:
+                _remember(checkpoint, total, group)
+    return with_rest_told(total, roles)
 
 
 def _pieces(path: str, file: File, skip: int, roles: Roles) -> Iterator[Piece]:

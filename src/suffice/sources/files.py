@@ -20,7 +20,7 @@ from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
-from suffice.sources.source import Scan, TextStyle
+from suffice.sources.source import Scan, Source, TextStyle
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}
@@ -57,44 +57,28 @@ class File:
         return replace(self, table=replace(table, sample=table.sample.clear()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileSource:
-    """The rows of one file after another; all have the same columns."""
+def file_source(
+    paths: Sequence[Path | str], reading: TextStyle, label: str, target: str | None = None
+) -> Source:
+    """Return the rows of one file after another, after checking that their columns agree."""
+    first = _opened(paths[0], reading)
+    others = [_opened(path, reading, first=False).without_rows() for path in paths[1:]]
+    for other in others:
+        labels = str(other.path), str(first.path)
+        refuse_other_columns(first.table.sample, other.table.sample, *labels)
+    for remark in first.table.remarks:
+        warn(remark)
+    files = (first, *others)
+    doubts = {name: why for file in files for name, why in file.table.doubts.items()}
 
-    label: str
-    files: tuple[File, ...]
-    sample: pl.DataFrame  # the first rows of the first file
-    target: str | None = None
+    def scans(columns: Mapping[str, Any]) -> Iterator[Scan]:
+        return (file.table.scan(file.path, columns) for file in files)
 
-    @classmethod
-    def of(
-        cls, paths: Sequence[Path | str], reading: TextStyle, label: str, target: str | None = None
-    ) -> FileSource:
-        """Return the source of these files, after checking that their columns agree."""
-        first = _opened(paths[0], reading)
-        others = [_opened(path, reading, first=False).without_rows() for path in paths[1:]]
-        for other in others:
-            labels = str(other.path), str(first.path)
-            refuse_other_columns(first.table.sample, other.table.sample, *labels)
-        for remark in first.table.remarks:
-            warn(remark)
-        return cls(label, (first, *others), _typed(first, others), target)
-
-    @property
-    def doubts(self) -> dict[str, str]:
-        """Why columns that may hold numbers are not read as such."""
-        return {name: why for file in self.files for name, why in file.table.doubts.items()}
-
-    @property
-    def expected_rows(self) -> int | None:
-        """Number of rows, guessed from sizes where text does not tell, if every file allows it."""
-        counts = [file.expected_rows for file in self.files]
+    def count() -> int | None:
+        counts = [file.expected_rows for file in files]
         return None if None in counts else sum(filter(None, counts))
 
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield each file as a lazy table."""
-        for file in self.files:
-            yield file.table.scan(file.path, columns)
+    return Source(label, _typed(first, others), scans, count, target, doubts=doubts, files=files)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
@@ -142,61 +126,39 @@ def _refuse_nothing(path: Path) -> None:
         raise InvalidInputError(msg)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StreamSource:
-    """CSV or JSON Lines from a stream of bytes that can be read once."""
+def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
+    """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
+    head = read_fully(stream, _HEAD)
+    for sign, name in _BINARY.items():
+        if head.startswith(sign):
+            msg = f"{label} carries {name}: save it to a file first, or pipe CSV"
+            raise InvalidInputError(msg)
+    with reading_of(label):
+        table: FileTable = (
+            TypedTable.of_lines(io.BytesIO(next(line_blocks([head]))), reading, label)
+            if head.lstrip().startswith(b"{")
+            else TextTable.of(head, None, reading, label, None)
+        )
+    for remark in table.remarks:
+        warn(remark)
 
-    label: str
-    stream: IO[bytes]
-    head: bytes
-    table: FileTable
-    target: str | None = None
-    expected_rows: int | None = None
+    def scans(columns: Mapping[str, Any]) -> list[Scan]:
+        return [table.scan_stream(pieces_of(stream, head), columns)]
 
-    @classmethod
-    def of(cls, stream: IO[bytes], reading: TextStyle, label: str) -> StreamSource:
-        """Return the source of a stream, after a look at its first bytes."""
-        head = read_fully(stream, _HEAD)
-        for sign, name in _BINARY.items():
-            if head.startswith(sign):
-                msg = f"{label} carries {name}: save it to a file first, or pipe CSV"
-                raise InvalidInputError(msg)
-        with reading_of(label):
-            table: FileTable = (
-                TypedTable.of_lines(io.BytesIO(next(line_blocks([head]))), reading, label)
-                if head.lstrip().startswith(b"{")
-                else TextTable.of(head, None, reading, label, None)
-            )
-        for remark in table.remarks:
-            warn(remark)
-        return cls(label, stream, head, table)
-
-    @property
-    def sample(self) -> pl.DataFrame:
-        """The first rows."""
-        return self.table.sample
-
-    @property
-    def doubts(self) -> Mapping[str, str]:
-        """Why columns that may hold numbers are not read as such."""
-        return self.table.doubts
-
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield the stream as one lazy table."""
-        yield self.table.scan_stream(pieces_of(self.stream, self.head), columns)
+    return Source(label, table.sample, scans, doubts=table.doubts)
 
 
-def open_named(name: str, reading: TextStyle) -> FileSource | StreamSource:
+def open_named(name: str, reading: TextStyle) -> Source:
     """Return the rows of a path, a glob, "-" for standard input, or a built-in data set."""
     if name == "-":
         # unbuffered: a thread that waits for input then holds no lock when the program ends
         bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-        return StreamSource.of(bare, reading, "standard input")
+        return stream_source(bare, reading, "standard input")
     if name in DATASETS and not Path(name).exists():
         known = DATASETS[name]
-        return FileSource.of([known.path], TextStyle(), name, known.target)
+        return file_source([known.path], TextStyle(), name, known.target)
     near = get_close_matches(name, DATASETS, 1)
     if near and not (Path(name).exists() or Path(name).suffix):
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
         raise InvalidInputError(msg)
-    return FileSource.of(paths_of(name), reading, name)
+    return file_source(paths_of(name), reading, name)

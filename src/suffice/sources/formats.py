@@ -169,10 +169,9 @@ def format_of(where: Path | str) -> Callable[..., FileTable]:
     if path.suffix.lower() in _WORKBOOKS:
         msg = f"{path} is a workbook, which is not read: open it and save the sheet as CSV"
         raise InvalidInputError(msg)
-    msg = (
-        f"{path}: the extension {path.suffix or '(none)'!s} names no format that can be read: "
-        "use CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
-    )
+    known = "CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
+    extension = f"the extension {path.suffix or '(none)'}"
+    msg = f"{path}: {extension} names no format that can be read: use {known}"
     raise InvalidInputError(msg)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,68 +25,42 @@ from suffice.table.mixed import is_mixed
 _ROWS = 1 << 16  # of an array in one chunk
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameSource:
-    """The rows of a polars frame, eager or lazy."""
+def frame_source(frame: Any) -> Source:
+    """Return the source of a pandas, polars or pyarrow frame."""
+    known, levels = as_frame(frame), levels_in(frame)
+    rows, lazy = known.lazy(), isinstance(known, pl.LazyFrame)
+    label, n_rows = ("the lazy frame", None) if lazy else ("the frame", known.height)
+    sample = rows.head(SAMPLE_ROWS).collect()
 
-    label: str
-    frame: pl.LazyFrame
-    sample: pl.DataFrame
-    expected_rows: int | None
-    categorical: tuple[str, ...] = ()
-    target: str | None = None
+    def scans(columns: Mapping[str, Any]) -> list[Scan]:
+        return [Scan(label, rows.select(cast(columns)))]
 
-    @classmethod
-    def of(cls, frame: Any) -> FrameSource:
-        """Return the source of a pandas, polars or pyarrow frame."""
-        known, levels = as_frame(frame), levels_in(frame)
-        if isinstance(known, pl.LazyFrame):
-            return cls("the lazy frame", known, known.head(SAMPLE_ROWS).collect(), None)
-        return cls("the frame", known.lazy(), known.head(SAMPLE_ROWS), known.height, levels)
-
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield the frame."""
-        yield Scan(self.label, self.frame.select(cast(columns)))
+    return Source(label, sample, scans, lambda: n_rows, categorical=levels)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchSource:
-    """Frames that come one after another and can be read once; all have the same columns."""
+def batch_source(
+    frames: Iterable[pl.DataFrame], label: str, categorical: tuple[str, ...] = ()
+) -> Source:
+    """Return the source of frames that can be read once, after a look at the first of them."""
+    rest, first, n_rows = iter(frames), [], 0
+    for frame in rest:
+        first.append(frame)
+        n_rows += frame.height
+        if n_rows >= SAMPLE_ROWS:
+            break
+    if not first:
+        msg = f"{label} gives no rows: nothing to learn from"
+        raise InvalidInputError(msg)
+    sample = pl.concat(_alike(first, label), how="vertical_relaxed").head(SAMPLE_ROWS)
+    scans = partial(scans_of, chain(first, rest), sample, label)
+    return Source(label, sample, scans, categorical=categorical)
 
-    label: str
-    sample: pl.DataFrame
-    frames: Iterator[pl.DataFrame]
-    categorical: tuple[str, ...] = ()
-    target: str | None = None
-    expected_rows: int | None = None
 
-    @classmethod
-    def of(
-        cls, frames: Iterable[pl.DataFrame], label: str, categorical: tuple[str, ...] = ()
-    ) -> BatchSource:
-        """Return the source of some frames, after a look at the first of them."""
-        rest, first, n_rows = iter(frames), [], 0
-        for frame in rest:
-            first.append(frame)
-            n_rows += frame.height
-            if n_rows >= SAMPLE_ROWS:
-                break
-        if not first:
-            msg = f"{label} gives no rows: nothing to learn from"
-            raise InvalidInputError(msg)
-        sample = pl.concat(_alike(first, label), how="vertical_relaxed").head(SAMPLE_ROWS)
-        return cls(label, sample, chain(first, rest), categorical)
-
-    @classmethod
-    def of_stream(cls, source: Any) -> BatchSource:
-        """Return the source of any object that exports an Arrow stream, even one of no batch."""
-        lazily = pl.scan_arrow_c_stream(source)
-        none = lazily.collect_schema().to_frame()
-        return cls.of(chain([none], batches_of(lazily)), "the stream")
-
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield the batches as one table."""
-        yield scan_of(self.frames, self.sample, self.label, columns)
+def arrow_source(source: Any) -> Source:
+    """Return the source of any object that exports an Arrow stream, even one of no batch."""
+    lazily = pl.scan_arrow_c_stream(source)
+    none = lazily.collect_schema().to_frame()
+    return batch_source(chain([none], batches_of(lazily)), "the stream")
 
 
 def is_frame(source: Any) -> bool:
@@ -151,9 +126,9 @@ def _pandas_values(column: Any) -> pl.Series:
     return pl.Series(values.where(column.notna(), None).tolist())
 
 
-def scan_of(
+def scans_of(
     frames: Iterable[pl.DataFrame], sample: pl.DataFrame, label: str, columns: Mapping[str, Any]
-) -> Scan:
+) -> list[Scan]:
     """Return frames that come one after another as one table of some columns."""
 
     def batches(*_: Any) -> Iterator[pl.DataFrame]:
@@ -161,7 +136,7 @@ def scan_of(
             yield frame.select(cast(columns))
 
     schema = sample.select(cast(columns)).schema
-    return Scan(label, register_io_source(batches, schema=schema), batches=batches)
+    return [Scan(label, register_io_source(batches, schema=schema), batches=batches)]
 
 
 def _alike(
@@ -187,31 +162,22 @@ def levels_in(frame: Any) -> tuple[str, ...]:
     return tuple(name for name, dtype in values if getattr(dtype, "kind", "") in tuple("iuf"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Chunks (X, y) or (X, y, weight) as a source whose columns have known roles."""
-
-    source: Source
-    roles: Roles
-    named: bool  # whether the columns have names of their own
-
-    @classmethod
-    def of(cls, chunks: Iterable[Any]) -> Pairs:
-        """Return the source of some chunks, after a look at the first."""
-        rest = iter(chunks)
-        head = next(rest)
-        frames = (framed(chunk, at) for at, chunk in enumerate(chain([head], rest)))
-        first = next(frames)
-        d, mixed = np.shape(head[0])[1], is_mixed(head[0])
-        names, (target, *weights) = first.columns[:d], first.columns[d:]
-        weight = weights[0] if weights else None
-        levels = levels_in(head[0]) if mixed else ()
-        source = BatchSource.of(chain([first], frames), "the iterable", levels)
-        if mixed:
-            said = ColumnOptions(target, weight=weight, ids=())
-            return cls(source, roles_for_learning(source, said), named=True)
+def pair_source(chunks: Iterable[Any]) -> Source:
+    """Return the source of chunks (X, y) or (X, y, weight), whose columns have known roles."""
+    rest = iter(chunks)
+    head = next(rest)
+    frames = (framed(chunk, at) for at, chunk in enumerate(chain([head], rest)))
+    first = next(frames)
+    d, mixed = np.shape(head[0])[1], is_mixed(head[0])
+    names, (target, *weights) = first.columns[:d], first.columns[d:]
+    weight = weights[0] if weights else None
+    levels = levels_in(head[0]) if mixed else ()
+    source = batch_source(chain([first], frames), "the iterable", levels)
+    if mixed:
+        roles = roles_for_learning(source, ColumnOptions(target, weight=weight, ids=()))
+    else:
         roles = Roles(tuple(names), target, weight, holes=True)
-        return cls(source, roles, named=as_matrix(head[0])[1] is not None)
+    return replace(source, roles=roles, named=mixed or as_matrix(head[0])[1] is not None)
 
 
 def framed(chunk: Any, at: int) -> pl.DataFrame:
@@ -269,8 +235,8 @@ def is_chunks(source: Any) -> bool:
     return isinstance(source, Iterable)
 
 
-def opened_chunks(source: Any) -> Any:
-    """Return chunks (X, y) as pairs, or frames as a source."""
+def opened_chunks(source: Any) -> Source:
+    """Return the source of chunks (X, y), or of frames."""
     rest = iter(source)
     first = next(rest, None)
     if first is None:
@@ -278,8 +244,8 @@ def opened_chunks(source: Any) -> Any:
         raise InvalidInputError(msg)
     again = chain([first], rest)
     if is_frame(first):
-        return BatchSource.of(map(as_frame, again), "the iterable", levels_in(first))
-    return Pairs.of(again)
+        return batch_source(map(as_frame, again), "the iterable", levels_in(first))
+    return pair_source(again)
 
 
 def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
@@ -293,7 +259,7 @@ def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
         yield (rows, part.labels) if part.weight is None else (rows, part.labels, part.weight)
 
 
-def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Any:
+def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Source | None:
     """Return an array, or chunks (X, y) without names, as a source of named columns, or None."""
     chunks: Iterable[Any]
     if isinstance(source, np.ndarray):
@@ -306,4 +272,4 @@ def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Any:
             return opened_chunks(chunks)
     else:
         return None
-    return BatchSource.of((columns_of(chunk[0], names) for chunk in chunks), "the array")
+    return batch_source((columns_of(chunk[0], names) for chunk in chunks), "the array")

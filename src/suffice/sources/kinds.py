@@ -138,10 +138,8 @@ def _grown(known: Category, found: Levels) -> Category:
     column = known.merged(rows)
     if len(column.levels) <= MOST_LEVELS:
         return column
-    warn(
-        f"column {known.name!r} has more than {MOST_LEVELS} levels: the {len(known.levels)} of "
-        "the first rows are kept, the rest count as one"
-    )
+    kept = f"the {len(known.levels)} of the first rows are kept, the rest count as one"
+    warn(f"column {known.name!r} has more than {MOST_LEVELS} levels: {kept}")
     return replace(known, missing=column.missing, other=True)
 
 
@@ -157,10 +155,8 @@ def refuse_other_columns(
     for name, dtype in expected.schema.items():
         kind, wanted = _held(found.schema[name]), _held(dtype)
         if kind != wanted and EMPTY not in (kind, wanted):
-            msg = (
-                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
-                "alike, or leave one out"
-            )
+            holds = f"column {name!r} holds {kind} in {label} but {wanted} in {first}"
+            msg = f"{holds}: make them alike, or leave one out"
             raise InvalidInputError(msg)
 
 

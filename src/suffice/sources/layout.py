@@ -113,11 +113,9 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
         msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
         raise InvalidInputError(msg) from error
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        msg = (
-            f"{label} is not {encoding} text ({byte:#04x} at byte {error.start}): name its "
-            "encoding, for example --encoding latin-1 (encoding= in Python)"
-        )
+        found = f"{error.object[error.start]:#04x} at byte {error.start}"
+        cure = "name its encoding, for example --encoding latin-1 (encoding= in Python)"
+        msg = f"{label} is not {encoding} text ({found}): {cure}"
         raise InvalidInputError(msg) from error
     if "\0" in text:
         msg = f"{label} is not text but binary: give it the extension of its format"

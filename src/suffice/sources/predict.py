@@ -222,7 +222,7 @@ def _run(
     progress: Progress | None,
 ) -> Batches:
     """Score quickly; where a value fails to parse, once more and with care."""
-    n_rows = source.expected_rows if progress else None
+    n_rows = source.expected_rows(progress)
     scans = list(source.scans(roles.columns(source.sample)))
     for scan in scans:  # before anything is written
         if scan.check is not None:

@@ -132,9 +132,9 @@ def _refuse_after_fork() -> None:
     """
     _READERS.update([] if _READERS else [os.getpid()])
     if os.getpid() not in _READERS:
+        cure = 'start workers with multiprocessing.get_context("spawn"), or fork before reading'
         msg = (
-            "this process was forked from one that had read files, whose threads are gone: "
-            'start workers with multiprocessing.get_context("spawn"), or fork before reading'
+            f"this process was forked from one that had read files, whose threads are gone: {cure}"
         )
         raise InvalidInputError(msg)
 
@@ -160,10 +160,9 @@ def _told(complaint: str, label: str) -> str:
     for pattern in _ODD_VALUE:
         if found := re.search(pattern, complaint):
             value, column = found["value"].rstrip(ODD), found["column"]
-            return (
-                f"{label}: column {column!r} holds {value!r} where its first rows hold something "
-                f"else: correct it, declare {value!r} as missing, or ignore the column"
-            )
+            cure = f"correct it, declare {value!r} as missing, or ignore the column"
+            holds = f"column {column!r} holds {value!r} where its first rows hold something else"
+            return f"{label}: {holds}: {cure}"
     for sign, meaning in _KNOWN.items():
         if sign in complaint:
             return f"{label} {meaning}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 if TYPE_CHECKING:
     from suffice.sources.columns import Roles
+    from suffice.sources.files import File
     from suffice.sources.summed import Summed
 
 SAMPLE_ROWS = 10_000  # first rows, by which columns are judged
@@ -50,35 +51,28 @@ class Scan:
     check: Callable[[], None] | None = None  # raises where rows would be lost in silence
 
 
-class Source(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
     """Rows somewhere, in one or more parts that have the same columns."""
 
-    @property
-    def label(self) -> str:
-        """What messages call it."""
+    label: str  # what messages call it
+    sample: pl.DataFrame  # the first rows, each column typed as it was found
+    # each part as a lazy table of some columns; a type of None: as it is written
+    scans: Callable[[Mapping[str, Any]], Iterable[Scan]]
+    # number of rows, known or guessed without reading them; None where it is neither
+    count: Callable[[], int | None] = lambda: None
+    target: str | None = None  # the label column, where the source itself knows
+    categorical: tuple[str, ...] = ()  # numbers that are levels, says whoever made the frame
+    doubts: Mapping[str, str] = field(default_factory=dict)  # why columns are not read as numbers
+    files: tuple[File, ...] = ()
+    roles: Roles | None = None  # of the columns, where rows come as (X, y)
+    named: bool = True  # whether the columns have names of their own
+    # the sums of every usable row, of roles, progress and options, by a database or a cluster
+    summed: Callable[..., Summed] | None = None
 
-    @property
-    def target(self) -> str | None:
-        """The label column, where the source itself knows."""
-
-    @property
-    def sample(self) -> pl.DataFrame:
-        """The first rows, each column typed as it was found."""
-
-    @property
-    def expected_rows(self) -> int | None:
-        """Number of rows, known or guessed without reading them; None where it is neither."""
-
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield each part as a lazy table of these columns; a type of None: as it is written."""
-
-
-@runtime_checkable
-class Summing(Protocol):
-    """Rows that are summed where they live, by a database or a cluster."""
-
-    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        """Return the sums of every usable row, and what was left out."""
+    def expected_rows(self, progress: Progress | None) -> int | None:
+        """Return the number of rows, where somebody waits for it."""
+        return self.count() if progress else None
 
 
 def exactly(name: str) -> Any:

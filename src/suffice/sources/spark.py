@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,8 +13,8 @@ import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError
 from suffice.sources.columns import Roles
-from suffice.sources.frames import scan_of
-from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast
+from suffice.sources.frames import scans_of
+from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 _LABEL = "the Spark frame"
@@ -24,43 +24,37 @@ _CONDITION = re.compile(r"\[[A-Z_.]+\] [^\n]*")
 _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SparkSource:
-    """The rows of a Spark frame, on the executors."""
+def spark_source(frame: Any) -> Source:
+    """Return the rows of a Spark frame, on the executors, after a look at the first."""
+    sample = pl.DataFrame(_told(lambda: frame.limit(SAMPLE_ROWS).toArrow()))
+    summed = partial(_summed, frame, sample)
+    return Source(_LABEL, sample, partial(_scans, frame, sample), summed=summed)
 
-    frame: Any
-    sample: pl.DataFrame
-    label: str = _LABEL
-    target: str | None = None
-    expected_rows: int | None = None
 
-    @classmethod
-    def of(cls, frame: Any) -> SparkSource:
-        """Return the source of a Spark frame, after a look at its first rows."""
-        rows = _told(lambda: frame.limit(SAMPLE_ROWS).toArrow())
-        return cls(frame, pl.DataFrame(rows))
+def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list[Scan]:
+    """Return the rows as one table, fetched by the driver partition by partition."""
+    rows = frame.toLocalIterator(prefetchPartitions=True)
+    schema: Any = sample.schema
+    batches = iter(lambda: list(islice(rows, SAMPLE_ROWS)), [])
+    frames = (pl.DataFrame(list(map(tuple, b)), schema, orient="row") for b in batches)
+    return scans_of(frames, sample, _LABEL, columns)
 
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield the rows as one table, fetched by the driver partition by partition."""
-        rows = self.frame.toLocalIterator(prefetchPartitions=True)
-        schema: Any = self.sample.schema
-        batches = iter(lambda: list(islice(rows, SAMPLE_ROWS)), [])
-        frames = (pl.DataFrame(list(map(tuple, b)), schema, orient="row") for b in batches)
-        yield scan_of(frames, self.sample, self.label, columns)
 
-    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        """Return the sums of every usable row, merged in the order of partitions."""
-        columns = roles.columns(self.sample)
-        partition = summing(roles, self.sample.clear(), **options)
-        # by position, since Spark reads dots and backticks in names as syntax
-        plain = self.frame.toDF(*map(str, range(self.sample.width)))
-        wanted = plain.select(*(f"`{self.sample.columns.index(name)}`" for name in columns))
-        sums = _told(lambda: wanted.mapInArrow(partition, _SCHEMA).collect())
-        rows = sorted(sums, key=lambda row: row["part"])
-        total = pairwise_sum([pickle.loads(row["sums"]) for row in rows])
-        if progress:
-            progress(total.n_rows, total.n_rows)
-        return with_rest_told(total, roles)
+def _summed(
+    frame: Any, sample: pl.DataFrame, roles: Roles, progress: Progress | None, **options: Any
+) -> Summed:
+    """Return the sums of every usable row, merged in the order of partitions."""
+    columns = roles.columns(sample)
+    partition = summing(roles, sample.clear(), **options)
+    # by position, since Spark reads dots and backticks in names as syntax
+    plain = frame.toDF(*map(str, range(sample.width)))
+    wanted = plain.select(*(f"`{sample.columns.index(name)}`" for name in columns))
+    sums = _told(lambda: wanted.mapInArrow(partition, _SCHEMA).collect())
+    rows = sorted(sums, key=lambda row: row["part"])
+    total = pairwise_sum([pickle.loads(row["sums"]) for row in rows])
+    if progress:
+        progress(total.n_rows, total.n_rows)
+    return with_rest_told(total, roles)
 
 
 def is_spark(source: Any) -> bool:
@@ -101,10 +95,8 @@ def _told(work: Callable[[], Any]) -> Any:
 
 def _failure(text: str) -> str:
     if lacking := _LACKING.search(text):
-        return (
-            f"the Spark workers lack {lacking[1]!r}: install the same suffice there, or set "
-            "PYSPARK_PYTHON to a Python that has it before Spark starts"
-        )
+        cure = "or set PYSPARK_PYTHON to a Python that has it before Spark starts"
+        return f"the Spark workers lack {lacking[1]!r}: install the same suffice there, {cure}"
     known = _CONDITION.search(text)
     reason = known[0] if known else text.strip().splitlines()[0]
     return f"{_LABEL} cannot be summed ({reason.strip()}): see the log of Spark"

@@ -240,10 +240,8 @@ def _settled(
         (point,) = clear
         if not comma and point == ".":
             return plain, ""
-        return both[point], (
-            f"column {name!r}: reading {marked!r} as {as_read[point]}, since {point!r} is the "
-            "decimal mark of other columns; --decimal says otherwise"
-        )
+        why = f"since {point!r} is the decimal mark of other columns; --decimal says otherwise"
+        return both[point], f"column {name!r}: reading {marked!r} as {as_read[point]}, {why}"
     if comma and style.delimiter == ",":
         return both["."], ""
     if not comma and not (style.delimiter == ";" and cells.str.contains(r"^\d+$").any()):
@@ -292,7 +290,6 @@ def stand_ins(text: pl.DataFrame) -> Iterator[str]:
             low, high = known.min(), known.max()
             gap = max(low - number, number - high)
             if gap > 0 and (gap > high - low or low >= 0 > number):
-                yield (
-                    f"column {name!r} holds {mark} in {times:,} of the first rows, far from its "
-                    f"other numbers: if it stands for a missing value, add --missing {mark}"
-                )
+                found = f"holds {mark} in {times:,} of the first rows, far from its other numbers"
+                cure = f"if it stands for a missing value, add --missing {mark}"
+                yield f"column {name!r} {found}: {cure}"

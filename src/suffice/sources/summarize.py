@@ -10,9 +10,9 @@ from suffice.moments import Moments
 from suffice.sources.checkpoint import Checkpoint, summed_with_checkpoint
 from suffice.sources.chunks import frames_of, require_rows
 from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
-from suffice.sources.frames import Pairs, array_chunks
-from suffice.sources.opening import on_cluster, open_rows
-from suffice.sources.source import Progress, Summing, TextStyle
+from suffice.sources.frames import array_chunks
+from suffice.sources.opening import on_cluster, open_source
+from suffice.sources.source import Progress, Source, TextStyle
 from suffice.sources.sql import TableSource, is_table
 from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
 
@@ -111,11 +111,11 @@ def summarize(
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
     if is_table(source):
-        source = TableSource.of(source, method)
-    opened = open_rows(source, TextStyle(delimiter, tuple(missing), **text), client)
-    if isinstance(opened, Pairs):
+        source = TableSource.of(source, method).source
+    opened = open_source(source, TextStyle(delimiter, tuple(missing), **text), client)
+    if opened.roles is not None:
         _refuse_with_groups(groups, **{"rows without named columns": opened})
-        total = summarize_source(opened.source, opened.roles, **options)
+        total = summarize_source(opened, opened.roles, **options)
         return total if opened.named else replace(total, feature_names=None)
     if groups is not None:
         check_names(opened, [groups])
@@ -136,7 +136,7 @@ def _refuse_with_groups(groups: str | None, **options: Any) -> None:
 
 
 def summarize_source(
-    source: Any,
+    source: Source,
     roles: Roles,
     *,
     progress: Progress | None = None,
@@ -149,18 +149,16 @@ def summarize_source(
     if checkpoint is not None:
         options["checkpoint"] = Checkpoint(checkpoint, source, roles, **options)
     source = on_cluster(source, client)
-    if isinstance(source, Summing):
+    if source.summed:
         total = source.summed(roles, progress, **options)
     elif checkpoint is not None:
         total = summed_with_checkpoint(source, roles, progress, **options)
     else:
-        expected = source.expected_rows if progress else None
+        expected = source.expected_rows(progress)
         total = sums_of(frames_of(source, roles), roles, progress, expected, **options)
     total.left_out.say()
     if total.moments.cells_lost:
-        warn(
-            f"more than {MOST_PATTERNS} patterns of empty cells in a class: rare ones were made "
-            f"smaller, at the cost of {total.moments.cells_lost:,} numbers"
-        )
+        lost = f"rare ones were made smaller, at the cost of {total.moments.cells_lost:,} numbers"
+        warn(f"more than {MOST_PATTERNS} patterns of empty cells in a class: {lost}")
     require_rows(int(total.moments.counts.sum()), source.label)
     return total.moments

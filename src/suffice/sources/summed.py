@@ -19,7 +19,7 @@ from suffice.sources.chunks import (
     require_rows,
     rows_per_block,
 )
-from suffice.sources.source import Progress, Summing
+from suffice.sources.source import Progress, Source
 from suffice.table import Table
 from suffice.table.matrix import as_weights
 from suffice.table.schema import MOST_LEVELS
@@ -106,19 +106,17 @@ def with_rest_told(total: Summed, roles: Roles) -> Summed:
     before, after = (s.categories if s else () for s in (roles.schema, total.moments.schema))
     for column in after:
         if column.other and not any(c.other and c.name == column.name for c in before):
-            warn(
-                f"column {column.name!r} has more than {MOST_LEVELS} levels: {len(column.levels)} "
-                "are kept, the rest count as one"
-            )
+            kept = f"{len(column.levels)} are kept, the rest count as one"
+            warn(f"column {column.name!r} has more than {MOST_LEVELS} levels: {kept}")
     return total
 
 
 def sums_by_column(
-    source: Any, roles: Roles, column: str, progress: Progress | None, **options: Any
+    source: Source, roles: Roles, column: str, progress: Progress | None, **options: Any
 ) -> dict[Any, Moments]:
     """Return the sums of the rows of each value of a column, by value."""
     label = source.label
-    if isinstance(source, Summing):
+    if source.summed:
         msg = f"{label} is summed where it lives: sum each group by a query of its own"
         raise InvalidParameterError(msg)
     chunks = chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)

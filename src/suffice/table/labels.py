@@ -118,10 +118,8 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
         raise InvalidInputError(msg)
     if np.any(y != np.rint(y)):
         row = int(np.flatnonzero(y != np.rint(y))[0])
-        msg = (
-            f"Unknown label type: continuous (row {row} of y is {y[row]:g}); "
-            "a classifier needs discrete labels: bin the target first"
-        )
+        cure = "a classifier needs discrete labels: bin the target first"
+        msg = f"Unknown label type: continuous (row {row} of y is {y[row]:g}); {cure}"
         raise InvalidInputError(msg)
     if not len(y) or np.abs(y).max() >= 2**53:
         return _encode_by_sorting(y)

@@ -17,10 +17,8 @@ def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
     names = _column_names(x)
     matrix = x if isinstance(x, np.ndarray) else _to_numpy(x)
     if matrix.ndim != 2:
-        msg = (
-            f"X must have two dimensions (rows, features), found shape {matrix.shape}: "
-            "use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
-        )
+        cure = "use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+        msg = f"X must have two dimensions (rows, features), found shape {matrix.shape}: {cure}"
         raise InvalidInputError(msg)
     if matrix.dtype.kind == "b":
         matrix = matrix.view(np.uint8)
@@ -58,9 +56,8 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
         raise InvalidInputError(msg)
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
     if len(bad):
-        msg = (
-            f"sample_weight of row {bad[0]} is {w[bad[0]]}: weights must be finite and not negative"
-        )
+        row = bad[0]
+        msg = f"sample_weight of row {row} is {w[row]}: weights must be finite and not negative"
         raise InvalidInputError(msg)
     if n_rows and not w.any():
         msg = "sample_weight is zero for every row: at least one weight must be positive"
@@ -77,10 +74,8 @@ def refuse_nonfinite(x: Matrix, names: tuple[str, ...] | None, weight: Any = Non
         if len(bad):
             row, column = bad[0]
             what = "NaN" if np.isnan(block[row, column]) else "infinity"
-            msg = (
-                f"Input X contains {what}: row {lo + row}, column {column_name(names, column)}; "
-                "drop or impute such rows first"
-            )
+            place = f"row {lo + row}, column {column_name(names, column)}"
+            msg = f"Input X contains {what}: {place}; drop or impute such rows first"
             raise InvalidInputError(msg)
 
 
@@ -88,10 +83,8 @@ def refuse_unusable(x: Matrix, names: tuple[str, ...] | None, weight: Any = None
     """Raise the error that names the first NaN or infinity, or a column whose squares overflow."""
     refuse_nonfinite(x, names, weight)
     column = int(np.argmax(np.abs(x).max(0)))
-    msg = (
-        f"Input X contains infinity after squaring: column {column_name(names, column)} reaches "
-        f"{np.abs(x[:, column]).max():.3g}; rescale it"
-    )
+    found = f"{column_name(names, column)} reaches {np.abs(x[:, column]).max():.3g}"
+    msg = f"Input X contains infinity after squaring: column {found}; rescale it"
     raise InvalidInputError(msg)
 
 
@@ -120,20 +113,15 @@ def is_complete(table: Any) -> Any:
     if hasattr(table, "__arrow_c_stream__"):
         import polars as pl
 
-        frame = pl.DataFrame(table)
-        return np.logical_and.reduce([np.ones(len(frame), bool), *map(_known, frame)])
+        frame = pl.DataFrame(table).with_columns(pl.selectors.float().fill_nan(None))
+        known = (column.is_not_null().to_numpy() for column in frame)
+        return np.logical_and.reduce([np.ones(len(frame), bool), *known])
     if hasattr(table, "toarray"):
         return np.ones(table.shape[0], bool)
     values = np.asarray(table)
     if values.dtype.kind != "f":
         return np.ones(len(values), bool)
     return ~np.isnan(values).reshape(len(values), -1).any(1)
-
-
-def _known(column: Any) -> Any:
-    """Return where a polars column has a value, (n,) bool."""
-    known = column.is_not_null()
-    return (known & column.is_not_nan() if column.dtype.is_float() else known).to_numpy()
 
 
 def column_name(names: tuple[str, ...] | None, column: int) -> str:
@@ -176,10 +164,8 @@ def _as_floats(matrix: Matrix, names: tuple[str, ...] | None) -> Matrix:
         return matrix.astype(np.float64)
     except (TypeError, ValueError) as error:
         column = next(j for j in range(matrix.shape[1]) if not _is_numeric(matrix[:, j]))
-        msg = (
-            f"column {column_name(names, column)} is not numeric ({error}): "
-            "drop it or encode it as numbers"
-        )
+        name = column_name(names, column)
+        msg = f"column {name} is not numeric ({error}): drop it or encode it as numbers"
         raise InvalidInputError(msg) from error
 
 

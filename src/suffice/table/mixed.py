@@ -117,10 +117,8 @@ def category_of(name: str, value: Levels) -> Category:
     levels = tuple(value.levels[j] for j in order)
     column = Category(name, levels, len(known) < len(value.codes)).capped(counts[order])
     if column.other:
-        warn(
-            f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
-            "are kept, the rest count as one"
-        )
+        kept = f"the {len(column.levels)} most frequent are kept, the rest count as one"
+        warn(f"column {name!r} has {len(levels):,} levels: {kept}")
         return column
     seen: dict[str, str] = {}
     for level in levels:
@@ -309,9 +307,6 @@ def _in_order(names: list[str], columns: list[Any], schema: Schema) -> list[Any]
 def _refuse_text(name: str, value: Levels) -> None:
     odd = next((at for at, level in enumerate(value.levels) if not _spells_number(level)), 0)
     row = int(np.argmax(value.codes == odd))
-    msg = (
-        f"column {name!r} holds numbers in the model and text here (row {row}: "
-        f"{value.levels[odd]!r}): "
-        "convert it, or name it in categorical=[...] at fit"
-    )
+    found = f"holds numbers in the model and text here (row {row}: {value.levels[odd]!r})"
+    msg = f"column {name!r} {found}: convert it, or name it in categorical=[...] at fit"
     raise InvalidInputError(msg)

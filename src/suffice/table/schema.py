@@ -221,10 +221,8 @@ def _both(a: Any, b: Any) -> Any:
     if isinstance(b, LeftOut) or isinstance(a, LeftOut):
         return b if isinstance(b, LeftOut) else a
     if a.kind != b.kind:
-        msg = (
-            f"column {a.name!r} is a {a.kind} on one side and a {b.kind} on the other: convert it, "
-            f"or name it in categorical=[{a.name!r}] on both sides"
-        )
+        cure = f"convert it, or name it in categorical=[{a.name!r}] on both sides"
+        msg = f"column {a.name!r} is a {a.kind} on one side, a {b.kind} on the other: {cure}"
         raise FeatureMismatchError(msg)
     return a.merged(b)
 

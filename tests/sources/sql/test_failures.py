@@ -73,7 +73,7 @@ def stop_when_waiting(send, connection, command):
 def test_a_query_stopped_in_the_middle_is_told_and_the_next_is_right(
     postgres, postgres_settings, rows, control, method, command, said
 ):
-    source = TableSource.of(postgres.table("rows"), method)
+    source = TableSource.of(postgres.table("rows"), method).source
     pid = postgres.con.info.backend_pid
     stopper = threading.Thread(target=stop_when_waiting, args=(control, pid, command))
     with locked(postgres_settings, "rows"):
@@ -91,7 +91,7 @@ def test_a_connection_lost_between_batches_leaves_nothing_behind(
 ):
     monkeypatch.setattr("suffice.sources.chunks._NUMBERS", 6 * 4096)
     monkeypatch.setattr(engines, "_BYTES", 1 << 16)
-    source, seen = TableSource.of(postgres.table("rows"), "stream"), []
+    source, seen = TableSource.of(postgres.table("rows"), "stream").source, []
 
     def progress(done, _):
         seen.append(done)

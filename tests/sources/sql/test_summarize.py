@@ -57,7 +57,7 @@ def assert_same(ours, theirs, tolerance=1e-10):
 
 def complete(rows, target, weight=None, method="auto", **options):
     """Return the sums of the numbers of complete rows, of a frame or of a table."""
-    source = TableSource.of(rows, method) if is_table(rows) else open_source(rows)
+    source = TableSource.of(rows, method).source if is_table(rows) else open_source(rows)
     said = ColumnOptions(target, weight=weight, categories=False, holes=False)
     sums = {"storage": "auto", "fourth": False, **options}
     return summarize_source(source, roles_for_learning(source, said), **sums)

@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
-from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, cast, copy_of
+from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
@@ -42,15 +42,11 @@ def _told(error: Exception, label: str) -> SufficeError:
     text = str(error).strip()
     reason = text.splitlines()[0] if text else type(error).__name__
     if type(error).__name__ in _CANCELLED or reason == "interrupted":
-        return DatabaseError(
-            f"the query over {label} was cancelled ({reason}): nothing of it was kept; "
-            "run it again, with more time if a limit stopped it"
-        )
+        cure = "nothing of it was kept; run it again, with more time if a limit stopped it"
+        return DatabaseError(f"the query over {label} was cancelled ({reason}): {cure}")
     if _is_lost(error, reason):
-        return DatabaseError(
-            f"the connection was lost while reading {label} ({reason}): nothing of it was kept; "
-            "connect again and repeat"
-        )
+        cure = "nothing of it was kept; connect again and repeat"
+        return DatabaseError(f"the connection was lost while reading {label} ({reason}): {cure}")
     return InvalidInputError(f"{label} cannot be read: the database says {reason!r}")
 
 
@@ -74,7 +70,6 @@ class TableSource:
     backend: Any
     sample: pl.DataFrame
     method: str = "auto"
-    target: str | None = None
 
     @classmethod
     def of(cls, table: Any, method: str = "auto") -> TableSource:
@@ -82,10 +77,8 @@ class TableSource:
         try:
             backend = table.get_backend()
         except Exception as error:
-            msg = (
-                "the Ibis table belongs to no database: take it from a connection, "
-                "for example ibis.duckdb.connect('file.db').table('rows')"
-            )
+            cure = "take it from a connection, as in ibis.duckdb.connect('file.db').table('rows')"
+            msg = f"the Ibis table belongs to no database: {cure}"
             raise InvalidInputError(msg) from error
         label = f"{_name(table)} of {backend.name}"
         with asking(label):
@@ -93,8 +86,12 @@ class TableSource:
         return cls(label, table, backend, sample, method)
 
     @property
-    def expected_rows(self) -> int:
-        """Number of rows."""
+    def source(self) -> Source:
+        """The same as every source is known."""
+        return Source(self.label, self.sample, self.scans, self.count, summed=self.summed)
+
+    def count(self) -> int:
+        """Return the number of rows."""
         with asking(self.label):
             return int(self._ask(self.table.aggregate(n=self.table.count()))["n"][0])
 
@@ -130,8 +127,9 @@ class TableSource:
                     progress(total.n_rows, total.n_rows)
                 return total
             self._stated(roles, of_rows)
-        expected = self.expected_rows if progress else None
-        return sums_of(frames_of(self, roles), roles, progress, expected, **options)
+        source = self.source
+        expected = source.expected_rows(progress)
+        return sums_of(frames_of(source, roles), roles, progress, expected, **options)
 
     def _stated(self, roles: Roles, of_rows: str) -> Method:
         method = self.method_for(len(roles.features), of_rows)

@@ -181,16 +181,6 @@ class TableSums:
     ask: Callable[[Any], pl.DataFrame]  # an expression to its rows
     label: str
 
-    @property
-    def gaps(self) -> dict[str, Any]:
-        """By column, the condition under which it lacks a value."""
-        table, roles = self.table, self.roles
-        lacking = {name: _not(finite(table[name])) for name in roles.features}
-        for name in (roles.target, roles.weight):
-            if name is not None:
-                lacking[name] = table[name].isnull()
-        return lacking
-
     @functools.cached_property
     def rows(self) -> Any:
         """Label, weight w and z = x − pilot of every usable row."""
@@ -217,12 +207,6 @@ class TableSums:
         kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
         return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
 
-    def sums(self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool) -> Any:
-        """Return the query of some outputs, with the counts that every query reports."""
-        rows = self.recentred_rows if recentred else self.rows
-        asked = {**self._counts(rows), **{name: make(rows) for name, make in outputs.items()}}
-        return rows.group_by(LABEL).aggregate(**asked) if by_class else rows.aggregate(**asked)
-
     def _counts(self, rows: Any) -> dict[str, Any]:
         n = rows.count()
         if self.roles.weight is None:
@@ -230,16 +214,6 @@ class TableSums:
         w = rows[WEIGHT]
         odd = _not(w.between(0.0, MAX)).cast("int32").sum()
         return {ROWS: n, SEEN: (w > 0).cast("int32").sum(), WEIGHT: w.sum(), ODD: odd}
-
-    def output(self, *factors: str) -> Any:
-        """Return what makes Σ w · factors of the rows."""
-        weighted = () if self.roles.weight is None else (WEIGHT,)
-
-        def total(rows: Any) -> Any:
-            columns = [rows[name] for name in (*weighted, *factors)]
-            return functools.reduce(operator.mul, columns).sum()
-
-        return total
 
     def summed(self, storage: str) -> Summed:
         """Return the sums of every usable row, and what was left out."""
@@ -263,14 +237,24 @@ class TableSums:
         return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
 
     def _answer(self, kept: Storage, *, recentred: bool) -> Answer:
-        d, firsts, products = len(self.pilots), self._firsts(), self._products()
+        d, rows = len(self.pilots), self.recentred_rows if recentred else self.rows
+        weighted = [] if self.roles.weight is None else [rows[WEIGHT]]
+
+        def total(*features: int) -> Any:  # Σ w z, or Σ w z z'
+            return functools.reduce(
+                operator.mul, weighted + [rows[f"z{j}"] for j in features]
+            ).sum()
+
+        firsts = {f"s{j}": total(j) for j in range(d)}
+        firsts |= {f"q{j}_{j}": total(j, j) for j in range(d)}
+        products = {f"q{i}_{j}": total(i, j) for i, j in combinations(range(d), 2)}
         if recentred:
-            firsts |= {f"c{j}": _same(f"c{j}") for j in range(d)}
+            firsts |= {f"c{j}": rows[f"c{j}"].min() for j in range(d)}
         grouped = {**firsts, **products} if kept == "per-class" else firsts
-        head = self._asked(grouped, by_class=True, recentred=recentred)
+        head = self._asked(rows, grouped, by_class=True)
         if kept != "pooled":
             return Answer.of(head, d, kept)
-        pooled = self._asked(products, by_class=False, recentred=recentred)
+        pooled = self._asked(rows, products, by_class=False)
         self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
         return Answer.of(head, d, kept, pooled)
 
@@ -282,25 +266,12 @@ class TableSums:
             n_classes = self._count(labels)
         return plan(storage, n_classes, len(self.pilots), fourth=False)[0]
 
-    def _firsts(self) -> dict[str, Any]:
-        """Return Σ w z and Σ w z² of each feature."""
-        d, output = len(self.pilots), self.output
-        firsts = {f"s{j}": output(f"z{j}") for j in range(d)}
-        return firsts | {f"q{j}_{j}": output(f"z{j}", f"z{j}") for j in range(d)}
-
-    def _products(self) -> dict[str, Any]:
-        """Return Σ w z z' of each pair of features."""
-        pairs = combinations(range(len(self.pilots)), 2)
-        return {f"q{i}_{j}": self.output(f"z{i}", f"z{j}") for i, j in pairs}
-
-    def _asked(
-        self, outputs: Mapping[str, Any], *, by_class: bool, recentred: bool
-    ) -> pl.DataFrame:
+    def _asked(self, rows: Any, outputs: Mapping[str, Any], *, by_class: bool) -> pl.DataFrame:
         """Return the answer, from as few queries as the engine allows; all must count the same."""
         answers: list[pl.DataFrame] = []
+        grouped, counts = rows.group_by(LABEL) if by_class else rows, self._counts(rows)
         for part in _parts(outputs, self.engine.max_outputs - 5):
-            query = self.sums(part, by_class=by_class, recentred=recentred)
-            answer = self.ask(query)
+            answer = self.ask(grouped.aggregate(**counts, **part))
             answer = answer.sort(LABEL) if by_class else answer
             if answers:
                 self._check_same(_counted(answers[0]), _counted(answer))
@@ -316,21 +287,20 @@ class TableSums:
 
     def _gaps(self) -> dict[str, int]:
         """Return how many values each column lacks, where it lacks any."""
-        names = dict(enumerate(self.gaps.items()))
-        outputs = {f"g{at}": condition for at, (_, condition) in names.items()}
-        counts: dict[str, int] = {}
+        table, roles = self.table, self.roles
+        lacking = {name: _not(finite(table[name])) for name in roles.features}
+        lacking |= {name: table[name].isnull() for name in (roles.target, roles.weight) if name}
+        outputs = {f"g{at}": c.cast("int32").sum() for at, c in enumerate(lacking.values())}
+        counts: list[Any] = []
         for part in _parts(outputs, self.engine.max_outputs):
-            totals = {name: condition.cast("int32").sum() for name, condition in part.items()}
-            counts |= self.ask(self.table.aggregate(**totals)).row(0, named=True)
-        return {names[int(at[1:])][0]: int(n) for at, n in counts.items() if n}
+            counts += self.ask(table.aggregate(**part)).row(0)
+        return {name: int(n) for name, n in zip(lacking, counts, strict=True) if n}
 
     def _assembled(self, answer: Answer) -> Moments:
         """Return the moments of the rows, after the checks that every source makes."""
         if answer.odd:
-            msg = (
-                f"{self.label}: {answer.odd:,} values of the weight column {self.roles.weight!r} "
-                "are negative or not finite: correct them, or leave those rows out"
-            )
+            found = f"{answer.odd:,} weights in {self.roles.weight!r} are negative or not finite"
+            msg = f"{self.label}: {found}: correct them, or leave those rows out"
             raise InvalidInputError(msg)
         if not answer.counts.sum():
             return Moments.empty()
@@ -363,10 +333,6 @@ def _counted(answer: pl.DataFrame) -> list[Any]:
     """Return how many rows there are of each class, or in all."""
     names = [name for name in (LABEL, ROWS) if name in answer.columns]
     return answer.select(names).rows()
-
-
-def _same(name: str) -> Any:
-    return lambda rows: rows[name].min()
 
 
 def _parts(outputs: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
