@@ -79,9 +79,8 @@ def chosen_models(models: tuple[str, ...], added: tuple[str, ...], seed: int) ->
     from suffice.comparison.models import parse_models
 
     named = parse_models(list(models) or None, seed)
-    return {member.name: member.estimator for member in named} | {
-        path.rpartition(".")[2]: _imported(path) for path in added
-    }
+    others = {path.rpartition(".")[2]: _imported(path) for path in added}
+    return {member.name: member.estimator for member in named} | others
 
 
 def _imported(path: str) -> Any:

@@ -46,9 +46,7 @@ _READING: dict[str, Decorator] = {
     "decimal": choice("--decimal", of=".,", text="Decimal mark of numbers."),
     "thousands": choice("--thousands", of=",. '", text="Mark between thousands."),
     "header": click.option("--header/--no-header", default=None, help="Is the first line names?"),
-    "skip_rows": click.option(
-        "--skip-rows", type=click.IntRange(0), help="Lines before the table."
-    ),
+    "skip_rows": click.option("--skip-rows", type=click.IntRange(0), help="Lines before it."),
     "comment": click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
     "encoding": click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
 }

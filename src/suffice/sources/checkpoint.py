@@ -116,10 +116,10 @@ class Checkpoint:
         told, moments = self._read()
         for name, now in self._question.items():
             if (before := told["question"].get(name)) != now:
-                found = f"was made with {name} {before!r}, now it is {now!r}"
-                msg = (
-                    f"the checkpoint {self.path} {found}: ask the same, or remove it to start again"
+                found = (
+                    f"the checkpoint {self.path} was made with {name} {before!r}, now it is {now!r}"
                 )
+                msg = f"{found}: ask the same, or remove it to start again"
                 raise CheckpointError(msg)
         self.counted = {path: Counted(**entry) for path, entry in told["files"].items()}
         for path, counted in self.counted.items():

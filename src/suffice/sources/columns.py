@@ -49,8 +49,7 @@ _FEW = 20  # rows; fewer distinct texts may be chance
 
 def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
     """Return the columns that are ids: no value twice, and the name or the text of one."""
-    names = [name for name in sample.columns if name not in skip]
-    return [name for name in names if _is_id(name, values_of(sample, name))]
+    return [n for n in sample.columns if n not in skip and _is_id(n, values_of(sample, n))]
 
 
 def _is_id(name: str, column: pl.Series) -> bool:
@@ -315,9 +314,7 @@ def _by_position(
 ) -> list[str]:
     """Return the numeric columns for a model that knows no names, if their number is right."""
     ids = id_columns(sample, skip=set()) if keep.ids is None else keep.ids
-    numbers = [
-        name for name, dtype in sample.schema.items() if kinds.kind_of(dtype) == kinds.NUMBER
-    ]
+    numbers = [n for n, dtype in sample.schema.items() if kinds.kind_of(dtype) == kinds.NUMBER]
     names = [name for name in numbers if name not in {*ids, *keep.ignore}]
     if len(names) != n_features:
         found = f"takes {n_features} numeric columns, but {label} has {len(names)}"

@@ -142,9 +142,7 @@ class Watch:
 
     def _root(self, futures: Sequence[Any]) -> Any:
         if self._progress:
-            self._pending += [
-                self._client.submit(attrgetter("n_rows"), f, pure=False) for f in futures
-            ]
+            self._pending += self._client.map(attrgetter("n_rows"), futures, pure=False)
         return merged_pairwise(self._client, futures)
 
     def tell(self) -> None:

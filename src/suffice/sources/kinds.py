@@ -123,10 +123,9 @@ class LevelEncoder:
     def encode(self, frame: pl.DataFrame) -> Codes:
         """Return the level of each row in each category (n, q), −1 for none."""
         found = {c.name: levels_of(frame.get_column(c.name)) for c in self.schema.categories}
-        grown = tuple(
-            _grown(c, found[c.name]) if isinstance(c, Category) else c for c in self.schema.columns
-        )
-        if grown != self.schema.columns:
+        columns = self.schema.columns
+        grown = tuple(_grown(c, found[c.name]) if c.name in found else c for c in columns)
+        if grown != columns:
             self.schema = Schema(grown)
         codes = [c.codes_of(*found[c.name]) for c in self.schema.categories]
         return np.ascontiguousarray(np.stack(codes, axis=1), np.int32)

@@ -60,9 +60,7 @@ class Layout:
         header, remark = _has_header(first, _rows(body[used : used + _JUDGED], mark), reading)
         remarks = [f"the first line of {label} ({quoted(first, 3)}) {remark}"] if remark else []
         if encoding == _WESTERN and reading.encoding is None:
-            remarks += [
-                f"{label} is not UTF-8: reading it as {encoding}; --encoding says otherwise"
-            ]
+            remarks += [f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"]
         twin = next((name for name in first if name and first.count(name) > 1), None)
         if header and twin:
             msg = f"{label} has two columns called {twin!r}: rename one of them"

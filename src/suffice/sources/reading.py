@@ -112,12 +112,8 @@ _ODD_VALUE = (
     _FAILED + r"\[\"?(?P<value>.*?)\"?[,\]]",
 )
 _KNOWN = {
-    "invalid utf-8": (
-        "is not UTF-8 text: name its encoding, for example --encoding latin-1 (encoding= in Python)"
-    ),
-    "found more fields": (
-        "has a line with more fields than the first line: check its delimiter and its quotes"
-    ),
+    "invalid utf-8": "is not UTF-8 text: name it, such as --encoding latin-1 (encoding= in Python)",
+    "found more fields": "has a line with more fields than the first: check delimiter and quotes",
     "empty CSV": "is empty: it needs a line of column names and rows",
 }
 
@@ -133,9 +129,7 @@ def _refuse_after_fork() -> None:
     _READERS.update([] if _READERS else [os.getpid()])
     if os.getpid() not in _READERS:
         cure = 'start workers with multiprocessing.get_context("spawn"), or fork before reading'
-        msg = (
-            f"this process was forked from one that had read files, whose threads are gone: {cure}"
-        )
+        msg = f"this process was forked from one that had read files: its threads are gone; {cure}"
         raise InvalidInputError(msg)
 
 

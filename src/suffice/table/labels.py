@@ -131,10 +131,8 @@ def _encode_text(y: Labels) -> tuple[Labels, Codes]:
     if len(y) < _FEW:
         return _encode_by_sorting(y)
     first_seen: dict[str, int] = {}
-    values = y.tolist()
-    arrival = np.fromiter(
-        (first_seen.setdefault(v, len(first_seen)) for v in values), np.intp, len(values)
-    )
+    arrivals = (first_seen.setdefault(v, len(first_seen)) for v in y.tolist())
+    arrival = np.fromiter(arrivals, np.intp, len(y))
     classes, rank = np.unique(np.array(list(first_seen)), return_inverse=True)
     return classes, rank.astype(np.intp)[arrival]
 

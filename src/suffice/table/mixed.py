@@ -32,10 +32,8 @@ class MixedRows(NamedTuple):
 def is_mixed(X: Any) -> bool:
     """Return whether an array or frame has a column that does not hold numbers alone."""
     if isinstance(X, np.ndarray):
-        texts = X.dtype.kind in "US" or (
-            X.dtype.kind == "O" and any(isinstance(v, str) for v in X.ravel().tolist())
-        )
-        return X.ndim == 2 and texts
+        boxed = X.ravel().tolist() if X.dtype.kind == "O" else ()
+        return X.ndim == 2 and (X.dtype.kind in "US" or any(isinstance(v, str) for v in boxed))
     dtypes = getattr(X, "dtypes", None)
     if hasattr(X, "iloc") and dtypes is not None and hasattr(dtypes, "tolist"):
         return any(_pandas_kind(dtype) != "number" for dtype in dtypes.tolist())
@@ -65,9 +63,8 @@ def read(
     if schema is None:
         chosen = _as_names(categorical, names)
         values = list(map(_values, columns, (name in chosen for name in names)))
-        schema = Schema(
-            tuple(_described(*pair, missing) for pair in zip(names, values, strict=True))
-        )
+        pairs = zip(names, values, strict=True)
+        schema = Schema(tuple(_described(*pair, missing) for pair in pairs))
     else:
         columns = _in_order(names, columns, schema)
         values = list(map(_values, columns, (isinstance(c, Category) for c in schema.columns)))
@@ -240,9 +237,8 @@ def _seen(distinct: Sequence[Any], codes: Any) -> Levels:
     texts, place = [_level(v) for v in distinct], dict[str, int]()
     # the last entry of both tables is that of −1
     present = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
-    table = [
-        place.setdefault(t, len(place)) if p else -1 for t, p in zip(texts, present, strict=True)
-    ]
+    pairs = zip(texts, present, strict=True)
+    table = [place.setdefault(t, len(place)) if p else -1 for t, p in pairs]
     if table == list(range(len(table))):
         return Levels(list(place), codes)
     return Levels(list(place), np.array([*table, -1], np.int32)[codes])

@@ -167,10 +167,8 @@ def _of_rows(roles: Roles, sample: pl.DataFrame) -> str:
     dates = [name for name, column in columns.items() if is_date(column.dtype)]
     if dates:
         return f"dates of {quoted(dates, 5)}"
-    lacking = [
-        n for n, c in columns.items() if not c.cast(float).is_finite().fill_null(value=False).all()
-    ]
-    return _holes_of(lacking) if roles.holes else ""
+    finite = {n: c.cast(float).is_finite().fill_null(value=False) for n, c in columns.items()}
+    return _holes_of([n for n, known in finite.items() if not known.all()]) if roles.holes else ""
 
 
 def _holes_of(names: Sequence[str]) -> str:

@@ -199,10 +199,8 @@ class TableSums:
     def recentred_rows(self) -> Any:
         """The same rows with z about a centre c of their own class, which goes with them."""
         rows, d = self.rows, len(self.pilots)
-        centres = rows.group_by(LABEL).aggregate(
-            **{f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
-        )
-        both = rows.inner_join(centres, LABEL)
+        centres = {f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
+        both = rows.inner_join(rows.group_by(LABEL).aggregate(**centres), LABEL)
         moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
         kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
         return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
@@ -241,9 +239,8 @@ class TableSums:
         weighted = [] if self.roles.weight is None else [rows[WEIGHT]]
 
         def total(*features: int) -> Any:  # Σ w z, or Σ w z z'
-            return functools.reduce(
-                operator.mul, weighted + [rows[f"z{j}"] for j in features]
-            ).sum()
+            factors = weighted + [rows[f"z{j}"] for j in features]
+            return functools.reduce(operator.mul, factors).sum()
 
         firsts = {f"s{j}": total(j) for j in range(d)}
         firsts |= {f"q{j}_{j}": total(j, j) for j in range(d)}
