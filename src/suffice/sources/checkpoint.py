@@ -52,7 +52,7 @@ class Checkpoint:
             "fourth": bool(options.get("fourth")),
         }
         self.summed, self.counted = Summed(), dict[str, Counted]()
-        self._read, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
+        self._rows, self._finished = dict[str, int](), set[str]()  # rows of files, and those read
         self._saved, self._saved_at = self.counted.copy(), time.monotonic()
         if self.path.exists():
             self._resume()
@@ -67,16 +67,16 @@ class Checkpoint:
     def frames(self, columns: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
         """Yield the rows of every file that remains, without those counted before."""
         for path, file, skip in self.remaining():
-            self._read[path] = skip
+            self._rows[path] = skip
             for frame in frames_of_scan(file.table.scan(file.path, columns), skip):
-                self._read[path] += frame.height
+                self._rows[path] += frame.height
                 yield frame
             self._finished.add(path)
 
     def _rows_in(self, summed: Summed) -> dict[str, tuple[int, bool]]:
         """Return rows and doneness of each file read, as far as its rows are in the sums."""
         # another thread reads on: what is finished first, so that its rows are all there
-        done, read = self._finished.copy(), self._read.copy()
+        done, read = self._finished.copy(), self._rows.copy()
         before = (c.rows for path, c in self.counted.items() if path not in read)
         counted, left = {}, summed.n_rows - sum(before)
         for path, n_rows in read.items():
