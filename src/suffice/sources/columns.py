@@ -189,7 +189,7 @@ def _used(schema: Schema) -> Sequence[str]:
 def _refuse_nothing(source: Source) -> None:
     """Raise where there are no rows, or no columns beside one."""
     if source.sample.width == 1:
-        cure = "name its delimiter, if that is another than comma, semicolon, tab or bar"
+        cure = "if another mark than , ; | or tab separates it, name that mark as the delimiter"
         msg = f"{source.label} has one column only, {source.sample.columns[0]!r}: {cure}"
         raise InvalidInputError(msg)
     if source.sample.is_empty():
