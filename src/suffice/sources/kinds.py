@@ -123,7 +123,7 @@ class LevelEncoder:
     def encode(self, frame: pl.DataFrame) -> Codes:
         """Return the level of each row in each category (n, q), −1 for none."""
         found = {c.name: levels_of(frame.get_column(c.name)) for c in self.schema.categories}
-        columns = self.schema.columns
+        columns: tuple[Any, ...] = self.schema.columns
         grown = tuple(_grown(c, found[c.name]) if c.name in found else c for c in columns)
         if grown != columns:
             self.schema = Schema(grown)

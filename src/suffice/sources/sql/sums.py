@@ -296,8 +296,10 @@ class TableSums:
     def _assembled(self, answer: Answer) -> Moments:
         """Return the moments of the rows, after the checks that every source makes."""
         if answer.odd:
-            found = f"{answer.odd:,} weights in {self.roles.weight!r} are negative or not finite"
-            msg = f"{self.label}: {found}: correct them, or leave those rows out"
+            which = (
+                f"{self.label}: {answer.odd:,} values of the weight column {self.roles.weight!r}"
+            )
+            msg = f"{which} are negative or not finite: correct them, or leave those rows out"
             raise InvalidInputError(msg)
         if not answer.counts.sum():
             return Moments.empty()
