@@ -331,7 +331,10 @@ def summed_files(
         for group, part in zip(groups, parts, strict=True):
             total += part
             if checkpoint is not None:
-                _remember(checkpoint, total, group)
+                # which files, or parts of files, are in the sums by now
+                counted = {p.path: (p.skip + (p.n_rows or 0), p.last) for p in group}
+                checkpoint.note(total, counted)
+                checkpoint.save()
     return with_rest_told(total, roles)
 
 
@@ -344,10 +347,3 @@ def _pieces(path: str, file: File, skip: int, roles: Roles) -> Iterator[Piece]:
         return
     for lo in range(skip, max(n_rows, skip + 1), size):
         yield Piece(path, light, lo, size, last=lo + size >= n_rows)
-
-
-def _remember(checkpoint: Checkpoint, total: Summed, group: Sequence[Piece]) -> None:
-    """Save which files, or parts of files, are in the sums by now."""
-    counted = {piece.path: (piece.skip + (piece.n_rows or 0), piece.last) for piece in group}
-    checkpoint.note(total, counted)
-    checkpoint.save()

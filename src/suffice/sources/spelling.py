@@ -53,20 +53,15 @@ _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers with these marks; plain ones are those that every program reads."""
+    """Numbers with these marks; native ones are those that every program reads."""
 
     decimal: str = "."
     thousands: str = ""
     currency: str = ""  # pattern
     percent: bool = False
-    plain: bool = False
+    native: bool = False
     whole: bool = False
     doubt = ""
-
-    @property
-    def native(self) -> bool:
-        """Whether the reader may parse them by itself."""
-        return self.plain
 
     @property
     def pattern(self) -> str:
@@ -87,7 +82,7 @@ class Numbers:
 
     def values(self, text: Any) -> Any:
         """Return numbers; a cell that is written otherwise fails to parse."""
-        if self.plain:
+        if self.native:
             return text.cast(pl.Int64 if self.whole else pl.Float64)
         drop = rf"[%+]|{_BLANKS}|{_APOSTROPHES}|{_CURRENCY}"
         drop += f"|{_THOUSANDS[self.thousands]}" if self.thousands else ""
@@ -135,7 +130,7 @@ def spellings_of(text: pl.DataFrame, style: TextStyle) -> tuple[dict[str, Spelli
     clear = {ways[0].decimal for name, ways in found.items() if _tells(ways, columns[name])}
     if "," in clear or style.delimiter == ";" or any(len(ways) > 1 for ways in found.values()):
         for name, ways in found.items():
-            if isinstance(ways[0], Numbers) and ways[0].plain and not ways[0].whole:
+            if isinstance(ways[0], Numbers) and ways[0].native and not ways[0].whole:
                 found[name] = ways = _reopened(ways[0], columns[name])
                 clear |= {"."} if len(ways) == 1 else set()
     settled = {
@@ -155,7 +150,7 @@ _EITHER = [Words()]  # dates that may be day/month or month/day
 
 def _tells(found: list[Any], cells: pl.Series) -> bool:
     """Return whether a column with marks leaves no doubt which of them is the decimal one."""
-    one = len(found) == 1 and isinstance(found[0], Numbers) and not found[0].plain
+    one = len(found) == 1 and isinstance(found[0], Numbers) and not found[0].native
     return one and bool(cells.str.contains(r"[.,]").any())
 
 
@@ -179,7 +174,7 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
             return [Words()]
         grouped = style.decimal == "," and found["point"][name]
         if found["whole"][name] or (found["number"][name] and not grouped):
-            return [Numbers(plain=True, whole=found["whole"][name])]
+            return [Numbers(native=True, whole=found["whole"][name])]
         return []
 
     return {name: spelling(name) for name in text.columns}
@@ -235,7 +230,7 @@ def _settled(
     both = {f.decimal: f for f in _formatted(cells, TextStyle())}
     numbers = {point: pl.select(f.values(pl.lit(marked))).item() for point, f in both.items()}
     as_read = {point: f"{number:.15g}" for point, number in numbers.items()}
-    plain = Numbers(plain=True)
+    plain = Numbers(native=True)
     if len(clear) == 1:
         (point,) = clear
         if not comma and point == ".":

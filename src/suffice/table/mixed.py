@@ -12,6 +12,7 @@ from suffice.typing import Codes, Floats
 
 _FEW = 50  # rows; fewer distinct texts may be chance
 _DAY = 86_400e9  # nanoseconds
+_NUMBERS = ("int", "uint", "float", "double", "half", "decimal", "null")  # how their types begin
 
 
 class Levels(NamedTuple):
@@ -40,7 +41,7 @@ def is_mixed(X: Any) -> bool:
     if hasattr(X, "__arrow_c_stream__"):
         schema: Any = getattr(X, "schema", None)
         found = schema.dtypes() if hasattr(schema, "dtypes") else getattr(schema, "types", [])
-        return not all(_is_number_type(str(dtype)) for dtype in found)
+        return not all(str(dtype).lower().startswith(_NUMBERS) for dtype in found)
     return False
 
 
@@ -263,10 +264,6 @@ def _spells_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_number_type(name: str) -> bool:
-    return name.lower().startswith(("int", "uint", "float", "double", "half", "decimal", "null"))
 
 
 def _days(name: Any, dates: Any) -> Floats:

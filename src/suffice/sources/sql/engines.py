@@ -48,11 +48,10 @@ def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") 
         return Method("stream", f"{of_rows} are summed from rows")
     if not engine.widest_sums:
         return Method("stream", "rows leave this engine without a copy, so that is quicker")
-    if n_features > engine.widest_sums:
-        reason = f"{n_features} features > {engine.widest_sums}, from which on that is quicker"
-        return Method("stream", reason)
-    reason = f"{n_features} features ≤ {engine.widest_sums}, up to which that is quicker"
-    return Method("database", reason)
+    wide = n_features > engine.widest_sums
+    name, sign, edge = ("stream", ">", "from") if wide else ("database", "≤", "up to")
+    reason = f"{n_features} features {sign} {engine.widest_sums}, {edge} which that is quicker"
+    return Method(name, reason)
 
 
 _BYTES = 1 << 23  # of text parsed at a time

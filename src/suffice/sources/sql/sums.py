@@ -75,11 +75,6 @@ def label_of(column: Any, sample: pl.DataFrame, name: str) -> Any:
     return column.cast("float64") if column.type().is_decimal() else column
 
 
-def _centre(z: Any) -> Any:
-    """Return the middle of the range: the same in every query, and z itself where z is constant."""
-    return (z.min() + z.max()) / 2
-
-
 def _not(condition: Any) -> Any:
     """Return whether a condition fails, or is unknown."""
     return ~condition.fill_null(False)  # noqa: FBT003
@@ -199,7 +194,8 @@ class TableSums:
     def recentred_rows(self) -> Any:
         """The same rows with z about a centre c of their own class, which goes with them."""
         rows, d = self.rows, len(self.pilots)
-        centres = {f"c{j}": _centre(rows[f"z{j}"]) for j in range(d)}
+        # c = (min z + max z) / 2, the same in every query, and z itself where z is constant
+        centres = {f"c{j}": (rows[f"z{j}"].min() + rows[f"z{j}"].max()) / 2 for j in range(d)}
         both = rows.inner_join(rows.group_by(LABEL).aggregate(**centres), LABEL)
         moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
         kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
