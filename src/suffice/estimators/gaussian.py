@@ -550,9 +550,15 @@ class GaussianClassifier(
 
     means_ = _read("model_.means", "μ, shape (K, d).")
     priors_ = _read("model_.priors", "π, shape (K,).")
-    covariance_ = _read(
-        "model_.covariance_matrices", "Σ, shape (d, d) if all classes share it, else (K, d, d)."
-    )
+
+    @property
+    def covariance_(self) -> Floats:
+        """Σ, shape (d, d) if all classes are tied, else (K, d, d), whatever the pooling."""
+        sigma, recipe = self.model_.covariance_matrices, self.recipe()
+        alike = recipe.regularisation.pooling == 1 and recipe.tied is not True
+        k = len(self.classes_)
+        return np.broadcast_to(sigma, (k, *sigma.shape)) if alike and sigma.ndim == 2 else sigma
+
     scalings_ = _read("_space.scalings", "Columns of the discriminant coordinates, (d, ≤ K − 1).")
     xbar_ = _read("_space.centre", "Prior-weighted mean of the class means, shape (d,).")
     explained_variance_ratio_ = _read(
