@@ -143,7 +143,7 @@ def test_samples_of_the_predictive_model_follow_its_density(iris):
         # under the density itself, −2 (log p − its maximum) has the same law for fresh draws
         mode = est.class_log_density(est.means_[k : k + 1])[0, k]
         ours = mode - est.class_log_density(x)[:, k]
-        scale = est.model_.scales[k].dense() / (est.model_.shares[k] * est.model_.degrees[k])
+        scale = est.model_.shapes[k].dense() / (est.model_.shares[k] * est.model_.degrees[k])
         t = multivariate_t(est.means_[k], scale, est.model_.degrees[k], seed=1)
         theirs = mode - est.class_log_density(t.rvs(2000))[:, k]
         assert ks_2samp(ours, theirs).pvalue > 1e-3

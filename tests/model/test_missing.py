@@ -56,7 +56,7 @@ def class_density(model, k, seen):
     mean = model.means[k][seen]
     if hasattr(model, "degrees"):
         f, s = model.degrees[k], model.shares[k]
-        shape = model.scales[model.group_of[k]].dense()[np.ix_(seen, seen)] / (s * f)
+        shape = model.shapes[model.group_of[k]].dense()[np.ix_(seen, seen)] / (s * f)
         return multivariate_t(mean, shape, df=f).logpdf
     sigma = model.covariance_of(k).dense()[np.ix_(seen, seen)]
     return multivariate_normal(mean, sigma).logpdf

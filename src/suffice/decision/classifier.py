@@ -160,15 +160,7 @@ class Classifier:
         return dict(zip(names, rows.T, strict=False))
 
     def allowing_missing(self) -> Classifier:
-        """Return the classifier of rows in which NaN means "not observed".
-
-        Examples
-        --------
-        >>> import numpy as np, suffice as sf
-        >>> fitted = sf.LDA().fit([[0.0, 1], [1, 0], [5, 5], [6, 6]], ["a", "a", "b", "b"])
-        >>> fitted.classifier_.allowing_missing().predict(np.array([[np.nan, 5.0]])).tolist()
-        ['b']
-        """
+        """Return the classifier of rows in which NaN means "not observed"."""
         return replace(self, allow_missing=True)
 
     def with_priors(self, priors: Floats) -> Classifier:
@@ -218,13 +210,7 @@ def classifier_of(fitted: Any) -> Classifier:
 
 
 def softmax_temperature(temperature: Any, base: Any = None) -> float:
-    """Return T of softmax(a / T), given as such or by the base of the powers: T = 1 / ln b.
-
-    Examples
-    --------
-    >>> softmax_temperature(1.0, base=10.0)  # 10 ** a instead of exp(a)
-    0.43429448190325176
-    """
+    """Return T of softmax(a / T), given as such or by the base of the powers: T = 1 / ln b."""
     if base is None:
         if isinstance(temperature, str) or not 0 < temperature < math.inf:
             msg = f"temperature must be a positive number or 'auto' with rows, got {temperature!r}"

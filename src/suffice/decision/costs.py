@@ -44,20 +44,8 @@ class Decision:
 
     .. math:: a(x) = \arg\min_a \sum_k C[a, k] \, p(k \mid x)
 
-    The first K actions are the classes; one more, if any, is to reject.
+    The first K actions are the classes; one more, if any, is to reject. A gain is a negative cost.
 
-    Parameters
-    ----------
-    actions : array of shape (K,) or (K + 1,)
-        What each action predicts.
-    costs : array of shape (K, K), optional
-        C. Any finite numbers: a gain is a negative cost. None: every error costs 1, and no
-        K × K matrix is needed.
-    reject : array of shape (K,), optional
-        Cost of rejecting each truth.
-
-    References
-    ----------
     Berger (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4;
     Chow (1970) for the reject action.
 
@@ -71,9 +59,9 @@ class Decision:
     array(['ill', 'well'], dtype='<U4')
     """
 
-    actions: Labels  # (A,)
-    costs: Floats | None = None  # C  (K, K)
-    reject: Floats | None = None  # r  (K,)
+    actions: Labels  # what each action predicts  (A,)
+    costs: Floats | None = None  # C  (K, K); None: every error costs 1, and no matrix is needed
+    reject: Floats | None = None  # r, the cost of rejecting each truth  (K,)
 
     def __post_init__(self) -> None:
         actions = np.array(self.actions)

@@ -38,25 +38,13 @@ class PriorShift:
 def shifted_priors(
     log_posterior: npt.ArrayLike, priors: npt.ArrayLike, tol: float = 1e-10, max_iter: int = 10_000
 ) -> PriorShift:
-    r"""Return the maximum-likelihood priors of rows whose classes are not known.
+    """Return the maximum-likelihood priors of rows whose classes are not known.
 
     The classes keep their densities and only their shares change. Each EM step averages the
     posteriors under the current priors; steps are extrapolated (SQUAREM) and kept only where
     the likelihood grows, so that the fixed point is that of plain EM. A prior of zero stays.
+    Needs log p(k | x) (n, K) under the priors π⁰ (K,); stops at a ``gap`` of at most ``tol``.
 
-    Parameters
-    ----------
-    log_posterior : array of shape (n, K)
-        log p(k | x) under ``priors``.
-    priors : array of shape (K,)
-        π⁰, the priors behind those posteriors.
-    tol : float
-        Largest ``gap`` at which to stop.
-    max_iter : int
-        Most EM steps, taken two at a time.
-
-    References
-    ----------
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9;
     Varadhan & Roland (2008), *Scandinavian Journal of Statistics* 35(2).
 

@@ -24,11 +24,7 @@ class EllipticalModel(ClassModel):
     """
 
     group_of: Codes  # group of each class  (K,)
-
-    @property
-    @abstractmethod
-    def shapes(self) -> tuple[Covariance, ...]:
-        """Ψ of each group, (G,)."""
+    shapes: tuple[Covariance, ...]  # Ψ of each group  (G,)
 
     @abstractmethod
     def marginal(self, observed: Codes) -> Self:
@@ -40,9 +36,19 @@ class EllipticalModel(ClassModel):
 
     @abstractmethod
     def _radii(
-        self, codes: Codes, distances: Floats, n_observed: Codes, rng: np.random.Generator
+        self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
     ) -> Floats:
         """Return r, (n,), with x_m = E[x_m | x_o] + r Ψ_{m|o}^½ z for Gaussian z."""
+
+    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a row of the density of class k for each code k, shape (n, d)."""
+        z, nothing = rng.standard_normal((len(codes), self.n_features)), np.zeros(len(codes))
+        # x = m + r Ψ^½ z
+        z *= self._radii(codes, nothing, nothing, rng)[:, None]
+        for g, shape in enumerate(self.shapes):
+            rows = self.group_of[codes] == g
+            z[rows] = shape.colorize(z[rows])
+        return self.centre + (z + self.offsets[codes])
 
     def impute(self, x: Any) -> Floats:
         """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).

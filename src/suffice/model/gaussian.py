@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -73,19 +74,7 @@ class GaussianModel(EllipticalModel):
         """Return Σ_k."""
         return self.covariances[int(self.group_of[k])]
 
-    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw a row of N(μ_k, Σ_k) for each code k, shape (n, d)."""
-        x = rng.standard_normal((len(codes), self.n_features))
-        for g, covariance in enumerate(self.covariances):
-            rows = self.group_of[codes] == g
-            # x = μ + L z
-            x[rows] = covariance.colorize(x[rows])
-        return self.centre + (x + self.offsets[codes])
-
-    @property
-    def shapes(self) -> tuple[Covariance, ...]:
-        """Σ of each group, (G,)."""
-        return self.covariances
+    shapes = property(attrgetter("covariances"))  # type: ignore[assignment]
 
     def marginal(self, observed: Codes) -> GaussianModel:
         """Return N(μ_o, Σ_oo) of some features alone: indices, or (d,) bool."""
@@ -142,7 +131,7 @@ class GaussianModel(EllipticalModel):
         return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
 
     def _radii(
-        self, codes: Codes, distances: Floats, n_observed: Codes, rng: np.random.Generator
+        self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
     ) -> Floats:
         del distances, n_observed, rng  # a conditional Gaussian is as wide for every x_o
         return np.ones(len(codes))
@@ -171,12 +160,7 @@ def _trace(covariance: Covariance, moments: Moments, members: Codes, n_groups: i
 
 
 def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
-    """Return Schwarz's criterion p log n − 2 log L: smaller is better.
-
-    References
-    ----------
-    Schwarz (1978), *Annals of Statistics* 6, 461–464.
-    """
+    """Return Schwarz's (1978) criterion p log n − 2 log L: smaller is better."""
     return float(n_parameters * np.log(weight)) - 2 * log_likelihood
 
 
@@ -186,11 +170,7 @@ class DebiasedModel(WrappedModel):
 
     They are log N(x; x̄_k, V_k) + b_k, so that boundaries are those of a Gaussian model with
     π_k exp b_k in the place of priors; but nothing can be drawn from them. V⁻¹ estimates Σ⁻¹
-    without bias.
-
-    References
-    ----------
-    Moran & Murphy (1979), *Applied Statistics* 28, 223–232; Ripley (1996), section 2.4.
+    without bias. Moran & Murphy (1979), *Applied Statistics* 28; Ripley (1996), section 2.4.
     """
 
     inner: GaussianModel  # N(x̄_k, V_k), with priors π

@@ -97,10 +97,8 @@ class LevelBlocks:
 
 @dataclass(frozen=True, eq=False)
 class LevelForest:
-    r"""Levels c of q categories: p(c | k) = Π_j p(c_j | c_parent(j), k).
+    """Levels c of q categories: p(c | k) = Π_j p(c_j | c_parent(j), k).
 
-    References
-    ----------
     Chow & Liu (1968), *IEEE Transactions on Information Theory* 14, 462–467.
     """
 

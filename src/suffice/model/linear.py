@@ -19,8 +19,6 @@ def discriminant(
 ) -> tuple[Floats, Floats]:
     """Return w_k (K, d) and w_k0 (K,) of Gaussian classes that share Σ; x and μ_k from one centre.
 
-    References
-    ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
     """
     # w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k

@@ -11,30 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidInputError
-from suffice.model.posterior import Readout
 from suffice.moments.patterns import hole_words
 from suffice.table.matrix import refuse_unusable
-from suffice.threads import in_order
 from suffice.typing import Codes, Floats
 
-BLOCK = 1 << 19  # numbers looked at together, by one thread
 MOST = 16  # rows of a run
 # n·d³ from which a pattern's rows are better scored together than each with a factor of its own
 COMMON = 20_000_000
-FEW = 256  # rows that tell whether holes are common
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IncompleteRows:
-    """Which rows have the same holes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = IncompleteRows.of(np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]]))
-    >>> rows.patterns.tolist(), [rows.of_pattern(p).tolist() for p in range(2)]
-    ([[True, True], [True, False]], [[1], [0, 2]])
-    """
+    """Which rows have the same holes."""
 
     patterns: npt.NDArray[np.bool_]  # what was observed  (P, d), distinct
     order: Codes  # rows that are meant, by pattern  (n,)
@@ -84,49 +72,6 @@ class ObservedRows:
         few = rows.counts * self.y.shape[1] ** 3 < COMMON
         starts = np.concatenate([[0], np.cumsum(rows.counts[few])])
         return IncompleteRows(rows.patterns[few], rows.order[np.repeat(few, rows.counts)], starts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HoleReader:
-    """Reads rows by their holes: none, some, or nothing observed."""
-
-    readout: Readout
-    nothing: Floats  # scores where nothing was observed  (K,)
-    complete: Callable[[Any], npt.NDArray[Any]]
-    incomplete: Callable[[Any], npt.NDArray[Any]]
-
-    def read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return ``complete`` of all rows; only if that fails look for holes."""
-        if not has_holes(x[:FEW]):
-            try:
-                return self.complete(x)
-            except InvalidInputError:
-                if not has_holes(x):
-                    raise
-        step = max(BLOCK // max(x.shape[1], 1), 1)
-
-        def work(lo: int) -> npt.NDArray[Any]:
-            return self._checked(x, lo, min(lo + step, len(x)))
-
-        return np.concatenate(list(in_order(work, range(0, len(x), step))))
-
-    def _checked(self, x: npt.NDArray[Any], lo: int, hi: int) -> npt.NDArray[Any]:
-        """Return what is read of rows lo to hi; name the first that cannot be read."""
-        try:
-            return self._read(x[lo:hi])
-        except InvalidInputError:
-            refuse_unread(self._read, x, lo, hi)
-
-    def _read(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        x = x.astype(np.float64, order="C", copy=False)
-        n, d = (~np.isnan(x)).sum(1), x.shape[1]
-        shape = (len(x), len(self.nothing)) if self.readout.per_class else (len(x),)
-        values: npt.NDArray[Any] = np.empty(shape, self.readout.dtype)
-        values[n == 0] = self.readout.read(self.nothing[None])
-        whole, others = np.flatnonzero(n == d), np.flatnonzero((n > 0) & (n < d))
-        values[whole] = self.complete(x[whole])
-        values[others] = self.incomplete(x[others])
-        return values
 
 
 def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) -> NoReturn:

@@ -172,10 +172,6 @@ class Scorer:
     The constant is :math:`c_k = \log\pi_k - \tfrac12\log|\Sigma_k|`, less
     :math:`\tfrac d2 \log 2\pi` where densities are wanted; :math:`-\infty` rules a class out.
     For fully tied classes the posterior needs only :math:`w_k^\top (x - o) + b_k`.
-
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
     """
 
     origin: Floats  # o  (d,): rows and means are measured from it

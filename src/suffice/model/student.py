@@ -57,16 +57,13 @@ class StudentModel(EllipticalModel):
                s_k = \kappa_k / (\kappa_k + 1)
 
     Ψ and κ are those of the Normal–inverse-Wishart posterior; classes of one group share Ψ.
-
-    References
-    ----------
     Geisser (1964), *JRSS B* 26, 69–76.
     """
 
     log_priors: Floats  # log π  (K,)
     centre: Floats  # (d,)
     offsets: Floats  # m − centre  (K, d)
-    scales: tuple[Covariance, ...]  # Ψ  (G,)
+    shapes: tuple[Covariance, ...]  # Ψ  (G,)
     group_of: Codes  # group of each class  (K,)
     degrees: Floats  # f  (K,)
     shares: Floats  # s  (K,)
@@ -76,39 +73,24 @@ class StudentModel(EllipticalModel):
     def n_parameters(self) -> int:
         """Number of parameters integrated out: priors, means and covariances."""
         k, d = self.offsets.shape
-        return int(k - 1 + k * d + len(self.scales) * d * (d + 1) // 2)
+        return int(k - 1 + k * d + len(self.shapes) * d * (d + 1) // 2)
 
     @property
     def covariance_matrices(self) -> Floats:
         """Covariances of the densities, (K, d, d); infinite where f_k ≤ 2."""
-        dense = np.stack([scale.dense() for scale in self.scales])[self.group_of]
+        dense = np.stack([shape.dense() for shape in self.shapes])[self.group_of]
         # shape = Ψ / (s f),  covariance = shape · f / (f − 2)
         with np.errstate(divide="ignore"):
             factor = np.where(self.degrees > 2, 1 / (self.shares * (self.degrees - 2)), np.inf)
         return dense * factor[:, None, None]
-
-    def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw a row of the Student t of class k for each code k, shape (n, d)."""
-        z = rng.standard_normal((len(codes), self.n_features))
-        # x = m + Ψ^½ z / √(s χ²_f)
-        z /= np.sqrt(self.shares[codes] * rng.chisquare(self.degrees[codes]))[:, None]
-        for g, scale in enumerate(self.scales):
-            rows = self.group_of[codes] == g
-            z[rows] = scale.colorize(z[rows])
-        return self.centre + (z + self.offsets[codes])
-
-    @property
-    def shapes(self) -> tuple[Covariance, ...]:
-        """Ψ of each group, (G,)."""
-        return self.scales
 
     def marginal(self, observed: Codes) -> StudentModel:
         """Return the Student t of some features alone, with as many degrees of freedom.
 
         Kotz & Nadarajah (2004), *Multivariate t Distributions and Their Applications*, 1.10.
         """
-        centre, offsets, scales = self._marginals(observed)
-        return replace(self, centre=centre, offsets=offsets, scales=scales)
+        centre, offsets, shapes = self._marginals(observed)
+        return replace(self, centre=centre, offsets=offsets, shapes=shapes)
 
     def as_gaussian(self) -> NoReturn:
         """Refuse: surfaces between Student t densities are no quadrics."""
@@ -147,7 +129,7 @@ class StudentModel(EllipticalModel):
         return self._log_peaks(d, log_gammas, log_dets) - tails
 
     def _radii(
-        self, codes: Codes, distances: Floats, n_observed: Codes, rng: np.random.Generator
+        self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
     ) -> Floats:
         # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
         shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n_observed)
@@ -155,13 +137,13 @@ class StudentModel(EllipticalModel):
 
     @cached_property
     def _scorer(self) -> Scorer:
-        scales = [self.scales[g] for g in self.group_of]
-        return Scorer.of(np.zeros(self.n_classes), self.offsets, scales, origin=self.centre)
+        shapes = [self.shapes[g] for g in self.group_of]
+        return Scorer.of(np.zeros(self.n_classes), self.offsets, shapes, origin=self.centre)
 
     @cached_property
     def _constants(self) -> Floats:
         """Log density of each class at its m_k, shape (K,)."""
-        log_dets = np.array([scale.log_det for scale in self.scales])[self.group_of]
+        log_dets = np.array([shape.log_det for shape in self.shapes])[self.group_of]
         return self._log_peaks(self.n_features, self._log_gammas(self.n_features), log_dets)
 
     def _log_peaks(self, d: Any, log_gammas: Floats, log_dets: Floats) -> Floats:

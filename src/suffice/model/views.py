@@ -43,9 +43,6 @@ class FourierFeatures:
 
     The kernel is Gaussian, the same in all directions, or Laplace's exp(−Σ_j |z_j − z'_j| / ℓ),
     which follows boundaries along the axes.
-
-    References
-    ----------
     Rahimi & Recht (2007), *NeurIPS* 20; Yu et al. (2016), *NeurIPS* 29 (orthogonal ones).
     """
 
@@ -99,8 +96,6 @@ class FourierFeatures:
 class PiecewiseLinear:
     """Each feature bent at its quantiles: tied Gaussians there are sums of broken lines.
 
-    References
-    ----------
     Gorishniy, Rubachev & Babenko (2022), *NeurIPS* 35.
     """
 

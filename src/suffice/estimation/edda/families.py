@@ -135,9 +135,6 @@ def edda_covariances(
     :math:`\Sigma_k = \lambda_k D_k A_k D_k^\top` (volume, shape, orientation), each part equal
     for all classes (E), varying (V) or the identity (I): EII VII EEI VEI EVI VVI EEE VEE EVE
     VVE EEV VEV EVV VVV. EII, VII, EVE, VVE, EEV and VEV depend on the units of the features.
-
-    References
-    ----------
     Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
     """
     chosen, n, w = FAMILIES[code], weights, symmetric(scatters)

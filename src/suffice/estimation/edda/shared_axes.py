@@ -64,8 +64,6 @@ def _finish(found: Descent, criterion: AxesCriterion, problem: EddaProblem) -> D
 class AxesCriterion:
     """−2 log-likelihood per unit of weight as a function of the axes, variances fitted.
 
-    References
-    ----------
     Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; Browne & McNicholas (2014), Adv. Data
     Anal. Classif. 8; the preconditioner is that of Ablin, Cardoso & Gramfort (2018).
     """

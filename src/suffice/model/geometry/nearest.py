@@ -19,9 +19,6 @@ def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Fl
 
     Stationary steps are e = −½ t (I + tΛ)⁻¹ g, and the one with I + tΛ ⪰ 0 is the global
     minimum. On that interval the constraint is monotone in t: one bracketed root does.
-
-    References
-    ----------
     Moré (1993), "Generalizations of the trust region problem", *Optim. Methods Softw.* 2.
     """
     with np.errstate(all="ignore"):

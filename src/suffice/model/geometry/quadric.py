@@ -112,9 +112,6 @@ def boundary_between(
     """Return where two Gaussian classes are equally probable, positive on the side of a.
 
     Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x).
-
-    References
-    ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
     """
     for k, label in zip((a, b), labels or (a, b), strict=True):
