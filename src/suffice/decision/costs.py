@@ -159,16 +159,12 @@ def _matrix(costs: Costs, classes: Labels) -> Floats:
         return _numbers(costs, "costs")
     matrix, known = 1.0 - np.eye(len(classes)), positions(classes)
     for pair, cost in costs.items():
-        matrix[_entry(pair, known)] = float(_numbers(cost, f"the cost of {pair!r}"))
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            msg = f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
+            raise InvalidParameterError(msg)
+        row, column = (position(label, known, where="costs") for label in pair)
+        matrix[row, column] = float(_numbers(cost, f"the cost of {pair!r}"))
     return matrix
-
-
-def _entry(pair: Any, known: dict[Any, int]) -> tuple[int, int]:
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        msg = f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
-        raise InvalidParameterError(msg)
-    row, column = (position(label, known, where="costs") for label in pair)
-    return row, column
 
 
 def _reject_row(reject_cost: Any, classes: Labels) -> Floats:

@@ -7,7 +7,6 @@ import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import RankDeficiency
-from suffice.estimation.divisors import total_variances
 from suffice.linalg import resolved, scaled_cholesky
 from suffice.moments import Moments
 from suffice.text.lists import quoted
@@ -36,7 +35,7 @@ def names_of(moments: Moments) -> tuple[str, ...]:
 
 def singular_classes(moments: Moments, codes: Codes) -> list[RankDeficiency]:
     """Return the classes among ``codes`` whose covariance lacks rank, described."""
-    totals = total_variances(moments)
+    totals = moments.total_variances
     deficient = []
     for k in codes:
         sigma = moments.scatters[k] / moments.weights[k]
@@ -61,7 +60,7 @@ def independent_columns(
     statistic has room for a column that tells the classes apart without error.
     """
     within = moments.pooled_scatter / moments.total_weight
-    variances = resolved(np.diagonal(within), moments.grand_mean, total_variances(moments))
+    variances = resolved(np.diagonal(within), moments.grand_mean, moments.total_variances)
     _refuse_few_rows(moments, int((variances > 0).sum()))
     lost = _lost(within, variances)
     if not len(lost):
@@ -84,7 +83,7 @@ def varying_columns(moments: Moments) -> Codes:
     Where rows are too few to tell, and where products were not summed, none counts as repeated.
     """
     variances = moments.scatter.pooled_diagonal() / moments.total_weight
-    variances = resolved(variances, moments.grand_mean, total_variances(moments))
+    variances = resolved(variances, moments.grand_mean, moments.total_variances)
     varying = np.flatnonzero(variances)
     few = moments.counts.sum() - (moments.counts > 0).sum() < len(varying)
     if few or moments.storage == "diagonal":
@@ -123,7 +122,7 @@ def _refuse_separating(
     moments: Moments, within: Floats, lost: Codes, names: tuple[str, ...]
 ) -> None:
     total = within + moments.between_scatter / moments.total_weight
-    lost_in_all = _lost(total, total_variances(moments))
+    lost_in_all = _lost(total, moments.total_variances)
     if len(lost_in_all) < len(lost):
         found = quoted(names[j] for j in np.setdiff1d(lost, lost_in_all))
         msg = (

@@ -7,7 +7,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from suffice.discriminative import logistic_loss as softmax
-from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns
 from suffice.moments import Moments
 from suffice.moments.device import device_labels, device_weights
@@ -31,12 +30,12 @@ def standard_deviations(moments: Moments) -> Floats:
     to one or less have a standard deviation too.
     """
     weight = moments.total_weight
-    return np.sqrt(total_variances(moments) * weight / max(weight - 1, weight / 2))
+    return np.sqrt(moments.total_variances * weight / max(weight - 1, weight / 2))
 
 
 def root_mean_squares(moments: Moments) -> Floats:
     """Return the size of each feature about zero, over all rows, shape (d,)."""
-    return np.hypot(np.sqrt(total_variances(moments)), moments.grand_mean)
+    return np.hypot(np.sqrt(moments.total_variances), moments.grand_mean)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,7 +345,7 @@ def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
 
     Without an intercept a constant column tells something, unless it is zero.
     """
-    squares = total_variances(moments) if fit_intercept else root_mean_squares(moments)
+    squares = moments.total_variances if fit_intercept else root_mean_squares(moments)
     constant, mean = squares == 0, moments.grand_mean
     if moments.storage == "diagonal":
         return np.flatnonzero(constant)

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.estimation.divisors import resolved_variances, total_variances
-from suffice.estimation.groups import full_groups
+from suffice.estimation.groups import full_groups, resolved_variances
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Evidence, gaussian_model
 from suffice.estimation.structures import factored
@@ -31,7 +30,7 @@ Belief: TypeAlias = "Callable[[Evidence, int], NormalInverseWishart]"
 def default_belief(evidence: Evidence, _n_means: int) -> NormalInverseWishart:
     """Return the prior that is weak, proper, and in the units of the features."""
     moments = evidence.moments
-    totals = total_variances(moments)
+    totals = moments.total_variances
     within = moments.scatter.pooled_diagonal() / moments.total_weight
     within = resolved(within, moments.grand_mean, totals)
     # a column that is constant but for rounding tells no class apart
@@ -84,7 +83,10 @@ class MostProbable:
         learned = posteriors_by_group(evidence, self.belief)
         firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
         for posterior in firsts:
-            _require_mode(posterior)
+            if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
+                found = f"prior leaves {posterior.degrees:g} degrees of freedom"
+                msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
+                raise InvalidParameterError(msg)
         sigmas = np.stack([posterior.map_covariance for posterior in firsts])
         diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
         variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
@@ -151,10 +153,3 @@ def _scale(
         msg = f"{evidence.named(members)}: {learned[members[0]].improper}"
         raise InvalidInputError(msg)
     return FullCovariance(factor, inverse_lower(factor))
-
-
-def _require_mode(posterior: NormalInverseWishart) -> None:
-    if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
-        found = f"prior leaves {posterior.degrees:g} degrees of freedom"
-        msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
-        raise InvalidParameterError(msg)

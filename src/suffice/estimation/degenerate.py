@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, warn
-from suffice.estimation.divisors import total_variances
 from suffice.linalg import dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
 from suffice.text.lists import noun, quoted
 from suffice.typing import Codes, Floats
@@ -31,7 +30,7 @@ class ReferenceCovariance:
     @classmethod
     def of(cls, moments: Moments) -> ReferenceCovariance:
         """Return the pooled within-class covariance, filled where it has no variance."""
-        scale = unit_scale(total_variances(moments))
+        scale = unit_scale(moments.total_variances)
         units = moments.total_weight * scale[:, None] * scale
         within, between = moments.pooled_scatter / units, moments.between_scatter / units
         tol = rank_tolerance(len(scale))

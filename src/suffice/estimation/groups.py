@@ -1,4 +1,4 @@
-"""Which classes share a covariance: all, none, or groups of labels; and the sums of each group."""
+"""Which classes share a covariance: all, none, or groups of labels; their sums, and Σ of these."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.linalg import EPS, resolved
 from suffice.moments import Moments
 from suffice.moments.collect import SMALLEST
 from suffice.table.matrix import column_name
@@ -97,3 +98,18 @@ def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatte
         np.add.at(merged, group_of, scatters)
         scatters = merged
     return GroupScatter(scatters, weights, n_means)
+
+
+def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
+    """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
+    w = groups.weights - (groups.n_means if unbiased else 0.0)
+    w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
+    enough = w > EPS * np.maximum(groups.weights.reshape(w.shape), 1.0)
+    return np.where(enough, groups.scatters / np.where(enough, w, 1.0), 0.0)
+
+
+def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
+    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
+    largest = np.zeros_like(variances)
+    np.maximum.at(largest, group_of, np.abs(moments.means))
+    return resolved(variances, largest, moments.total_variances)

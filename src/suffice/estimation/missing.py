@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
-from suffice.estimation.divisors import total_variances
 from suffice.linalg import EPS, resolved, unit_scale
 from suffice.moments import Moments
 from suffice.moments.collect import two_sum
@@ -142,7 +141,7 @@ class _Problem:
     ) -> _Problem:
         patterns, centre, pooled = moments.patterns, moments.grand_mean, moments.storage == "pooled"
         assert patterns is not None
-        totals, columns = total_variances(moments), patterns.by_column().cells
+        totals, columns = moments.total_variances, patterns.by_column().cells
         within = moments.scatter.pooled_diagonal() / moments.total_weight
         within = resolved(within, centre, totals)
         squares, seen = np.zeros((2, int(group_of.max(initial=0)) + 1, len(centre)))

@@ -29,13 +29,13 @@ from suffice.estimation.recipe import Recipe
 from suffice.linalg import EPS
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.model.gaussian import GaussianModel
-from suffice.model.missing import has_holes
 from suffice.model.mixture import MixtureModel, log_sums
 from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
 from suffice.moments.expectation import e_step
 from suffice.table import Table
+from suffice.table.matrix import has_missing
 from suffice.table.sampling import ranks_within
 from suffice.threads import chunk_edges, in_order
 from suffice.typing import Codes, Floats
@@ -152,7 +152,7 @@ class MixtureRows:
         scale = np.sqrt(np.diagonal(sigmas, axis1=1, axis2=2))
         # no more than rounding is none
         large = np.abs(lent / scale[:, :, None] / scale[:, None, :]).max((1, 2)) > 1e-9
-        empty = np.isnan(x).any(1) if has_holes(x) else None
+        empty = np.isnan(x).any(1) if has_missing(x) else None
         return cls(table, _rows_of(table), empty, single, large[:, None, None] * lent)
 
     def at_most(self, count: int, k: int, *, quiet: bool) -> int:

@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.divisors import divided, resolved_variances
-from suffice.estimation.groups import GroupScatter, diagonal_groups, full_groups
+from suffice.estimation.groups import (
+    GroupScatter,
+    diagonal_groups,
+    divided,
+    full_groups,
+    resolved_variances,
+)
 from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, scaled_cholesky
@@ -95,7 +100,9 @@ def downdated_scores(
         how.shrinkage.fixed == 0 or how.target.keeps_variances
     ):
         groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
-        _diagonal(_Sums(how, moments, group_of, groups), x, removal, scores)
+        sums = _Sums(how, moments, group_of, groups)
+        for g, squares in enumerate(groups.scatters):
+            _in_blocks(partial(_each_feature, sums, g, squares), (x, scores), removal)
     return scores
 
 
@@ -186,11 +193,6 @@ def _scores(
     divisor = sums.divisors(loser.g, removal)
     constant = metric.log_det + np.log(left) - metric.n_features * np.log(divisor)
     return np.asarray(-0.5 * (constant[:, None] + divisor[:, None] * distances))
-
-
-def _diagonal(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
-    for g, squares in enumerate(sums.groups.scatters):
-        _in_blocks(partial(_each_feature, sums, g, squares), (x, scores), removal)
 
 
 def _each_feature(

@@ -12,7 +12,6 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
-from suffice.estimation.divisors import total_variances
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.groups import Tied, group_codes
@@ -57,7 +56,7 @@ def _independent(moments: Moments) -> Codes:
     """Return the columns whose pooled within-class covariance has full rank."""
     pooled = moments.pooled_scatter
     # a variance within classes below rounding of the total one is none
-    floor = 1e-26 * moments.total_weight * total_variances(moments)
+    floor = 1e-26 * moments.total_weight * moments.total_variances
     varying = np.flatnonzero(np.diagonal(pooled) > floor)
     if not len(varying):
         return varying

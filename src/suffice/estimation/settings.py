@@ -1,10 +1,8 @@
 """Every word a user may write for a Gaussian model, what it stands for, and what excludes what."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,11 +42,7 @@ def parse_word(word: Any, table: Mapping[str, V], name: str) -> V:
     return table[word]
 
 
-# --- covariance, tied ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class CovarianceWord:
+class CovarianceWord(NamedTuple):
     """What a word for ``covariance`` stands for."""
 
     structure: Structure
@@ -61,22 +55,12 @@ _SPHERICAL = DiagonalStructure(spherical=True)
 # six families are plain structures, tied or not
 _PLAIN: dict[str, Structure] = {"EEE": _FULL, "VVV": _FULL, "EEI": _DIAGONAL, "VVI": _DIAGONAL,
     "EII": _SPHERICAL, "VII": _SPHERICAL}  # fmt: skip
-
-
-def _of_code(code: str) -> CovarianceWord:
-    if code in _PLAIN:
-        return CovarianceWord(_PLAIN[code], code[0] == "E", code)
-    return CovarianceWord(EddaStructure(code), tied=False, code=code)
-
-
-COVARIANCES: Mapping[str, CovarianceWord] = MappingProxyType(
-    {
-        "full": CovarianceWord(_FULL),
-        "diagonal": CovarianceWord(_DIAGONAL),
-        "spherical": CovarianceWord(_SPHERICAL),
-        **{code: _of_code(code) for code in FAMILIES},
-    }
-)
+_WORDS: dict[str, Structure] = {"full": _FULL, "diagonal": _DIAGONAL, "spherical": _SPHERICAL}
+COVARIANCES: Mapping[str, CovarianceWord] = {
+    **{word: CovarianceWord(structure) for word, structure in _WORDS.items()},
+    **{code: CovarianceWord(EddaStructure(code), tied=False, code=code) for code in FAMILIES},
+    **{code: CovarianceWord(plain, code[0] == "E", code) for code, plain in _PLAIN.items()},
+}
 
 
 def parse_covariance(covariance: Any) -> CovarianceWord:
@@ -100,19 +84,16 @@ def parse_tied(tied: Any) -> Tied:
     return tuple(tuple(group) for group in tied)
 
 
-# --- divisor, pooling, shrinkage, target ---------------------------------------------------
-
-DIVISORS: Mapping[str, bool] = MappingProxyType({"mle": False, "unbiased": True})
-CLOSED_FORMS: Mapping[str, Intensity] = MappingProxyType(
-    {"oas": Intensity(), "ledoit-wolf": Intensity(needs_fourth=True)}
-)
-TARGETS: Mapping[str, ShrinkageTarget] = MappingProxyType(
-    {
-        "diagonal": ShrinkageTarget(keeps_variances=True),
-        "sphere": ShrinkageTarget(pooled_units=True),
-        "identity": ShrinkageTarget(),
-    }
-)
+DIVISORS: Mapping[str, bool] = {"mle": False, "unbiased": True}
+CLOSED_FORMS: Mapping[str, Intensity] = {
+    "oas": Intensity(),
+    "ledoit-wolf": Intensity(needs_fourth=True),
+}
+TARGETS: Mapping[str, ShrinkageTarget] = {
+    "diagonal": ShrinkageTarget(keeps_variances=True),
+    "sphere": ShrinkageTarget(pooled_units=True),
+    "identity": ShrinkageTarget(),
+}
 UNRESOLVED = (
     "pooling='auto' and shrinkage='auto' are chosen by the estimator when it sees rows: call "
     "fit(X, y), or give numbers"
@@ -140,11 +121,12 @@ def parse_share(value: Any, name: str = "pooling") -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-# --- estimate, prior -----------------------------------------------------------------------
-
-ESTIMATES: Mapping[str, Callable[..., Learning]] = MappingProxyType(
-    {"plug-in": PlugIn, "map": MostProbable, "predictive": Predictive, "debiased": Debiased}
-)
+ESTIMATES: Mapping[str, Callable[..., Learning]] = {
+    "plug-in": PlugIn,
+    "map": MostProbable,
+    "predictive": Predictive,
+    "debiased": Debiased,
+}
 
 
 def parse_estimate(estimate: Any, prior: Any) -> Learning:
@@ -170,9 +152,6 @@ def parse_prior(prior: Any) -> Belief:
     raise InvalidParameterError(msg)
 
 
-# --- n_components -------------------------------------------------------------------------
-
-
 def parse_n_components(n_components: Any, covariance: Any, tied: Any, estimate: Any) -> int | None:
     """Return how many discriminant coordinates count in posteriors; None is all of them.
 
@@ -184,9 +163,6 @@ def parse_n_components(n_components: Any, covariance: Any, tied: Any, estimate: 
         raise InvalidParameterError(msg)
     linear = tied is True and covariance == "full" and estimate == "plug-in"
     return int(n_components) if linear and n_components is not None else None
-
-
-# --- priors, dirichlet ---------------------------------------------------------------------
 
 
 def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -> PriorRule:
@@ -223,9 +199,7 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
         raise InvalidParameterError(msg)
 
 
-# --- categories ----------------------------------------------------------------------------
-
-READINGS: Mapping[str, Reading] = MappingProxyType({"indicators": Indicators(), "tree": Tree()})
+READINGS: Mapping[str, Reading] = {"indicators": Indicators(), "tree": Tree()}
 
 
 def parse_categories(categories: Any, estimate: str, shrinkage: Any) -> Reading:
@@ -238,9 +212,6 @@ def parse_categories(categories: Any, estimate: str, shrinkage: Any) -> Reading:
         msg = "categories='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number"
         raise InvalidParameterError(msg)
     return reading
-
-
-# --- what excludes what --------------------------------------------------------------------
 
 
 def check_compatible(

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.divisors import divided, resolved_variances, total_variances
-from suffice.estimation.groups import GroupScatter, diagonal_groups, fourth_groups, full_groups
+from suffice.estimation.groups import (
+    GroupScatter,
+    diagonal_groups,
+    divided,
+    fourth_groups,
+    full_groups,
+    resolved_variances,
+)
 from suffice.estimation.shrinkage import Regularisation, pooled_groups, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
@@ -32,8 +38,7 @@ class FullStructure:
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one covariance per group, singular ones filled from the pooled covariance."""
-        groups = full_groups(moments, group_of)
-        groups = pooled_groups(groups, how.pooling) if how.pooling else groups
+        groups = pooled_groups(full_groups(moments, group_of), how.pooling)
         sigmas = divided(groups, unbiased=how.unbiased)
         variances = np.diagonal(sigmas, axis1=1, axis2=2)
         pulled = _shrunk(sigmas, moments, group_of, how, groups)
@@ -112,6 +117,6 @@ def diagonal_variances(
     variances = divided(lent, unbiased=how.unbiased)
     variances = _shrunk(variances, moments, group_of, how, lent)
     pooled = divided(groups.pooled, unbiased=how.unbiased)[0]
-    totals = total_variances(moments)
+    totals = moments.total_variances
     pooled = resolved(pooled, moments.grand_mean, totals)
     return resolved_variances(variances, moments, group_of), pooled, totals

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,10 +46,14 @@ class SharedOut:
             if change < CLOSE:
                 return total
             # each row counts weight · p(k | x) in class k
-            parts = [
-                self._as_class(unknown, labelled, k, weight * p) for k, p in enumerate(posterior.T)
-            ]
-            total = replace(sum(parts, labelled), counts=labelled.counts)
+            total = labelled
+            for k, p in enumerate(posterior.T):
+                shares: Any = {
+                    "codes": np.full(len(p), k),
+                    "weight": unknown.weights * (weight * p),
+                }
+                total += self.collect(replace(unknown, classes=labelled.classes, **shares))
+            total = replace(total, counts=labelled.counts)
             before = posterior
         warn(
             f"EM over rows without a label stopped after {MOST_STEPS} steps, posteriors still "
@@ -77,8 +81,3 @@ class SharedOut:
     def _posterior(self, moments: Moments, rows: Table) -> Floats:
         model = self.recipe.model(moments, quiet=True).with_temperature(self.temperature)
         return model.allowing_missing().posterior(rows.encoded(moments.encoding)[0].x)
-
-    def _as_class(self, rows: Table, known: Moments, k: int, weight: Floats) -> Moments:
-        codes = np.full(rows.n_rows, k)
-        table = replace(rows, classes=known.classes, codes=codes, weight=rows.weights * weight)
-        return self.collect(table)

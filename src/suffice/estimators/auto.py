@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
-from suffice.estimation.divisors import total_variances
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import recipe_of
 from suffice.estimators.gaussian import GaussianClassifier
@@ -307,7 +306,7 @@ def varying_features(table: Table, encoding: Encoding | None) -> Codes:
     unweighted = replace(table, weight=None)
     storage = "pooled" if table.n_features < table.n_rows else "diagonal"
     moments = Moments.of_table(unweighted, storage=storage, fourth=False)
-    varies = total_variances(moments) > 0
+    varies = moments.total_variances > 0
     if encoding is not None:
         on = table.x[:, encoding.schema.n_numbers :].sum(0)
         varies[encoding.schema.n_numbers :] &= np.minimum(on, table.n_rows - on) >= _FEWEST

@@ -8,9 +8,9 @@ import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.model.class_model import ClassModel, forwarded
-from suffice.model.missing import has_holes
 from suffice.model.outside import TemperedModel
 from suffice.model.views import View
+from suffice.table.matrix import has_missing
 from suffice.typing import Codes, Floats
 
 _BLOCK = 16_384  # rows seen at a time
@@ -88,7 +88,7 @@ class AveragedModel:
     def posterior(self, x: Any) -> Floats:
         """Return the averaged p(k | x), shape (n, K)."""
         seen = x[:, self.features]
-        if self.allows_missing and has_holes(seen):
+        if self.allows_missing and has_missing(seen):
             filled = self.impute(x)[:, self.features]
             return self._average(lambda share: share.posterior_observed(seen, filled), len(seen))
         return self._average(lambda share: share.posterior(seen), len(seen))

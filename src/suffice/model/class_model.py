@@ -12,10 +12,11 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.model.bayes_error import BayesError, simulated_error
 from suffice.model.covariance import Covariance
-from suffice.model.missing import has_holes, refuse_unread
+from suffice.model.missing import refuse_unread
 from suffice.model.posterior import Joint, LogDensity, Readout, ScoredModel
 from suffice.model.scoring import Formula
 from suffice.moments import Moments
+from suffice.table.matrix import has_missing
 from suffice.threads import in_order
 from suffice.typing import Array, Codes, Floats
 
@@ -202,11 +203,11 @@ class MarginalModel(WrappedModel):
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
         x = np.asarray(x)
-        if not has_holes(x[:_FEW]):
+        if not has_missing(x[:_FEW]):
             try:
                 return self.inner._read(x, readout, log_weights)
             except InvalidInputError:  # only then look for holes
-                if not has_holes(x):
+                if not has_missing(x):
                     raise
         step = max(_BLOCK // max(x.shape[1], 1), 1)
         read = partial(self._by_holes, readout=readout, log_weights=log_weights)

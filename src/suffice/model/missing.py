@@ -87,8 +87,3 @@ def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) ->
             hi = middle
     msg = f"row {lo} is so far from every class that it overflows: check its units"
     raise InvalidInputError(msg)
-
-
-def has_holes(x: npt.NDArray[Any]) -> bool:
-    """Return whether some entry is missing."""
-    return x.dtype.kind == "f" and bool(np.isnan(x).any())

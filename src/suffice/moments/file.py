@@ -169,9 +169,14 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     for field, shape in shapes.items():
         _check_field(field, arrays[field], shape)
     _check_sums(header, arrays)
-    names = header["feature_names"]
-    if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
-        msg = f"field 'feature_names' must hold {d} names"
+    check_names(header["feature_names"], d)
+
+
+def check_names(names: Any, n_features: int) -> None:
+    """Raise unless there is a name for each feature, or none at all."""
+    fits = names is None or len(names) == n_features
+    if not fits or not all(isinstance(name, str) for name in names or ()):
+        msg = f"field 'feature_names' must hold {n_features} names"
         raise FileFormatError(msg)
 
 

@@ -98,10 +98,13 @@ def touch(x, lo, hi, by_column):
 
 
 @njit(nogil=True)
-def gather(x, rows, shift, tile):
-    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
+def gather(x, rows, shift, by_column, tile):
+    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes.
+
+    Four rows at a time, or column by column where columns are contiguous.
+    """
     n, d = len(rows), x.shape[1]
-    quads = n - n % 4
+    quads = 0 if by_column else n - n % 4
     for p in range(0, quads, 4):
         r0, r1, r2, r3 = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
         for j in range(d):
@@ -124,19 +127,7 @@ def gather_tile(x, rows, shift, lanes, tile):
         part = rows[c * lanes : (c + 1) * lanes]
         if len(part) < lanes:
             tile[c] = 0.0
-        gather(x, part, shift, tile[c])
-
-
-@njit(nogil=True)
-def gather_columns(x, rows, shift, tile):
-    """Do the same for a matrix whose columns are contiguous."""
-    n = len(rows)
-    lanes = (n + 7) // 8 * 8
-    for j in range(x.shape[1]):
-        for p in range(n):
-            tile[j, p] = x[rows[p], j] - shift[j]
-        tile[j, n:lanes] = 0.0
-    return lanes
+        gather(x, part, shift, False, tile[c])
 
 
 @njit(nogil=True, fastmath=_FAST)
@@ -202,10 +193,7 @@ def class_chunk(
                 if not seen[k]:
                     seen[k] = True
                     _start(x, rows, by_column, tile, shifts[k])
-                if by_column:
-                    lanes = gather_columns(x, rows, shifts[k], tile)
-                else:
-                    lanes = gather(x, rows, shifts[k], tile)
+                lanes = gather(x, rows, shifts[k], by_column, tile)
                 if len(w):
                     weights[k] += weigh(tile, w, rows, lanes, weighted)
                 else:
@@ -231,10 +219,7 @@ def _start(x, rows, by_column, tile, shift):
     d = len(shift)
     for j in range(d):
         shift[j] = x[rows[0], j]
-    if by_column:
-        lanes = gather_columns(x, rows, shift, tile)
-    else:
-        lanes = gather(x, rows, shift, tile)
+    lanes = gather(x, rows, shift, by_column, tile)
     means = np.zeros(d)
     add_sums(tile, lanes, means)
     for j in range(d):
@@ -260,10 +245,7 @@ def pooled_chunk(x, codes, w, lo, hi, by_column, weights, shifts, sums, gram):
                 seen[k] = True
                 for j in range(d):
                     shifts[k, j] = x[b + r, j]
-        if by_column:
-            lanes = gather_columns(x, rows[:n], origin, tile)
-        else:
-            lanes = gather(x, rows[:n], origin, tile)
+        lanes = gather(x, rows[:n], origin, by_column, tile)
         for r in range(n):
             k = codes[b + r]
             for j in range(d):

@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice import archive
 from suffice.errors import MissingStatisticsError
+from suffice.linalg import resolved
 from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import SMALLEST, collect, plan, refuse_vanishing
 from suffice.moments.device import (
@@ -30,17 +31,13 @@ from suffice.power import PowerTransform
 from suffice.table import Table
 from suffice.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels
-from suffice.table.matrix import refuse_nonfinite, refuse_unusable
+from suffice.table.matrix import has_missing, refuse_nonfinite, refuse_unusable
 from suffice.table.schema import Encoding, Schema
 from suffice.text import tables as notebook
 from suffice.threads import at_most
 from suffice.typing import Codes, Floats, Labels
 
 _FIRST_ROWS = 4096  # looked at for empty cells before the pass
-
-
-def _has_holes(x: Any) -> bool:
-    return x.dtype.kind == "f" and bool(np.isnan(x).any())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +180,7 @@ class Moments:
         kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         with_fourth = with_fourth and (table.schema is None or bool(fourth))  # dense: if asked for
         transform = None if power is None else parse_power(power, table)
-        if holes and _has_holes(table.x[:_FIRST_ROWS]):
+        if holes and has_missing(table.x[:_FIRST_ROWS]):
             return cls._incomplete(table, kept, transform, max_patterns)
         parts = collect(table, kept, fourth=with_fourth, power=transform)
         labels, names, w = table.classes, table.names, table.weight
@@ -192,7 +189,7 @@ class Moments:
             total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
         for sums in (total.means, total.scatter.pooled_diagonal()):
             if not np.isfinite(sums).all():
-                if holes and _has_holes(table.x):
+                if holes and has_missing(table.x):
                     return cls._incomplete(table, kept, transform, max_patterns)
                 if w is None or w.all():
                     refuse_unusable(table.x, names)
@@ -299,6 +296,14 @@ class Moments:
         """μ_k minus the grand mean, low parts included, shape (K, d); zero for absent classes."""
         centred = (self.means - self.grand_mean) + self.means_low
         return np.where(self.weights[:, None] > 0, centred, 0.0)
+
+    @property
+    def total_variances(self) -> Floats:
+        """Variance of each feature over all rows, shape (d,); zero where constant."""
+        between = (self.weights[:, None] * self.centred_means**2).sum(0)
+        weight = max(self.total_weight, np.finfo(float).tiny)
+        total = (self.scatter.pooled_diagonal() + between) / weight
+        return resolved(total, self.grand_mean, total)
 
     @property
     def between_scatter(self) -> Floats:

@@ -6,7 +6,6 @@ import numpy as np
 
 from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
-from suffice.estimation.divisors import total_variances
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, figure
 from suffice.plots.inputs import Fitted
 from suffice.text.lists import shortened
@@ -85,7 +84,7 @@ def _standard_deviations(fitted: Fitted) -> Floats:
     if moments is None:
         msg = "coefficients are comparable only in standard deviations: pass the rows X"
         raise InvalidInputError(msg)
-    return np.sqrt(total_variances(moments))
+    return np.sqrt(moments.total_variances)
 
 
 def _bars(canvas: Canvas, table: Floats) -> None:

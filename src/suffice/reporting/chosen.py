@@ -6,7 +6,6 @@ import numpy as np
 
 from suffice.comparison.models import core
 from suffice.curves.importance import separation, standardised_coefficients
-from suffice.estimation.divisors import total_variances
 from suffice.reporting.blocks import (
     Block,
     CellStyle,
@@ -193,7 +192,7 @@ def _importance(model: Any) -> tuple[Floats | None, Floats]:
     moments = model.moments_
     if model.model_.shared_covariance is None:
         return None, separation(moments)
-    weights = standardised_coefficients(model.coef_, np.sqrt(total_variances(moments)))
+    weights = standardised_coefficients(model.coef_, np.sqrt(moments.total_variances))
     return weights, np.abs(weights).max(0)
 
 

@@ -13,8 +13,8 @@ from suffice.discriminative.summary import Inference
 from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
-from suffice.moments.file import arrays_of, checked_classes, header_of
-from suffice.saved.fields import Fields, State, check_names, check_shapes, over, plain, under
+from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
+from suffice.saved.fields import Fields, State, check_shapes, over, plain, under
 
 _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),

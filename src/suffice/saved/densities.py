@@ -18,12 +18,11 @@ from suffice.model.mixture import MixtureModel
 from suffice.model.outside import TemperedModel, Trees
 from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
-from suffice.moments.file import arrays_of, checked_classes, header_of
+from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
 from suffice.power import PowerTransform
 from suffice.saved.fields import (
     Fields,
     State,
-    check_names,
     check_shapes,
     over,
     plain,

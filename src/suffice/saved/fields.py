@@ -108,14 +108,6 @@ def check_shapes(
             raise FileFormatError(msg)
 
 
-def check_names(names: Any, n_features: int) -> None:
-    """Raise unless there is a name for each feature, or none at all."""
-    is_fit = names is None or len(names) == n_features
-    if not is_fit or not all(isinstance(name, str) for name in names or ()):
-        msg = f"field 'feature_names' must hold {n_features} names"
-        raise FileFormatError(msg)
-
-
 _NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in format 1
 
 

@@ -9,7 +9,6 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight
 
 from suffice.discriminative.design import coded_moments
-from suffice.estimation.divisors import total_variances
 from suffice.linalg import LOG_2PI
 from suffice.model.covariance import DiagonalCovariance
 from suffice.model.posterior import Joint
@@ -72,7 +71,7 @@ class GaussianNB(Scored, theirs.GaussianNB):
             table = replace(table, weight=weight)
         batch = coded_moments(table, "diagonal")
         every = batch if sample_weight is None else coded_moments(pooled_rows(table), "diagonal")
-        self.epsilon_ = self.var_smoothing * total_variances(every).max()
+        self.epsilon_ = self.var_smoothing * every.total_variances.max()
         self.moments_ = moments = batch if before is None else before + batch
         single = np.float32 if table.x.dtype == np.float32 else np.float64
         self.class_count_ = moments.weights.astype(single)

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.estimation.divisors import divided, resolved_variances
-from suffice.estimation.groups import full_groups
+from suffice.estimation.groups import divided, full_groups, resolved_variances
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure

@@ -5,13 +5,11 @@ Their covariances are those of maximum likelihood; classes that leave none are f
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.divisors import resolved_variances
 from suffice.estimation.edda.family_problem import (
     EddaProblem,
     EqualVolume,
@@ -26,6 +24,7 @@ from suffice.estimation.edda.family_problem import (
     turned,
 )
 from suffice.estimation.edda.shared_axes import shared_axes
+from suffice.estimation.groups import resolved_variances
 from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import Estimates, diagonal_variances
 from suffice.linalg import LOG_2PI, scaled_cholesky
@@ -107,13 +106,11 @@ _FORMS: dict[str, tuple[Pattern, Frame]] = {
     "EV": (_common_form, own_axes),
     "VV": (own_form, _any_axes),
 }
-FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {
-        first + rest: Family(first + rest, volume, pattern, frame)
-        for rest, (pattern, frame) in _FORMS.items()
-        for first, volume in _VOLUMES.items()
-    }
-)
+FAMILIES: Mapping[str, Family] = {
+    first + rest: Family(first + rest, volume, pattern, frame)
+    for rest, (pattern, frame) in _FORMS.items()
+    for first, volume in _VOLUMES.items()
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

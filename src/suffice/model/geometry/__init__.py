@@ -1,6 +1,5 @@
 """Boundaries between classes as values: where they are, how far a point is from them."""
 
-from suffice.model.geometry.hyperplane import Hyperplane
-from suffice.model.geometry.quadric import Boundary, Quadric, boundary_between
+from suffice.model.geometry.boundary import Boundary, Hyperplane, Quadric, boundary_between
 
 __all__ = ["Boundary", "Hyperplane", "Quadric", "boundary_between"]

@@ -13,46 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
 from suffice.typing import Floats
 
 REACH = np.sqrt(2.0)  # no point of the square is farther from its middle
 SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are one point
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """The rectangle low ≤ x ≤ high; tracing in units of it makes answers free of units."""
-
-    low: Floats  # (2,)
-    high: Floats  # (2,)
-
-    @classmethod
-    def of(cls, window: npt.ArrayLike) -> Window:
-        """Read ((x_lo, x_hi), (y_lo, y_hi))."""
-        limits = np.asarray(window, dtype=np.float64)
-        sound = limits.shape == (2, 2) and np.all(np.isfinite(limits))
-        if not sound or not np.all(limits[:, 0] < limits[:, 1]):
-            msg = f"window={window!r}: expected ((x_lo, x_hi), (y_lo, y_hi)), finite, lo < hi"
-            raise InvalidParameterError(msg)
-        return cls(limits[:, 0], limits[:, 1])
-
-    @property
-    def centre(self) -> Floats:
-        """Middle of the rectangle, (2,)."""
-        return self.low + self.half
-
-    @property
-    def half(self) -> Floats:
-        """Half of each side, (2,)."""
-        return 0.5 * (self.high - self.low)
-
-    def place(self, u: Floats) -> Floats:
-        """Return points of the square as points of the plane, inside the rectangle."""
-        return np.clip(self.centre + self.half * u, self.low, self.high)
 
 
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
@@ -87,20 +53,16 @@ def _line(w: Floats, w_0: float, n: int) -> list[Floats]:
     # u(t) = u₀ + t p,  u₀ = −w_0 w / |w|² the point nearest to the middle,  p ⟂ w
     u_0 = -w_0 * w / (w @ w)
     p = np.array([-w[1], w[0]]) / np.linalg.norm(w)
-    first, last = _slab(u_0, p)
-    if first >= last:
-        return []
-    t = np.linspace(first, last, n)
-    return [np.clip(u_0 + t[:, None] * p, -1.0, 1.0)]
-
-
-def _slab(u_0: Floats, p: Floats) -> tuple[float, float]:
-    """Return the range of t in which |u₀ + t p| ≤ 1 in both coordinates."""
+    # |u₀ + t p| ≤ 1 in both coordinates
     ends = [
         ((-1 - u) / step, (1 - u) / step) if step else (-np.inf, np.inf)
         for u, step in zip(u_0, p, strict=True)
     ]
-    return max(min(pair) for pair in ends), min(max(pair) for pair in ends)
+    first, last = max(min(pair) for pair in ends), min(max(pair) for pair in ends)
+    if first >= last:
+        return []
+    t = np.linspace(first, last, n)
+    return [np.clip(u_0 + t[:, None] * p, -1.0, 1.0)]
 
 
 def traced(A: Floats | None, b: Floats, c: float, n: int) -> list[Floats]:

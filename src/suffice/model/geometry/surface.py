@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
-from suffice.model.geometry.conic import Window, real_roots, traced
+from suffice.model.geometry.conic import real_roots, traced
 from suffice.model.geometry.equation import LATEX, UNICODE, Form, beyond_rounding, written
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
@@ -97,7 +97,10 @@ class Surface(ABC):
         """Return the curve over two features, the others held at ``at`` (d,), default zero."""
         axes = plane_axes(features, self.feature_names, self.n_features)
         names = self.feature_names and tuple(self.feature_names[i] for i in axes)
-        here, (A, _, _) = held(at, self.anchor, axes), self.coefficients
+        here, (A, _, _) = np.zeros(self.n_features), self.coefficients
+        if at is not None:
+            here = fixed("at", at, here.shape).copy()
+        here[axes] = self.anchor[axes]
         form = self.gradient(here)[0, axes], float(self.evaluate(here)[0])
         whole: Any = form if A is None else (A[np.ix_(axes, axes)], *form)
         kind: Any = type(self)
@@ -114,14 +117,21 @@ class Surface(ABC):
 
         Each has n points to a smooth arc; an ellipse inside the window is closed.
         """
-        frame = Window.of(window)
+        limits = np.asarray(window, dtype=np.float64)
+        sound = limits.shape == (2, 2) and np.all(np.isfinite(limits))
+        if not sound or not np.all(limits[:, 0] < limits[:, 1]):
+            msg = f"window={window!r}: expected ((x_lo, x_hi), (y_lo, y_hi)), finite, lo < hi"
+            raise InvalidParameterError(msg)
         if n < 2:
             msg = f"n={n}: an arc needs at least its two ends"
             raise InvalidParameterError(msg)
-        own, half = self.section(features, at), frame.half
-        A, b, c = own.coefficients[0], own.gradient(frame.centre)[0], own.evaluate(frame.centre)[0]
+        # in units of the window, seen as the square [−1, 1]²
+        own, (low, high) = self.section(features, at), limits.T
+        half = 0.5 * (high - low)
+        centre, A = low + half, own.coefficients[0]
         A = None if A is None else half[:, None] * A * half
-        return [frame.place(u) for u in traced(A, half * b, float(c), int(n))]
+        b, c = half * own.gradient(centre)[0], float(own.evaluate(centre)[0])
+        return [np.clip(centre + half * u, low, high) for u in traced(A, b, c, int(n))]
 
     def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
         """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
@@ -198,13 +208,6 @@ def plane_axes(
         msg = f"features={features!r}: a plane is drawn over two different features"
         raise InvalidParameterError(msg)
     return axes
-
-
-def held(at: npt.ArrayLike | None, anchor: Floats, axes: list[int]) -> Floats:
-    """Return the anchor of a section (d,): ``at``, or zero, but for the axes that vary."""
-    values = np.zeros(len(anchor)) if at is None else fixed("at", at, anchor.shape).copy()
-    values[axes] = anchor[axes]
-    return values
 
 
 def _axis(feature: int | str, names: tuple[str, ...] | None, d: int) -> int:
