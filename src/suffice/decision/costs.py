@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,6 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
     actions = np.empty(len(classes) + 1, dtype=object)
     actions[:] = [*classes.tolist(), reject_label]
     return actions
-
-
-Costs: TypeAlias = "Mapping[tuple[Any, Any], float] | npt.ArrayLike | None"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +137,7 @@ class Decision:
 
 
 def parse_costs(
-    costs: Costs,
+    costs: Mapping[tuple[Any, Any], float] | npt.ArrayLike | None,
     classes: Labels,
     reject_cost: Mapping[Any, float] | npt.ArrayLike | None = None,
     reject_label: Any = None,
@@ -153,7 +150,7 @@ def parse_costs(
     return Decision(actions, matrix, _reject_row(reject_cost, classes))
 
 
-def _matrix(costs: Costs, classes: Labels) -> Floats:
+def _matrix(costs: Any, classes: Labels) -> Floats:
     """Return C (K, K)."""
     if not isinstance(costs, Mapping):
         return _numbers(costs, "costs")

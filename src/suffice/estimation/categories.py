@@ -118,12 +118,6 @@ def _channel(weight: float, blocks: LevelBlocks, alpha: float) -> tuple[Floats, 
     return weight / total, alpha / total
 
 
-def _singles(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
-    """Return the smoothed probability of each level in class k, (C,)."""
-    kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
-    return np.asarray(kept * blocks.frequencies(moments)[k] + lent)
-
-
 def _smoothed(moments: Moments, blocks: LevelBlocks, k: int, alpha: float) -> Floats:
     """Return the smoothed probability of each pair of levels in class k, (C, C)."""
     kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
@@ -160,7 +154,8 @@ def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float)
     """Return the probabilities of levels given the level of the parent, in each class."""
     tables, edges = [], blocks.edges
     for k, above in enumerate(parents):
-        singles = _singles(moments, blocks, k, alpha)
+        kept, lent = _channel(float(moments.weights[k]), blocks, alpha)
+        singles = kept * blocks.frequencies(moments)[k] + lent
         pairs = _smoothed(moments, blocks, k, alpha) if (above >= 0).any() else np.zeros((0, 0))
         own = []
         for j, parent in enumerate(above):

@@ -35,11 +35,7 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
     left_out = np.flatnonzero(group_of < 0)
     # a class that is not named has a covariance of its own
     group_of[left_out] = len(tied) + np.arange(len(left_out))
-    return _in_order_of_appearance(group_of)
-
-
-def _in_order_of_appearance(group_of: Codes) -> Codes:
-    """Renumber groups so that class 0 is in group 0 and no number is skipped."""
+    # renumber groups so that class 0 is in group 0 and no number is skipped
     _, first, inverse = np.unique(group_of, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.intp)
     rank[np.argsort(first)] = np.arange(len(first))

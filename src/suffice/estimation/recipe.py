@@ -122,14 +122,11 @@ class Recipe:
             smoothing=1.0 if dirichlet is None else float(dirichlet),
             n_components=settings.parse_n_components(n_components, covariance, tied, estimate),
         )
-        return recipe._with_candidates() if chosen_by_moments else recipe
-
-    def _with_candidates(self) -> Recipe:
-        words = [settings.parse_covariance(code) for code in FAMILIES]
-        found = (
-            replace(self, structure=w.structure, tied=bool(w.tied), family=w.code) for w in words
-        )
-        return replace(self, candidates=tuple(found))
+        if not chosen_by_moments:
+            return recipe
+        words = (settings.COVARIANCES[code] for code in FAMILIES)
+        found = (replace(recipe, structure=s, tied=bool(t), family=code) for s, t, code in words)
+        return replace(recipe, candidates=tuple(found))
 
     @property
     def storage(self) -> str:
@@ -166,15 +163,11 @@ class Recipe:
             open_settings=_left_open(**(kept | words)),
         )
 
-    @property
-    def counts_rows(self) -> bool:
-        """Whether weights are read as numbers of rows, so that not only their ratios matter."""
-        how = self.regularisation
-        return how.unbiased or how.shrinkage.fixed is None or not self.learning.plugs_in
-
     def _warn_of_relative_weights(self, moments: Moments) -> None:
-        n, total = int(moments.counts.sum()), moments.total_weight
-        if self.counts_rows and 2 * total < n:
+        n, total, how = int(moments.counts.sum()), moments.total_weight, self.regularisation
+        # whether not only the ratios of weights matter
+        counts_rows = how.unbiased or how.shrinkage.fixed is None or not self.learning.plugs_in
+        if counts_rows and 2 * total < n:
             msg = (
                 f"the weights of {n} rows sum to {total:.3g}: this model reads weights as numbers "
                 f"of rows; if they only compare rows, multiply them by {n / total:.3g}"

@@ -38,11 +38,7 @@ def document_of(estimator: Any) -> dict[str, Any]:
         "integrates": integrates(classifier),
         "formula": None if isinstance(model, AveragedModel) else _formula(model),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
-        "decision": {
-            "actions": decision.actions,
-            "costs": decision.costs,
-            "reject": decision.reject,
-        },
+        "decision": {name: getattr(decision, name) for name in ("actions", "costs", "reject")},
     }
     # the same in the words of statistics, where a model has them
     known = {name: getattr(estimator, name, None) for name in _PARAMETERS}

@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from suffice.export.dialects import Dialect, literal, name, number, total
-from suffice.model.scoring import Formula, LinearScores, Scaled
+from suffice.export.marginal import marginals
+from suffice.model.scoring import Formula, LinearScores
 from suffice.power import PowerTransform
 from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats
@@ -135,23 +136,18 @@ class ColumnReading:
     @cached_property
     def n_holes(self) -> str:
         """How many features are holes."""
-        return total([f"{self.flags.count(flag)} * {flag}" for flag in _distinct(self.flags)])
+        flags = [flag for flag in dict.fromkeys(self.flags) if flag]
+        return total([f"{self.flags.count(flag)} * {flag}" for flag in flags])
 
     @cached_property
     def scale(self) -> Floats:
         """The unit of each feature that is scored, a power of two, (d,)."""
-        norms = np.zeros_like(self.formula.scorer.origin)
-        for part in self.formula.scorer.parts:
-            if isinstance(part, LinearScores):
-                own = np.abs(part.weights).max(0)
-            elif isinstance(part, Scaled):
-                own = 1 / part.scale
-            else:
-                own = np.sqrt(np.square(part.whitening).sum(0))
-            norms = np.maximum(norms, own)
-        if self.formula.shared is not None:
-            norms = np.sqrt(np.diagonal(self.formula.shared.dense_precision()))
-        units: Floats = np.exp2(-np.round(np.log2(np.where(norms > 0, norms, 1.0))))
+        found, (part, *_) = marginals(self.formula), self.formula.scorer.parts
+        norms = [np.sqrt(np.diagonal(q.precision)) for q in found]
+        if isinstance(part, LinearScores) and not found:
+            norms = list(np.abs(part.weights))
+        norm = np.max(norms, axis=0)
+        units: Floats = np.exp2(-np.round(np.log2(np.where(norm > 0, norm, 1.0))))
         return units
 
     def measured(self) -> Stage:
@@ -220,10 +216,6 @@ class ColumnReading:
             )
             terms.append(f"CASE v{i} {cases} ELSE 0e0 END")
         return total(terms)
-
-
-def _distinct(flags: Sequence[str | None]) -> list[str]:
-    return [flag for flag in dict.fromkeys(flags) if flag]
 
 
 def _log(value: float) -> str:

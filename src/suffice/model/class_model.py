@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 19  # numbers looked at together, by one thread
 _FEW = 256  # rows that tell whether holes are common
-NO_MARGINAL = (
-    "this model has no marginal densities, so missing values can be neither integrated out nor "
-    "filled: use estimate='predictive', 'map' or 'plug-in', and categories='indicators'"
-)
 
 
 class ClassModel(ScoredModel):
@@ -41,11 +37,7 @@ class ClassModel(ScoredModel):
     centre: Floats  # what ``offsets`` are measured from  (d,)
     offsets: Floats  # centre of each class less ``centre``  (K, d)
     has_posterior = True
-
-    @property
-    def has_density(self) -> bool:
-        """Whether scores are logarithms of densities, which can be drawn from."""
-        return True
+    has_density = True  # whether scores are logarithms of densities, which can be drawn from
 
     @property
     def n_classes(self) -> int:
@@ -103,9 +95,15 @@ class ClassModel(ScoredModel):
         """Return log p(x) = log Σ_k π_k p(x | k), shape (n,)."""
         return self._read(x, LogDensity(), self.log_priors)
 
-    def marginal(self, observed: Codes) -> ClassModel:  # noqa: ARG002
-        """Return the same kind of model of some features alone: indices, or (d,) bool."""
-        raise InvalidParameterError(NO_MARGINAL)
+    def marginal(self, *_: Any, **__: Any) -> Any:
+        """Refuse: without marginals missing values can be neither integrated out nor filled."""
+        msg = (
+            "this model has no marginal densities, so missing values can be neither integrated out "
+            "nor filled: use estimate='predictive', 'map' or 'plug-in', and categories='indicators'"
+        )
+        raise InvalidParameterError(msg)
+
+    impute = sample_missing = _read_observed = marginal
 
     def allowing_missing(self) -> ClassModel:
         """Return the model of rows in which NaN means "not observed".
@@ -114,14 +112,6 @@ class ClassModel(ScoredModel):
         observed of it, and by the prior where nothing was.
         """
         return MarginalModel(self)
-
-    def impute(self, x: Any) -> Floats:  # noqa: ARG002
-        """Return the rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d)."""
-        raise InvalidParameterError(NO_MARGINAL)
-
-    def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """Return the rows, NaN replaced by a draw of p(x_m | x_o), shape (n, d)."""
-        raise InvalidParameterError(NO_MARGINAL)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         """Draw n pairs (x, k): a class from π, then x from its density."""
@@ -148,11 +138,6 @@ class ClassModel(ScoredModel):
     @abstractmethod
     def formula(self) -> Formula:
         """What other systems compute to score rows like this model."""
-
-    def _read_observed(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
-        """Return what ``_read`` would of rows that have NaN and numbers, by their marginals."""
-        del x, readout, log_weights
-        raise InvalidParameterError(NO_MARGINAL)
 
     def _with(self, **fields: Any) -> Self:
         """Return the model with other priors or another temperature."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -25,10 +25,6 @@ class EllipticalModel(ClassModel):
 
     group_of: Codes  # group of each class  (K,)
     shapes: tuple[Covariance, ...]  # Ψ of each group  (G,)
-
-    @abstractmethod
-    def marginal(self, observed: Codes) -> Self:
-        """Return the same kind of model of some features alone: indices, or (d,) bool."""
 
     @abstractmethod
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:

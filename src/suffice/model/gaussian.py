@@ -74,7 +74,7 @@ class GaussianModel(EllipticalModel):
         """Return Σ_k."""
         return self.covariances[int(self.group_of[k])]
 
-    shapes = property(attrgetter("covariances"))  # type: ignore[assignment]
+    shapes = property(attrgetter("covariances"))
 
     def marginal(self, observed: Codes) -> GaussianModel:
         """Return N(μ_o, Σ_oo) of some features alone: indices, or (d,) bool."""
@@ -189,7 +189,11 @@ class DebiasedModel(WrappedModel):
 
     def sample(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse: there is nothing to draw from, and what is no density has no likelihood."""
-        raise InvalidParameterError(_NO_DENSITY)
+        msg = (
+            "debiased scores estimate log densities, and are not densities: they give posteriors, but "
+            "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
+        )
+        raise InvalidParameterError(msg)
 
     sample_of = _log_likelihood = bayes_error = sample
 
@@ -202,9 +206,3 @@ class DebiasedModel(WrappedModel):
         if log_weights is None:
             return self.tilted._read(x, readout)
         return self.inner._read(x, readout, log_weights + self.corrections)
-
-
-_NO_DENSITY = (
-    "debiased scores are estimates of log densities, not densities: they give posteriors, but "
-    "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
-)

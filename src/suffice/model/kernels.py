@@ -151,7 +151,10 @@ def _squared_norm(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats, out: F
         first = i * (i + 1) // 2
         _corner(x, mu, w, first + i, i, y, z)
         _multiply_add(w, first, i, y, z)
-        _add_squares(z, out)
+        for b in range(LANES):
+            z0, z1 = z[b], z[LANES + b]
+            z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
+            out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
 
 
 @compiled
@@ -201,14 +204,6 @@ def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
             z[LANES + b] = z1 + w10 * y0 + w11 * y1 + w12 * y2 + w13 * y3
             z[2 * LANES + b] = z2 + w20 * y0 + w21 * y1 + w22 * y2 + w23 * y3
             z[3 * LANES + b] = z3 + w30 * y0 + w31 * y1 + w32 * y2 + w33 * y3
-
-
-@compiled
-def _add_squares(z: Floats, out: Floats) -> None:
-    for b in range(LANES):
-        z0, z1 = z[b], z[LANES + b]
-        z2, z3 = z[2 * LANES + b], z[3 * LANES + b]
-        out[b] = out[b] + z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
 
 
 @compiled

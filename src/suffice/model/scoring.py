@@ -59,9 +59,6 @@ class Whitened(Group):
     def scores(self, x: Floats) -> Floats:
         """Return cₖ − ½ |W (x − μ₀) − W (μₖ − μ₀)|², (n, m)."""
         z = (x - self.means[0]) @ self.whitening.T
-        if len(self.classes) == 1:
-            alone: Floats = self.constants - 0.5 * np.square(z).sum(1, keepdims=True)
-            return alone
         distances = [np.square(z - m).sum(1) for m in self.whitened_means]
         return self.constants - 0.5 * np.stack(distances, axis=1)
 
@@ -304,15 +301,15 @@ def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
     from suffice.model.kernels import load_columns, load_rows
 
     if x.dtype not in (np.float64, np.float32):
-        return lambda start, t: load_rows(_converted(x, start, len(t)), 0, origin, t)
+
+        def load_converted(start: int, t: Floats) -> None:
+            load_rows(x[start : start + len(t) * LANES].astype(np.float64, "C"), 0, origin, t)
+
+        return load_converted
     if abs(x.strides[0]) < abs(x.strides[1]):
         columns = x.T
         return lambda start, t: load_columns(columns, start, origin, t)
     return lambda start, t: load_rows(x, start, origin, t)
-
-
-def _converted(x: Array, start: int, n_chunks: int) -> Floats:
-    return np.array(x[start : start + n_chunks * LANES], np.float64, order="C")
 
 
 def unscored(values: Array) -> Codes:

@@ -133,7 +133,7 @@ class StudentModel(EllipticalModel):
     ) -> Floats:
         # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
         shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n_observed)
-        return np.sqrt((1 + shares * distances) / (shares * chi))
+        return np.asarray(np.sqrt((1 + shares * distances) / (shares * chi)))
 
     @cached_property
     def _scorer(self) -> Scorer:

@@ -85,10 +85,10 @@ def _patterns(
         return ColumnSums(by_class(cells, classes, lambda values: values.reshape(-1, d)))
     fields = ("rows_x", "rows_codes", "rows_weights", "lost")
     x, codes, weights, lost = (arrays[name] for name in fields)
-    _check_field("means", np.nan_to_num(x, nan=0.0, posinf=np.inf), (len(x), d))
-    _check_field("counts", codes, (len(x),))
-    _check_field("weights", weights, (len(x),))
-    _check_field("counts", lost, (d,))
+    check_field("means", np.nan_to_num(x, nan=0.0, posinf=np.inf), (len(x), d))
+    check_field("counts", codes, (len(x),))
+    check_field("weights", weights, (len(x),))
+    check_field("counts", lost, (d,))
     patterns = PatternSums(cells, Table(x, classes, codes, weights), lost, found["limit"])
     spelled = cells.classes.dtype.kind == "U" and cells.n_features == d
     if not spelled or max(codes.max(initial=0), *patterns.class_of, 0) >= max(len(classes), 1):
@@ -167,7 +167,7 @@ def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     if "peaks" in arrays:
         shapes |= {"peaks": (k, d)}
     for field, shape in shapes.items():
-        _check_field(field, arrays[field], shape)
+        check_field(field, arrays[field], shape)
     _check_sums(header, arrays)
     check_names(header["feature_names"], d)
 
@@ -205,13 +205,13 @@ def _check_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         raise FileFormatError(msg)
 
 
-def _check_field(field: str, array: Any, shape: tuple[int, ...]) -> None:
+def check_field(field: str, array: Any, shape: tuple[int, ...], *, finite: bool = True) -> None:
     """Raise unless an array has its shape and its kind of numbers, finite and of their sign."""
     kinds = {"classes": "iubfU", "counts": "i"}.get(field, "f")
     if array.shape != shape or array.dtype.kind not in kinds:
         msg = f"field {field!r} has shape {array.shape} of {array.dtype}, expected {shape}"
         raise FileFormatError(msg)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
         msg = f"field {field!r} holds numbers that are not finite"
         raise FileFormatError(msg)
     if field in ("weights", "counts") and np.any(array < 0):

@@ -33,14 +33,22 @@ GROSS = 1e3  # a peak above so many times the squares of all rows that are left 
 
 def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``, or say that the rows were never added, or what would be lost."""
-    _check_contained(total, part)
+    for k in np.flatnonzero(part.counts > total.counts)[:1]:
+        _refuse_more(total, k, f"{part.counts[k]} rows", f"{total.counts[k]} were")
+    for k in np.flatnonzero(part.weights > total.weights * (1 + 1e-8))[:1]:
+        _refuse_more(total, k, f"weight {part.weights[k]:g}", f"{total.weights[k]:g} was")
     if total.patterns is not None or part.patterns is not None:
         return without_gone(combined(total, part, -1.0))  # each pattern is checked there
     rest, peaks = merged(total, part, -1.0), _held(total)
     left, few = _squares(rest), rest.counts <= 1
     single = few[:, None] if rest.storage != "pooled" else np.full((1, 1), few.all())
     never = np.where(single, np.abs(left) > 1e-8 * peaks, left < -ROUNDING * peaks)
-    _refuse_never_added(rest, never)
+    for k, j in np.argwhere(never)[:1]:
+        msg = (
+            f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise, "
+            "than the rows that were added, so some of them were never added"
+        )
+        raise ForgetError(msg)
     constant = single | ((left <= ROUNDING * peaks) & _explained(rest, left, peaks))
     blurred = left < 10.0**FEWEST_DIGITS * EPS * peaks
     _refuse_blurred(rest, left, peaks, blurred & ~constant)
@@ -93,27 +101,10 @@ def _kept(rest: Moments, constant: Flags) -> Floats:
     return kept[:, :, None] * kept[:, None, :]
 
 
-def _check_contained(total: Moments, part: Moments) -> None:
-    """Refuse to take away more than was added."""
-    for k in np.flatnonzero(part.counts > total.counts)[:1]:
-        _refuse_more(total, k, f"{part.counts[k]} rows", f"{total.counts[k]} were")
-    for k in np.flatnonzero(part.weights > total.weights * (1 + 1e-8))[:1]:
-        _refuse_more(total, k, f"weight {part.weights[k]:g}", f"{total.weights[k]:g} was")
-
-
 def _refuse_more(total: Moments, k: Any, part: str, held: str) -> NoReturn:
     label = total.classes[k].item()
     msg = f"cannot forget {part} of class {label!r}: only {held} ever added"
     raise ForgetError(msg)
-
-
-def _refuse_never_added(rest: Moments, never: Flags) -> None:
-    for k, j in np.argwhere(never)[:1]:
-        msg = (
-            f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise, "
-            "than the rows that were added, so some of them were never added"
-        )
-        raise ForgetError(msg)
 
 
 def _refuse_blurred(rest: Moments, left: Floats, peaks: Floats, blurred: Flags) -> None:

@@ -84,7 +84,7 @@ def _standard_deviations(fitted: Fitted) -> Floats:
     if moments is None:
         msg = "coefficients are comparable only in standard deviations: pass the rows X"
         raise InvalidInputError(msg)
-    return np.sqrt(moments.total_variances)
+    return np.asarray(np.sqrt(moments.total_variances))
 
 
 def _bars(canvas: Canvas, table: Floats) -> None:

@@ -151,7 +151,8 @@ class PowerTransform:
 
     def apply(self, x: Any) -> Floats:
         """Return the transformed rows, shape (n, d)."""
-        return self._each_block(x, self._forward)
+        offset, c, same = self._offset, self.centre, self.exponents == 1
+        return self._each_block(x, lambda x, z, side: np.where(same, x, c + offset(x, z, side)))
 
     def about_centre(self, x: Any) -> Floats:
         """Return t(x) − c, shape (n, d): all its digits, however large the mean is."""
@@ -168,7 +169,12 @@ class PowerTransform:
 
     def inverse(self, y: Any) -> Floats:
         """Return the rows whose transform is ``y``, shape (n, d)."""
-        return self._each_block(y, self._backward)
+        c, s, same = self.centre, self.scale, self.exponents == 1
+
+        def change(y: Floats, v: Floats, side: Branch) -> Floats:
+            return np.where(same, y, c + s * np.copysign(side.inverse(np.abs(v)), v))
+
+        return self._each_block(y, change)
 
     def log_jacobian(self, x: Any) -> Floats:
         """Return log |dt/dx|, summed over features, shape (n,)."""
@@ -177,7 +183,7 @@ class PowerTransform:
 
     def log_slopes(self, x: Any) -> Floats:
         """Return log dt_j/dx_j of each feature, shape (n, d)."""
-        return self._each_block(x, self._log_slope)
+        return self._each_block(x, lambda _, z, side: side.log_slope(np.abs(z)))
 
     def select(self, columns: Codes) -> PowerTransform:
         """Return the transform of some features only."""
@@ -206,28 +212,13 @@ class PowerTransform:
         up = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
         return up, Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
 
-    def _forward(self, x: Floats, up: Branch, down: Branch) -> Floats:
-        return np.where(self.exponents == 1, x, self.centre + self._offset(x, up, down))
-
-    def _offset(self, x: Floats, up: Branch, down: Branch) -> Floats:
-        z = (x - self.centre) / self.scale
-        side = up.either(down, z >= 0)
+    def _offset(self, x: Floats, z: Floats, side: Branch) -> Floats:
         # t(x) − c = s sgn(z) P(|z|)
         offset = self.scale * np.copysign(side.apply(np.abs(z)), z)
         return np.where(self.exponents == 1, x - self.centre, offset)
 
-    def _backward(self, y: Floats, up: Branch, down: Branch) -> Floats:
-        v = (y - self.centre) / self.scale
-        side = up.either(down, v >= 0)
-        x = self.centre + self.scale * np.copysign(side.inverse(np.abs(v)), v)
-        return np.where(self.exponents == 1, y, x)
-
-    def _log_slope(self, x: Floats, up: Branch, down: Branch) -> Floats:
-        z = (x - self.centre) / self.scale
-        return up.either(down, z >= 0).log_slope(np.abs(z))
-
-    def _each_block(self, rows: Any, change: Callable[[Floats, Branch, Branch], Floats]) -> Floats:
-        """Return ``change`` of all rows, a few at a time."""
+    def _each_block(self, rows: Any, change: Callable[[Floats, Floats, Branch], Floats]) -> Floats:
+        """Return ``change`` of all rows, given z = (x − c) / s and its curves, a few at a time."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:
             msg = f"rows of shape {x.shape}, but the transform knows {self.n_features} features"
@@ -238,7 +229,8 @@ class PowerTransform:
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(x), step):
                 block = x[start : start + step].astype(np.float64, copy=False)
-                out[start : start + step] = change(block, up, down)
+                z = (block - self.centre) / self.scale
+                out[start : start + step] = change(block, z, up.either(down, z >= 0))
         return out
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from suffice import archive
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.moments.file import check_field
 from suffice.power import PowerTransform
 
 KIND = "model"
@@ -49,10 +50,12 @@ def plain(name: str, value: Any) -> Any:
 def revived(value: Any) -> Any:
     """Return the setting that JSON holds."""
     if isinstance(value, dict) and "__value__" in value:
-        parts = {k: _as_array(v) for k, v in value["__pairs__"]}
+        pairs = value["__pairs__"]
+        parts = {k: np.array(v, np.float64) if isinstance(v, list) else v for k, v in pairs}
         return VALUES[value["__value__"]](**parts)
     if isinstance(value, dict):
-        return {_key(k): revived(v) for k, v in value["__pairs__"]}
+        pairs = value["__pairs__"]
+        return {tuple(k) if isinstance(k, list) else k: revived(v) for k, v in pairs}
     if isinstance(value, list):
         return [revived(item) for item in value]
     return value
@@ -61,14 +64,6 @@ def revived(value: Any) -> Any:
 def settings_of(header: Fields) -> dict[str, Any]:
     """Return the settings of a saved estimator."""
     return {name: revived(value) for name, value in header["parameters"].items()}
-
-
-def _as_array(value: Any) -> Any:
-    return np.array(value, np.float64) if isinstance(value, list) else value
-
-
-def _key(key: Any) -> Any:
-    return tuple(key) if isinstance(key, list) else key
 
 
 @contextmanager
@@ -99,13 +94,7 @@ def check_shapes(
 ) -> None:
     """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
     for name, shape in shapes.items():
-        array = arrays[name]
-        if array.shape != shape or (name != "classes" and array.dtype.kind != "f"):
-            msg = f"field {name!r} has shape {array.shape} of {array.dtype}, expected {shape}"
-            raise FileFormatError(msg)
-        if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-            msg = f"field {name!r} holds numbers that are not finite"
-            raise FileFormatError(msg)
+        check_field(name, arrays[name], shape, finite=finite)
 
 
 _NAMES = {"transform": "power", "waves": "fourier_features"}  # of settings in format 1

@@ -17,7 +17,8 @@ NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is r
 
 def roots(w: Floats) -> tuple[Floats, Codes]:
     """Return F (K, d, d) with W_k = F_kᵀ F_k, and the ranks (K,)."""
-    s = _scales(w)
+    s: Floats = np.sqrt(np.maximum(np.diagonal(w, axis1=1, axis2=2), 0.0))
+    s = np.where(s > NO_SPREAD * np.sqrt(np.square(s).sum(0)), s, 0.0)
     unit = np.where(s > 0, s, np.inf)
     # W = S R S,  R = Q Λ Qᵀ,  F = Λ^½ Qᵀ S
     values, q = np.linalg.eigh(w / (unit[:, :, None] * unit[:, None, :]))
@@ -29,12 +30,6 @@ def roots(w: Floats) -> tuple[Floats, Codes]:
 def ranks(w: Floats) -> Codes:
     """Return the rank of each scatter of a stack, shape (K,)."""
     return roots(w)[1]
-
-
-def _scales(w: Floats) -> Floats:
-    s: Floats = np.sqrt(np.maximum(np.diagonal(w, axis1=1, axis2=2), 0.0))
-    pooled = np.sqrt(np.square(s).sum(0))
-    return np.where(s > NO_SPREAD * pooled, s, 0.0)
 
 
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms

@@ -155,7 +155,7 @@ class Quadric(Surface):
     @property
     def centre(self) -> Floats | None:
         """Centre of symmetry (d,), or None where there is not exactly one (a parabola)."""
-        if rank_of(self.A) < self.n_features:
+        if sum(_inertia(self.A)) < self.n_features:
             return None
         # 2A(x − m) + b = 0, each feature in a unit of its own
         M, s = balanced(self.A)
@@ -280,11 +280,6 @@ def _surface(d: int, p: int, q: int) -> tuple[str, str, str, str]:
         )
     body = "hyperboloid" if p + q == d else "hyperbolic cylinder"
     return body, "intersecting hyperplanes" if p == 1 else "cone", body, bowl
-
-
-def rank_of(A: Floats) -> int:
-    """Return the number of eigenvalues that are not zero but for rounding."""
-    return sum(_inertia(A))
 
 
 def _inertia(M: Floats) -> tuple[int, int]:

@@ -203,19 +203,14 @@ def plane_axes(
     features: tuple[int | str, int | str], names: tuple[str, ...] | None, d: int
 ) -> list[int]:
     """Return the indices of two different features, given by index or by name."""
-    axes = [_axis(feature, names, d) for feature in features]
+    known, axes = names or (), list[int]()
+    for feature in features:
+        here = feature in known if isinstance(feature, str) else 0 <= feature < d
+        if not here:
+            msg = f"no feature {feature!r}: there are {d}" + (f", {list(known)}" if known else "")
+            raise FeatureMismatchError(msg)
+        axes.append(known.index(feature) if isinstance(feature, str) else int(feature))
     if len(axes) != 2 or axes[0] == axes[1]:
         msg = f"features={features!r}: a plane is drawn over two different features"
         raise InvalidParameterError(msg)
     return axes
-
-
-def _axis(feature: int | str, names: tuple[str, ...] | None, d: int) -> int:
-    known = names or ()
-    if isinstance(feature, str):
-        if feature in known:
-            return known.index(feature)
-    elif 0 <= feature < d:
-        return int(feature)
-    msg = f"no feature {feature!r}: there are {d}" + (f", {list(known)}" if known else "")
-    raise FeatureMismatchError(msg)
