@@ -190,8 +190,8 @@ class DebiasedModel(WrappedModel):
     def sample(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse: there is nothing to draw from, and what is no density has no likelihood."""
         msg = (
-            "debiased scores estimate log densities and are not densities: they give posteriors, "
-            "but no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
+            "debiased scores estimate log densities, and are not densities: they give posteriors, "
+            "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
         )
         raise InvalidParameterError(msg)
 
