@@ -57,7 +57,7 @@ def test_distance_of_the_origin_has_the_sign_of_the_specification():
 def test_scores_of_two_classes_are_equal_on_the_plane_between_them():
     rng = np.random.default_rng(0)
     w_a, w_b, x = rng.normal(size=2), rng.normal(size=2), rng.normal(size=(9, 2))
-    plane = Hyperplane.between_scores(w_a, 0.3, w_b, -1.0, labels=("a", "b"))
+    plane = Hyperplane(w_a - w_b, 0.3 - -1.0, labels=("a", "b"))
     np.testing.assert_allclose(plane.evaluate(x), (x @ w_a + 0.3) - (x @ w_b - 1.0))
     assert list(plane.side(x)) == ["a" if v >= 0 else "b" for v in plane.evaluate(x)]
 

@@ -97,7 +97,8 @@ class LinearDecisions(ScoreMixin):
         check_is_fitted(self)
         (w_a, a), (w_b, b) = self._score_of(label_a), self._score_of(label_b)
         names, labels = feature_names(self), (label_a, label_b)
-        return Hyperplane.between_scores(w_a, a, w_b, b, feature_names=names, labels=labels)
+        # (w_a − w_b)ᵀ x + (a − b) = 0
+        return Hyperplane(np.subtract(w_a, w_b), a - b, names, labels)
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""

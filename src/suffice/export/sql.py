@@ -108,7 +108,8 @@ class Stages:
             yield {**carried, **{c: e for each in batch for c, e in each.products().items()}}
             for j in batch[0].holes:
                 yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
-            done |= _same(column for each in batch for column in each.found)
+            done |= _same(f"r{k}" for each in batch for k in each.r)
+            done |= _same(f"l{each.at}" for each in batch)
         if self.most_holes == 1:
             singles = [_single(at, q, self.reading.flags) for at, q in self._full]
             yield {**measured, **done, **{c: e for forms, _ in singles for c, e in forms.items()}}
@@ -154,7 +155,7 @@ class Stages:
         flags, live, batch = self.reading.flags, set(self.scored), list[Elimination]()
         holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
         for at, marginal in self._full if holes else ():
-            if sum(each.width for each in batch) > _WIDEST // 2:
+            if sum(len(each.p) + len(each.g) for each in batch) > _WIDEST // 2:
                 yield batch
                 batch = []
             batch.append(Elimination.of(at, marginal, holes, self.reading, live))
@@ -267,16 +268,6 @@ class Elimination:
         # g = P x − P μ
         g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
         return cls(at, marginal.precision, holes, reading.flags, p, g, dict.fromkeys(pulls, "0e0"))
-
-    @property
-    def width(self) -> int:
-        """About how many columns a stage has."""
-        return len(self.p) + len(self.g)
-
-    @property
-    def found(self) -> list[str]:
-        """The columns it ends with."""
-        return [*(f"r{k}" for k in self.r), f"l{self.at}"]
 
     def products(self) -> Stage:
         """Return P x."""
@@ -460,17 +451,14 @@ def _query(stages: list[Stage], kept: Stage, source: str, final: Stage, dialect:
     lines, before = [], source
     for at, stage in enumerate(stages):
         carried = kept if at == 0 else _same(kept)
-        selected = ",\n    ".join(_column(c, e) for c, e in {**carried, **stage}.items())
+        columns = {**carried, **stage}.items()
+        selected = ",\n    ".join(c if c == e else f"{e} AS {c}" for c, e in columns)
         fence = f"\n  {dialect.fence}" if dialect.fence else ""
         body = f"(\n  SELECT\n    {selected}\n  FROM {before}{fence}\n)"
         lines.append(f"{_STAGE}{at} AS {dialect.materialized}{body}")
         before = f"{_STAGE}{at}"
     answer = ",\n  ".join(f"{column} AS {name(title)}" for column, title in final.items())
     return f"WITH {', '.join(lines)}\nSELECT\n  {answer}\nFROM {before}"
-
-
-def _column(name: str, expression: str) -> str:
-    return name if expression == name else f"{expression} AS {name}"
 
 
 def _answers(classifier: Classifier, prefix: str) -> Stage:

@@ -139,7 +139,11 @@ class LevelForest:
     def _summed(self, k: int, codes: Codes) -> Floats:
         """Return log p of the known levels, by messages from the leaves to the roots, (n,)."""
         tables = self.log_tables[k]
-        beliefs = [_allowed(codes[:, j], t.shape[1]) for j, t in enumerate(tables)]
+        # log 1 for the levels that a row may have, log 0 for the others  (n, L)
+        beliefs: list[Any] = [
+            np.where((own < 0) | (own == np.arange(t.shape[1])), 0.0, -np.inf)
+            for own, t in zip(codes.T[:, :, None], tables, strict=True)
+        ]
         total = np.zeros(len(codes))
         for j in reversed(self.orders[k]):
             top = beliefs[j].max(1, keepdims=True)
@@ -209,10 +213,3 @@ def _downwards(parents: list[int]) -> tuple[int, ...]:
     for above in order:  # grows as it is read
         order += [j for j, parent in enumerate(parents) if parent == above]
     return tuple(order)
-
-
-def _allowed(codes: Codes, n_levels: int) -> Floats:
-    """Return log 1 for the levels that a row may have, log 0 for the others, (n, L)."""
-    out: Any = np.where(np.arange(n_levels) == codes[:, None], 0.0, -np.inf)
-    out[codes < 0] = 0.0
-    return np.asarray(out, np.float64)

@@ -60,21 +60,6 @@ class Hyperplane(Surface):
         offset = float(fixed("offset", self.offset, ()))
         self._set_fields(d, normal=fixed("normal", self.normal, (d,)), offset=offset)
 
-    @classmethod
-    def between_scores(
-        cls,
-        w_a: npt.ArrayLike,
-        w_a0: float,
-        w_b: npt.ArrayLike,
-        w_b0: float,
-        *,
-        feature_names: tuple[str, ...] | None = None,
-        labels: tuple[Any, Any] | None = None,
-    ) -> Hyperplane:
-        """Return where two linear scores wᵀx + w_0 are equal, positive where a is larger."""
-        # (w_a − w_b)ᵀ x + (w_a0 − w_b0) = 0
-        return cls(np.subtract(w_a, w_b), w_a0 - w_b0, feature_names, labels)
-
     @property
     def intercept(self) -> float:
         """Value at the origin, w_0."""
