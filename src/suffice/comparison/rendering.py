@@ -25,7 +25,8 @@ def in_words(comparison: Comparison) -> str:
     own, constant = comparison[comparison.reference], comparison.baseline
     low, high = own.interval
     p_values = {d.model: d for d in comparison.differences()}
-    against = p_statement(p_values.pop(constant.name).p_value)
+    beside = p_values.pop(constant.name)
+    against = p_statement(beside.p_value)
     groups: dict[str, dict[str, float]] = {"alike": {}, "worse": {}, "better": {}}
     for name, d in p_values.items():
         groups[d.verdict][name] = d.p_value
@@ -37,8 +38,11 @@ def in_words(comparison: Comparison) -> str:
     ]
     price = price_of(comparison)
     rest = f" Against {own.name}: {'; '.join(parts)}." if parts else ""
+    log_losses = {d.model: d for d in comparison.differences("log_loss")}
+    useful = "worse" in (beside.verdict, log_losses[constant.name].verdict)
+    told = "Recommended" if useful else "None is better than the constant; the closest"
     return (
-        f"Recommended: {own.name}, {percent(own.error)} misclassified (95 % interval "
+        f"{told}: {own.name}, {percent(own.error)} misclassified (95 % interval "
         f"{percent(low)} to {percent(high)}){f', {price}' if price else ''}; the constant "
         f"classifier misclassifies {percent(constant.error)} ({against}).{rest}"
     )

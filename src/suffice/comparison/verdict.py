@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from suffice.comparison.comparison import Comparison
 from suffice.comparison.outcome import Outcome
-from suffice.comparison.paired import choice_estimate
+from suffice.comparison.paired import ChoiceEstimate, choice_estimate
 from suffice.comparison.rendering import price_of
 from suffice.curves.thresholds import cost_curve
 from suffice.text.lists import plain, plural
@@ -72,9 +72,10 @@ class Verdict:
 
     model: str
     usable: Usable
-    error: float  # of rows not seen, the choice of the model included
+    error: float  # of rows not seen
     low: float  # its 95 % interval
     high: float
+    choice: ChoiceEstimate | None  # the error of choosing anew for each fold, where one chose
     protocol: str  # how the error was estimated
     gains: tuple[Gain, ...]  # error, log-loss, balanced accuracy; without posteriors no log-loss
     found: tuple[Found, ...]  # least share first
@@ -93,11 +94,10 @@ class Verdict:
         }
         error = next(gain for gain in self.gains if gain.measure == "error")
         constant, always = percent(error.constant), "always predicting the most frequent class"
-        beside = (
-            f"where {always} misclassifies {constant}"
-            if error.is_better
-            else f"not significantly fewer than the {constant} of {always}"
-        )
+        fewer = "not significantly fewer" if error.model < error.constant else "no fewer"
+        beside = f"{fewer} than the {constant} of {always}"
+        if error.is_better:
+            beside = f"where {always} misclassifies {constant}"
         return (
             f"{advice[self.usable]}: of rows it has not seen it misclassifies {percent(self.error)}"
             f" (95 % interval {percent(self.low)} to {percent(self.high)}), {beside} "
@@ -108,6 +108,12 @@ class Verdict:
     def sentences(self) -> tuple[str, ...]:
         """What it gains, what it misses, at which threshold it is useful, and its price."""
         said = [self._misses()]
+        if self.choice is not None:
+            e, low, high = map(percent, (self.choice.error, self.choice.low, self.choice.high))
+            said.append(
+                f"Were the model chosen anew for each fold, by the others, {e} would be "
+                f"misclassified ({low} to {high}): that is what choosing among models costs."
+            )
         others = [gain for gain in self.gains if gain.measure != "error"]
         said.append(
             "; ".join(
@@ -149,12 +155,8 @@ def verdict_on(
     forbid a plain yes, the ``last`` ones do not.
     """
     own = comparison[comparison.reference]
-    honest = choice_estimate(comparison.row_losses) if chosen else None
-    error, (low, high) = own.error, own.interval
-    protocol = f"{comparison.protocol}; the model was named beforehand"
-    if honest is not None:
-        error, low, high = honest.error, honest.low, honest.high
-        protocol = f"{comparison.protocol}; for each fold the model was chosen by the others"
+    choice = choice_estimate(comparison.row_losses) if chosen else None
+    protocol = comparison.protocol + ("" if chosen else "; the model was named beforehand")
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
@@ -167,9 +169,9 @@ def verdict_on(
     return Verdict(
         own.name,
         usable,
-        error,
-        low,
-        high,
+        own.error,
+        *own.interval,
+        choice,
         protocol,
         gains,
         found,

@@ -64,7 +64,8 @@ def differences(judgement: Judgement) -> tuple[Intervals, ...]:
     )
     note = (
         "Paired on the same held-out rows. The 95 % intervals hold for all models at once: where "
-        "one excludes zero, the difference is significant."
+        "one excludes zero, the difference is significant. The constant classifier is a "
+        "question of its own, without a correction."
     )
     caption = f"Difference in error from {comparison.reference}"
     return (Intervals(caption, "percentage points, left is better", "points", items, note),)
@@ -99,5 +100,10 @@ def more_data(judgement: Judgement) -> Section | None:
         "Expected with more rows", ("rows", "error", "from", "to"), styles, tuple(ahead)
     )
     drawn = Plot("growth", caption, across, up, series)
-    blocks = (Paragraph(growth.sentence, "lead"), drawn, table)
+    useless = (
+        "Its error is no lower than that of always predicting one class, so that the curve cannot "
+        "tell whether more rows would help."
+    )
+    said = useless if judgement.verdict.usable == "no" else growth.sentence
+    blocks = (Paragraph(said, "lead"), drawn, table)
     return Section("more", "Would more data help?", blocks)

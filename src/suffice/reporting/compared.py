@@ -4,7 +4,8 @@ from suffice.reporting.blocks import Block, CellStyle, DataTable, Notes, Paragra
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import listed, truncated
-from suffice.text.numbers import percent
+from suffice.text.numbers import loss as loss_text
+from suffice.text.numbers import p_statement, percent
 
 COLUMNS: tuple[tuple[str, str, CellStyle], ...] = (
     ("model", "model", "text"),
@@ -37,7 +38,8 @@ def models_compared(
             "Every loss is a mean over held-out rows; from and to bound the 95 % interval of the "
             f"error. p: against {judgement.name}, paired by rows (McNemar's test with the variance "
             "that overlapping training sets call for), adjusted for the number of models "
-            "(Bonferroni). Size: free parameters. Fit: time for one fold."
+            "(Bonferroni), but for the constant one. Brier: summed over classes. Size: free "
+            "parameters. Fit: time for one fold."
         ),
         marked=(at,),
     )
@@ -55,14 +57,21 @@ def reason(judgement: Judgement) -> str:
     own, price = judgement.name, judgement.verdict.price
     if judgement.asked_for:
         return f"{own} was asked for; the others are there to compare it with."
+    if judgement.verdict.usable == "no":
+        return (
+            "No model is significantly better than always predicting the most frequent class; "
+            f"{own} is the simplest of those that come closest to being useful."
+        )
     written = [o for o in judgement.comparison.outcomes if o.is_readable]
     if not judgement.outcome.is_readable:
         simple = min(written, key=lambda o: o.error)
         more = next(d for d in judgement.comparison.differences() if d.model == simple.name)
         return (
-            f"{own} cannot be written down as an equation or one tree, but no model that can is "
-            f"as good: the best of them, {simple.name}, misclassifies {percent(simple.error)}, "
-            f"{100 * more.mean:.1f} points more."
+            f"{own} cannot be written down as an equation or one tree. Of the models that can, "
+            f"{simple.name} has the fewest errors, {percent(simple.error)}: {100 * more.mean:.1f} "
+            f"points more ({p_statement(more.p_value)}), with log-loss "
+            f"{loss_text(simple.log_loss)} against {loss_text(judgement.outcome.log_loss)}. It is "
+            "the one to use where an equation is wanted."
         )
     cost = f", at {price}" if price else ""
     return (

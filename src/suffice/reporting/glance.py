@@ -55,7 +55,7 @@ def glance(f: Findings, outliers: Outliers | None) -> Section:
 def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> Facts:
     empty = sum(int(p.empty.sum()) for p in data.profiles)
     cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
-    conflicting = f"{n:,} with another class" if n else ""
+    conflicting = f"{n:,} equal one of another class" if n else ""
     items = [
         Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
         Fact("columns" if data.source is not None else "features", len(data.columns)),

@@ -147,12 +147,12 @@ def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
     n_rows, n_wrong = f.sample.table.n_rows, int(f.rows.wrong.sum())
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
+    said = f"{n_wrong:,} of {plural(n_rows, 'row')} were misclassified while they were held out"
     a, b = np.unravel_index(errors.argmax(), errors.shape)
-    return (
-        f"{n_wrong:,} of {plural(n_rows, 'row')} were predicted wrongly while they were held out; "
-        f"most often {f.names[a]} was taken for {f.names[b]} ({count(errors[a, b])} of "
-        f"{count(counts[a].sum())})."
-    )
+    if (errors == errors[a, b]).sum() > 1:  # no pair stands out
+        return f"{said}."
+    of = f"{count(errors[a, b])} of {count(counts[a].sum())}"
+    return f"{said}; most often {f.names[a]} was taken for {f.names[b]} ({of})."
 
 
 def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> Intervals:

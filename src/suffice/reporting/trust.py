@@ -39,9 +39,11 @@ def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
             "they would find only gross departures from it."
         )
     if not doubts:
-        return "No test finds evidence against the model."
+        said = "the one check" if len(checks) == 1 else f"any of {len(checks)} checks"
+        return f"Nothing speaks against the model in {said}: it may be taken at its word."
     many = " With so many rows, tests find differences too small to matter." * (n_rows > MANY)
-    found = f"{plural(len(doubts), 'check')} of {len(checks)}"
+    tested = sum(check.verdict != "not tested" for check in checks)
+    found = f"{len(doubts)} of {plural(tested, 'check')}"
     return (
         f"{found} found cause for caution. Errors on this page were counted on held-out rows and "
         "hold whether or not the assumptions do; densities, samples and outliers depend on "
