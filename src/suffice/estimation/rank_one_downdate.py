@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.groups import (
+from suffice.estimation.pooled_covariance import (
     GroupScatter,
     diagonal_groups,
     divided,
     full_groups,
+    pooled_groups,
     resolved_variances,
 )
-from suffice.estimation.shrinkage import Regularisation, pooled_groups
+from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance

@@ -14,7 +14,6 @@ from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
-from suffice.estimation.groups import Tied, group_codes
 from suffice.estimation.missing import completed
 from suffice.estimation.plug_in import (
     Debiased,
@@ -24,6 +23,7 @@ from suffice.estimation.plug_in import (
     plug_in,
     require_two_classes,
 )
+from suffice.estimation.pooled_covariance import Tied, group_codes
 from suffice.estimation.priors import PriorRule
 from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import Structure

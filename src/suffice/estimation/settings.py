@@ -18,9 +18,9 @@ from suffice.estimation.bayes import (
 )
 from suffice.estimation.categories import Indicators, Reading, Tree
 from suffice.estimation.edda import FAMILIES, EddaStructure
-from suffice.estimation.groups import Tied
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, Learning, PlugIn
+from suffice.estimation.pooled_covariance import Tied
 from suffice.estimation.priors import PriorRule
 from suffice.estimation.shrinkage import Intensity, ShrinkageTarget
 from suffice.estimation.structures import DiagonalStructure, FullStructure, Structure

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.estimation.groups import GroupScatter
+from suffice.estimation.pooled_covariance import GroupScatter
 from suffice.linalg import unit_scale
 from suffice.typing import Floats
 
@@ -91,21 +91,6 @@ def _reciprocals(weight: float, scatter: Floats, scale: Floats | None) -> Floats
     if scale is None:
         scale = unit_scale(squares / max(weight, np.finfo(float).tiny))
     return (squares > 0) / scale
-
-
-def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
-    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16).
-
-    S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
-    """
-    if pooling == 0:
-        return groups
-    whole = groups.pooled
-    return GroupScatter(
-        (1 - pooling) * groups.scatters + pooling * whole.scatters,
-        (1 - pooling) * groups.weights + pooling * whole.weights,
-        (1 - pooling) * groups.n_means + pooling * whole.n_means,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.groups import (
+from suffice.estimation.pooled_covariance import (
     GroupScatter,
     diagonal_groups,
     divided,
     fourth_groups,
     full_groups,
+    pooled_groups,
     resolved_variances,
 )
-from suffice.estimation.shrinkage import Regularisation, pooled_groups, shrunk
+from suffice.estimation.shrinkage import Regularisation, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.moments import Moments

@@ -24,7 +24,7 @@ from suffice.estimation.edda.family_problem import (
     turned,
 )
 from suffice.estimation.edda.shared_axes import shared_axes
-from suffice.estimation.groups import resolved_variances
+from suffice.estimation.pooled_covariance import resolved_variances
 from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import Estimates, diagonal_variances
 from suffice.linalg import LOG_2PI, scaled_cholesky

@@ -1,4 +1,4 @@
-"""Which classes share a covariance: all, none, or groups of labels; their sums, and Σ of these."""
+"""Pooled covariances: which classes share one, their sums, RDA's pooling, and the divisors."""
 
 from __future__ import annotations
 
@@ -94,6 +94,21 @@ def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatte
         np.add.at(merged, group_of, scatters)
         scatters = merged
     return GroupScatter(scatters, weights, n_means)
+
+
+def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
+    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16).
+
+    S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
+    """
+    if pooling == 0:
+        return groups
+    whole = groups.pooled
+    return GroupScatter(
+        (1 - pooling) * groups.scatters + pooling * whole.scatters,
+        (1 - pooling) * groups.weights + pooling * whole.weights,
+        (1 - pooling) * groups.n_means + pooling * whole.n_means,
+    )
 
 
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
