@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import ReferenceCovariance
-from suffice.estimation.pooled_covariance import full_groups, pooled_groups
+from suffice.estimation.pooled_covariance import full_groups
+from suffice.estimation.shrinkage import pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.linalg import solve_semidefinite
 from suffice.model.class_model import ClassModel

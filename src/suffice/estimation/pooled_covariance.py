@@ -1,4 +1,4 @@
-"""Pooled covariances: which classes share one, their sums, RDA's pooling, and the divisors."""
+"""Pooled covariances: which classes share one, their sums, and these divided."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
-from suffice.linalg import EPS, resolved
+from suffice.estimation.divisors import divisors
+from suffice.linalg import resolved
 from suffice.moments import Moments
 from suffice.moments.collect import SMALLEST
 from suffice.table.matrix import column_name
@@ -96,27 +97,12 @@ def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatte
     return GroupScatter(scatters, weights, n_means)
 
 
-def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
-    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16).
-
-    S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
-    """
-    if pooling == 0:
-        return groups
-    whole = groups.pooled
-    return GroupScatter(
-        (1 - pooling) * groups.scatters + pooling * whole.scatters,
-        (1 - pooling) * groups.weights + pooling * whole.weights,
-        (1 - pooling) * groups.n_means + pooling * whole.n_means,
-    )
-
-
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
     """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
-    w = groups.weights - (groups.n_means if unbiased else 0.0)
+    w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
     w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
-    enough = w > EPS * np.maximum(groups.weights.reshape(w.shape), 1.0)
-    return np.where(enough, groups.scatters / np.where(enough, w, 1.0), 0.0)
+    # Σ_g = Σ_{k∈g} S_k / (w_g − K_g)
+    return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)
 
 
 def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:

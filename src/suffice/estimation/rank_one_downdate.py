@@ -19,10 +19,9 @@ from suffice.estimation.pooled_covariance import (
     diagonal_groups,
     divided,
     full_groups,
-    pooled_groups,
     resolved_variances,
 )
-from suffice.estimation.shrinkage import Regularisation
+from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance

@@ -93,6 +93,21 @@ def _reciprocals(weight: float, scatter: Floats, scale: Floats | None) -> Floats
     return (squares > 0) / scale
 
 
+def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
+    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16).
+
+    S_g(λ) = (1 − λ) S_g + λ S,   w_g(λ) = (1 − λ) w_g + λ W
+    """
+    if pooling == 0:
+        return groups
+    whole = groups.pooled
+    return GroupScatter(
+        (1 - pooling) * groups.scatters + pooling * whole.scatters,
+        (1 - pooling) * groups.weights + pooling * whole.weights,
+        (1 - pooling) * groups.n_means + pooling * whole.n_means,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Intensity:
     """γ of each group: a number, or that of least expected error.

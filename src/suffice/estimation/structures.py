@@ -15,10 +15,9 @@ from suffice.estimation.pooled_covariance import (
     divided,
     fourth_groups,
     full_groups,
-    pooled_groups,
     resolved_variances,
 )
-from suffice.estimation.shrinkage import Regularisation, shrunk
+from suffice.estimation.shrinkage import Regularisation, pooled_groups, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.moments import Moments

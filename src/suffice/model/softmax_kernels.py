@@ -28,7 +28,7 @@ def write_posterior(scores: Floats, n_classes: int, beta: float, out: Floats) ->
         n = rows.shape[0]
         bad |= _winners(scores[c], n_classes, n, top, code)
         _exponentials(scores[c], n_classes, beta, top, code, e, rest)
-        # p_k = exp(t (a_k − max a)) / (1 + Σ over the losers)
+        # p_k = exp(β (a_k − max a)) / (1 + Σ over the losers)
         for b in range(LANES):
             rest[b] = 1.0 / (1.0 + rest[b])
         for b in range(n):
@@ -47,7 +47,7 @@ def write_log_posterior(scores: Floats, n_classes: int, beta: float, out: Floats
         n = rows.shape[0]
         bad |= _winners(a, n_classes, n, top, code)
         _exponentials(a, n_classes, beta, top, code, e, rest)
-        # log p_k = t (a_k − max a) − log1p(Σ over the losers)
+        # log p_k = β (a_k − max a) − log1p(Σ over the losers)
         for b in range(n):
             total = math.log1p(rest[b])
             for k in range(n_classes):
