@@ -133,9 +133,10 @@ def _explored(
     if settings.fast:
         return (), None
     own, seed = comparison[member.name], settings.seed
-    shape = (sample.table.n_rows, sample.table.n_features, sample.table.n_classes)
-    # as many repeats as a few seconds have time for
-    one = max(seconds(member.name, shape), 1e-10 * shape[1] ** 3, 1e-3)
+    n, d, k = shape = (sample.table.n_rows, sample.table.n_features, sample.table.n_classes)
+    # as many repeats as a few seconds have time for; penalties are chosen by all curvatures
+    curvature = 1e-8 * n * (k * d) ** 2 if member.name == "logistic regression" else 0.0
+    one = max(seconds(member.name, shape), curvature, 1e-10 * d**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
     curve = None if one > 1 else growth(member, folds, own.error, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
