@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.comparison.paired import CONSTANT
 from suffice.reporting.blocks import (
     Axis,
     Block,
@@ -61,11 +62,11 @@ def differences(judgement: Judgement) -> tuple[Intervals, ...]:
         Interval(d.model, d.mean, said.get(d.verdict, d.verdict), d.low, d.high)
         for said in ({"alike": ALIKE},)
         for d in comparison.differences()
+        if d.model != CONSTANT or len(comparison.outcomes) == 2  # else it would rule the scale
     )
     note = (
         "Paired on the same held-out rows. The 95 % intervals hold for all models at once: where "
-        "one excludes zero, the difference is significant. The constant classifier is a "
-        "question of its own, without a correction."
+        "one excludes zero, the difference is significant."
     )
     caption = f"Difference in error from {comparison.reference}"
     return (Intervals(caption, "percentage points, left is better", "points", items, note),)
