@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SKIP = "<!-- not run -->"
 _EXTRA = re.compile(r"<!-- extra: (\w+) -->\s*$")
 _FENCE = re.compile(
@@ -60,7 +60,7 @@ def run_page(page, *, plain=False):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if block.language == "python":
+            if block.language in ("python", "pycon"):
                 run_python(block, page, names)
             elif block.language in ("console", "sh", "bash"):
                 for command, output in commands_of(block):

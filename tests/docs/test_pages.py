@@ -5,10 +5,18 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from docs.__main__ import stage
 
-_SPEC = importlib.util.spec_from_file_location("pages", Path(__file__).parent / "pages.py")
-pages = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(pages)
+
+def _beside(name):
+    """Return the script of this name in this folder as a module."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+pages, links = _beside("pages"), _beside("links")
 
 
 @pytest.fixture(autouse=True)
@@ -23,15 +31,29 @@ def apart(tmp_path, monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.stem)
 def test_every_example_of_a_page_runs(page):
     pages.run_page(page)
 
 
-def test_links_between_pages_lead_somewhere():
-    import re
+def test_every_link_and_anchor_of_the_staged_pages_leads_somewhere(tmp_path):
+    assert list(links.broken_in_markdown(stage(tmp_path / "staged"))) == []
 
-    for page in pages.PAGES:
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+def test_links_of_the_readme_lead_somewhere_in_the_repository():
+    for target in links._LINK.findall((pages.ROOT / "README.md").read_text()):
+        assert "://" in target or (pages.ROOT / target.split("#")[0]).exists(), target
+
+
+def test_a_broken_link_is_found(tmp_path):
+    (tmp_path / "a.md").write_text("# One\n[b](b.md) [c](#one) [d](#two) `[e](e.md)`\n")
+    assert list(links.broken_in_markdown(tmp_path)) == ["a.md: b.md", "a.md: #two"]
+    (tmp_path / "a.html").write_text(
+        '<h1 id="one">One</h1><a href="b.html">b</a><a href="#one">c</a><a href="#two">d</a>'
+        '<a href="https://elsewhere.org">e</a><script src="https://elsewhere.org/f.js"></script>'
+    )
+    assert list(links.broken_in_site(tmp_path)) == [
+        "a.html: b.html",
+        "a.html: #two",
+        "a.html loads https://elsewhere.org/f.js",
+    ]

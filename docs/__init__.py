@@ -1,0 +1,1 @@
+"""The pages of the documentation, and how the site is built from them."""

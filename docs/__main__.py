@@ -1,0 +1,45 @@
+"""Build the site, or serve it: ``python -m docs build``, ``python -m docs serve``.
+
+Pages are staged in ``build/docs``: those of this folder, the README as the first page, the
+changelog, the API reference written from docstrings, and the lab. Nothing is fetched from anywhere.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+STAGED = ROOT / "build" / "docs"
+
+
+def stage(folder: Path = STAGED) -> Path:
+    """Write every page of the site, and what they show, to a folder; return it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    readme = (ROOT / "README.md").read_text()
+    (folder / "index.md").write_text(readme.replace("](docs/", "]("))
+    shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    return folder
+
+
+def zensical(*words: str) -> int:
+    """Run the site generator on the staged pages; return its exit code."""
+    return subprocess.run([sys.executable, "-m", "zensical", *words], cwd=ROOT).returncode
+
+
+def main(words: list[str]) -> int:
+    """Build or serve the site."""
+    if words not in (["build"], ["serve"]):
+        print("usage: python -m docs build | serve")
+        return 2
+    stage()
+    if words == ["build"]:
+        return zensical("build", "--strict", "--clean")
+    return zensical("serve")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
