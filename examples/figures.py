@@ -1,7 +1,12 @@
-"""Make the images of docs/figures.md by running the code above each of them."""
+"""Make the images of pages of the documentation by running the code above each of them.
+
+``python examples/figures.py`` makes those of the gallery and of the course, ``python
+examples/figures.py docs/course/04-one-feature.md`` those of one page.
+"""
 
 from __future__ import annotations
 
+import doctest
 import io
 import re
 import sys
@@ -16,18 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-GALLERY = ROOT / "docs" / "figures.md"
-PIECE = re.compile(r"```python\n(?P<code>.*?)```|!\[[^\]]*\]\((?P<image>[^)]+)\)", re.DOTALL)
+PAGES = [ROOT / "docs" / "figures.md", *sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))]
+PIECE = re.compile(r"```py\w*\n(?P<code>.*?)```|!\[[^\]]*\]\((?P<image>[^)]+)\)", re.DOTALL)
 MADE_ELSEWHERE = {"images/partially_tied.png"}
 
 
-def gallery(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each image and the figure that the code before it makes."""
+def source_of(code: str) -> str:
+    """Return the lines of a block of Python or of a session ``>>>``."""
+    if not code.lstrip().startswith(">>>"):
+        return code
+    return "".join(each.source for each in doctest.DocTestParser().get_examples(code))
+
+
+def figures_of(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each image of a page and the figure that the code before it makes."""
     names: dict[str, Any] = {}
     for piece in PIECE.finditer(text):
         if piece["code"]:
-            exec(piece["code"], names)
-        else:
+            exec(source_of(piece["code"]), names)
+        elif plt.get_fignums():
             yield piece["image"], plt.gcf()
             plt.close("all")
 
@@ -39,16 +51,16 @@ def save(figure: Any, path: Path, **settings: Any) -> None:
     Image.open(buffer).convert("RGB").quantize(256).save(path, optimize=True)
 
 
-def main() -> None:
-    """Save every image beside the page."""
-    for name, figure in gallery(GALLERY.read_text()):
-        if name not in MADE_ELSEWHERE:
-            opaque = figure.get_facecolor()[3] > 0
-            ground = "auto" if opaque else "white"
-            save(figure, GALLERY.parent / name, facecolor=ground)
+def main(pages: list[Path]) -> None:
+    """Save every image of some pages beside them."""
+    for page in pages:
+        for name, figure in figures_of(page.read_text()):
+            if name not in MADE_ELSEWHERE:
+                ground = "auto" if figure.get_facecolor()[3] > 0 else "white"
+                save(figure, page.parent / name, facecolor=ground)
 
 
 if __name__ == "__main__":
     mpl.use("Agg")
     sys.path.insert(0, str(ROOT))
-    main()
+    main([Path(name).resolve() for name in sys.argv[1:]] or PAGES)
