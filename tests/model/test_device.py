@@ -6,7 +6,8 @@ from sklearn.base import clone
 from tests.cuda import LIBRARIES, asarray_of
 
 import suffice as sf
-from suffice.errors import InvalidInputError
+from suffice.discriminative import design
+from suffice.errors import InvalidInputError, UnusedDataWarning
 from suffice.table import foreign
 
 MODELS = [
@@ -98,6 +99,84 @@ def test_logistic_regression_on_the_device(library, l2, weighted):
     )
     chosen = sf.LogisticRegression(l2="auto").fit(library(x), library(y))  # on the host
     assert chosen.l2_ == sf.LogisticRegression(l2="auto").fit(x, y).l2_
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_logistic_sums_by_blocks_that_fit(library, curved, monkeypatch):
+    class OutOfMemoryError(Exception):
+        pass
+
+    x, y = data()
+    table, moments = design.device_table(library(x), library(y), None)
+    rows = design.design_of(table, design.Scaling.of(moments))
+    phi = np.linspace(-1, 1, 10).reshape(2, 5)
+    expected = rows.sums(phi, curved=curved)
+    monkeypatch.setattr(design, "DEVICE_BLOCK", 4 * 64)
+    monkeypatch.setattr(foreign, "_SMALLEST", 16)
+    calls = []
+
+    def fetched(values):
+        calls.append(len(calls))
+        if len(calls) == 4:
+            raise OutOfMemoryError
+        return foreign.to_numpy(values)
+
+    monkeypatch.setattr(design, "to_numpy", fetched)
+    found = rows.sums(phi, curved=curved)
+    assert len(calls) > 2 * (235 // 16)  # in smaller blocks, once one was too large
+    for a, b in zip(found[: 2 + curved], expected[: 2 + curved], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+@pytest.mark.parametrize("labels", ["float", "bool"])
+def test_labels_of_other_kinds_on_the_device(library, labels):
+    x, y = data()
+    y = (y > 0) if labels == "bool" else y.astype(float)
+    found, expected = sf.LDA().fit(library(x), library(y)), sf.LDA().fit(x, y)
+    assert found.classes_.tolist() == expected.classes_.tolist()
+    assert found.classes_.dtype == expected.classes_.dtype
+
+
+def test_rows_without_a_label_are_left_out_on_the_device(library):
+    x, y = data()
+    y = y.astype(float)
+    y[::50] = np.nan
+    w = np.linspace(0.5, 2, len(y))
+    for model in (sf.QDA(), sf.LogisticRegression(l2=1.0)):
+        with pytest.warns(UnusedDataWarning, match="6 of 300 rows have no label"):
+            found = clone(model).fit(library(x), library(y), library(w))
+        known = ~np.isnan(y)
+        expected = clone(model).fit(x[known], y[known], w[known])
+        assert found.classes_.tolist() == [0, 1, 2]
+        proba = foreign.to_numpy(found.predict_proba(library(x)))
+        np.testing.assert_allclose(proba, expected.predict_proba(x), atol=1e-8)
+
+
+def test_continuous_targets_are_refused_on_the_device(library):
+    x, y = data()
+    for model in (sf.LDA(), sf.LogisticRegression(), sf.LeastSquaresClassifier()):
+        with pytest.raises(ValueError, match="Unknown label type"):
+            clone(model).fit(library(x), library(y + 0.5))
+
+
+def test_every_verb_takes_rows_of_the_library(library):
+    x, y = data()
+    there, labels = library(x), library(y)
+    fitted = sf.LDA(prediction_sets=True).fit(x, y)
+    for verb in ("transform", "impute", "sample_missing"):
+        found = getattr(fitted, verb)(there)
+        assert type(found) is type(there), verb
+        expected = getattr(fitted, verb)(x)
+        np.testing.assert_allclose(foreign.to_numpy(found), expected, rtol=1e-7, atol=1e-7)
+    assert fitted.transform(library(x.astype(np.float32))).dtype == library(np.float32([1])).dtype
+    assert fitted.score(there, labels) == fitted.score(x, y)
+    assert fitted.predict_set(there).to_list() == fitted.predict_set(x).to_list()
+    assert fitted.log_likelihood(there, labels) == pytest.approx(fitted.log_likelihood(x, y))
+    assert fitted.adapt_priors(there).priors_ == pytest.approx(fitted.adapt_priors(x).priors_)
+    assert fitted.drift(there).p_value == pytest.approx(fitted.drift(x).p_value)
+    x[4, 1] = np.nan
+    found = foreign.to_numpy(fitted.transform(library(x)))
+    np.testing.assert_allclose(found, fitted.transform(x))
 
 
 def test_float32_stays_float32(library):

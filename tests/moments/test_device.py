@@ -78,6 +78,17 @@ def test_labels_of_any_kind(library):
     assert_same(known, sf.Moments.of(x, y, classes=[0, 5, 99], fourth=False))
 
 
+def test_labels_that_are_none_are_refused_as_on_the_host(library):
+    x, y, _ = rows()
+    hole, between = y.astype(float), y.astype(float)
+    hole[7], between[3] = np.nan, 0.5
+    for labels, told in ((hole, "row 7"), (between, "continuous .row 3"), (y[:, None], "ravel")):
+        with pytest.raises(InvalidInputError, match=told):
+            sf.Moments.of(x, labels)
+        with pytest.raises(InvalidInputError, match=told):
+            sf.Moments.of(library(x), library(labels))
+
+
 def test_blocks_and_halves_merge(library):
     x, y, w = rows()
     whole = sf.Moments.of(x, y, w, storage="per-class", fourth=False)

@@ -219,7 +219,7 @@ class DeviceDesign(CompiledDesign):
         rows = {name: to_numpy(v[index]) for name, v in fields.items() if v is not None}
         return self.scaling.standardised(replace(t, **rows))
 
-    def _part(self, phi: Floats, lo: int, hi: int, *, curved: bool) -> Iterator[Any]:
+    def _part(self, phi: Floats, lo: int, hi: int, *, curved: bool) -> tuple[Any, Any, Any]:
         xp, place = namespace(self.table.x), device_of(self.table.x)
 
         def here(values: Any) -> Any:
@@ -239,13 +239,12 @@ class DeviceDesign(CompiledDesign):
         total = xp.sum(e, axis=1, keepdims=True)
         p = e / total
         loss = xp.log(total[:, 0]) + top[:, 0] - xp.sum(a * own, axis=1)
-        yield to_numpy(xp.sum(w * loss))
-        yield to_numpy(xp.matrix_transpose(((p - own) * w[:, None])[:, 1:]) @ z)
+        gradient = to_numpy(xp.matrix_transpose(((p - own) * w[:, None])[:, 1:]) @ z)
         # Σ w p_k (δ_kj − p_j) z zᵀ
         pairs = zip(*np.tril_indices(len(phi)), strict=True) if curved else ()
         weights = (w * p[:, int(i) + 1] * (float(i == j) - p[:, int(j) + 1]) for i, j in pairs)
         blocks = [to_numpy(xp.matrix_transpose(z * v[:, None]) @ z) for v in weights]
-        yield np.stack(blocks) if blocks else np.zeros(0)
+        return to_numpy(xp.sum(w * loss)), gradient, np.stack(blocks) if blocks else np.zeros(0)
 
 
 def design_of(table: Table, scaling: Scaling) -> Design:

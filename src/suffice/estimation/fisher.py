@@ -10,6 +10,7 @@ import numpy as np
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
 from suffice.moments.collect import ratio
+from suffice.table.foreign import beside
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class DiscriminantSpace:
         return np.asarray(squares / squares.sum())
 
     def project(self, x: Floats) -> Floats:
-        """Return the coordinates of each row, shape (n, r)."""
-        return (x - self.centre) @ self.scalings
+        """Return the coordinates of each row, shape (n, r), where the rows lie."""
+        return (x - beside(self.centre, x)) @ beside(self.scalings, x)  # type: ignore[no-any-return]
 
     def loadings(self, within: Covariance) -> Floats:
         """Return the correlation of each feature with each coordinate within classes, (d, r)."""

@@ -33,7 +33,7 @@ from suffice.power import PowerTransform
 from suffice.saved import densities as saved
 from suffice.search.plan import settled
 from suffice.table import Table
-from suffice.table.foreign import is_foreign, like, to_numpy
+from suffice.table.foreign import all_finite, is_foreign, like, to_numpy
 from suffice.table.labels import as_labels, code_of, codes_of, has_label
 from suffice.table.matrix import filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
@@ -437,7 +437,7 @@ class GaussianClassifier(
         >>> LDA(prediction_sets=True).fit(X, y).predict_set(X[[0, 70]], coverage=0.99).to_list()
         [[0], [1, 2]]
         """
-        posterior = self.predict_proba(X)
+        posterior = self.predict_proba(to_numpy(X))
         if "_conformity" not in vars(self):
             msg = (
                 "predict_set needs calibration: fit with prediction_sets=True, or call "
@@ -485,7 +485,7 @@ class GaussianClassifier(
         >>> adapted.priors_.round(2), adapted.prior_shift_.p_value < 0.001
         (array([0.67, 0.33, 0.  ]), True)
         """
-        found = shifted_priors(self.predict_log_proba(X), self.priors_)
+        found = shifted_priors(self.predict_log_proba(to_numpy(X)), self.priors_)
         changed = self.with_priors(found.priors)
         changed.prior_shift_ = found
         return changed
@@ -509,21 +509,19 @@ class GaussianClassifier(
 
         An empty number counts as its mean given the rest of the row.
         """
-        x = self._complete(X)
+        return cast("Floats", like(self._answer(X, lambda _, x: self._coordinates(x)), X))
+
+    def _coordinates(self, rows: Any) -> Any:
         power = self._numbers.power
+        x = self.classifier_.rows(rows if power is None else to_numpy(rows))
+        if not is_foreign(x) and self._allows_missing and has_missing(x):
+            x = self.model_.allowing_missing().impute(x)
         with np.errstate(invalid="ignore", over="ignore"):
             y = x if power is None else power.apply(x)
-            coordinates: Floats = self._space.project(y)[:, : self.n_components]
-        if not np.isfinite(coordinates).all():
-            refuse_unusable(x, self._numbers.feature_names)
+            coordinates = self._space.project(y)[:, : self.n_components]
+        if not all_finite(coordinates):
+            refuse_unusable(to_numpy(x), self._numbers.feature_names)
         return coordinates
-
-    def _complete(self, X: Any) -> Any:
-        """Return rows as the model reads them, empty numbers filled by their conditional means."""
-        x = self.classifier_.rows(predictor.checked_rows(self, X))
-        if not (self._allows_missing and has_missing(x)):
-            return x
-        return self.model_.allowing_missing().impute(x)
 
     @property
     def _numbers(self) -> Moments:
@@ -616,8 +614,8 @@ class GaussianClassifier(
         if X is None or y is None:
             msg = "log_likelihood takes rows and their labels, or neither: give X and y"
             raise errors.InvalidParameterError(msg)
-        codes = codes_of(as_labels(y), self.classes_)
-        density = self.class_log_density(X)
+        codes = codes_of(as_labels(to_numpy(y)), self.classes_)
+        density = self.class_log_density(to_numpy(X))
         require_as_many(len(density), len(codes))
         # Σ_n log p(x_n | y_n) + log π_{y_n}
         joint = density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]

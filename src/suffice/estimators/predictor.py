@@ -21,7 +21,7 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.export import onnx, sql
 from suffice.saved.fields import save
-from suffice.table.foreign import is_foreign, is_on_device, to_numpy
+from suffice.table.foreign import is_foreign, is_on_device, like, namespace, to_numpy
 from suffice.table.labels import as_labels, codes_of, has_label
 from suffice.table.matrix import as_weights, taken
 from suffice.table.mixed import is_mixed
@@ -50,10 +50,12 @@ def checked_table(
             "pass one label per row"
         )
         raise ValueError(msg)
-    if is_on_device(X):
+    there = is_on_device(X)
+    if there and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X, y, sample_weight
-    X, y, sample_weight = labelled_rows(*map(to_numpy, (X, y, sample_weight)))
+    y, sample_weight = map(to_numpy, (y, sample_weight))
+    X, y, sample_weight = labelled_rows(X if there else to_numpy(X), y, sample_weight)
     x = _validated(estimator, X, reset=reset)
     labels = _check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
     check_consistent_length(x, labels)
@@ -79,16 +81,16 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:
-    """Return rows to predict, with the features seen in fit."""
+    """Return rows to predict, on the host, with the features seen in fit."""
     check_is_fitted(estimator)
-    if is_foreign(X):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-        return X
-    return _validated(estimator, X, reset=False)
+    return _validated(estimator, to_numpy(X), reset=False)
 
 
 def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return rows of numbers as an array; a table with other columns as it is."""
+    """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
+    if is_foreign(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
     schema = getattr(getattr(estimator, "moments_", None), "schema", None)
     known = schema or getattr(estimator, "categorical", None) is not None
     takes_categories = estimator.__sklearn_tags__().input_tags.categorical
@@ -154,7 +156,8 @@ class PredictorMixin(ClassifierMixin, ABC):
         return self._answer(X, Classifier.predict)
 
     def _answer(self, X: Any, verb: Callable[[Classifier, Any], Answer]) -> Answer:
-        x = checked_rows(self, X)
+        check_is_fitted(self)
+        x = _validated(self, X, reset=False)
         with at_most(self.n_jobs):
             return cast("Answer", self.classifier_.answer(verb, x))
 
@@ -163,6 +166,7 @@ class PredictorMixin(ClassifierMixin, ABC):
 
         ``rejection_rate`` is the share of the others; where there are no rows left, NaN.
         """
+        X, y, sample_weight = map(to_numpy, (X, y, sample_weight))
         if not self.classifier_.decision.can_reject:
             return float(super().score(X, y, sample_weight))
         decided, weight = self._decided(X, sample_weight)
@@ -180,7 +184,7 @@ class PredictorMixin(ClassifierMixin, ABC):
 
     def _decided(self, X: Any, sample_weight: Any) -> tuple[Codes, Floats]:
         """Return the code of the action for each row, and its weight."""
-        decided = self._answer(X, Classifier.decide)
+        decided = self._answer(to_numpy(X), Classifier.decide)
         weight = as_weights(sample_weight, len(decided))
         return decided, np.ones(len(decided)) if weight is None else weight
 
@@ -264,12 +268,12 @@ class DensityMixin(PosteriorMixin):
 
         Whatever was observed comes back as it is; an empty category stays a level of its own.
         """
-        return _with_columns(X, self._answer(X, Classifier.impute))
+        return _with_columns(X, self._answer(to_numpy(X), Classifier.impute))
 
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:
         """Return the rows, each empty number drawn given the rest of the row."""
-        rng = _generator(random_state)
-        return _with_columns(X, self._answer(X, lambda known, x: known.sample_missing(x, rng)))
+        rng, x = _generator(random_state), to_numpy(X)
+        return _with_columns(X, self._answer(x, lambda known, x: known.sample_missing(x, rng)))
 
     def class_log_density(self, X: Any) -> Floats:
         """Return log p(x | class), shape (n, K)."""
@@ -296,9 +300,9 @@ def _generator(random_state: Any) -> np.random.Generator:
 
 
 def _with_columns(X: Any, found: Any) -> Any:
-    """Return a frame with other columns of numbers; arrays of numbers as they were found."""
+    """Return a frame with other columns of numbers; arrays of numbers in kind."""
     if not isinstance(found, dict):
-        return found
+        return like(found, X)
     if hasattr(X, "assign"):
         return X.assign(**found)
     import polars as pl

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior, Readout
 from suffice.model.scoring import LinearScores, Scaled, Scorer, Whitened
-from suffice.table.foreign import device_of, in_blocks, is_on_device, namespace
+from suffice.table.foreign import all_finite, beside, device_of, in_blocks, is_on_device, namespace
 
 _WIDE = 64
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
@@ -80,8 +80,7 @@ class _Scores:
                 yield part.classes, self._grouped(part)
 
     def _here(self, *values: Any) -> Iterator[Any]:
-        for value in values:
-            yield self.xp.asarray(value, dtype=self.like.dtype, device=device_of(self.like))
+        return (beside(value, self.like) for value in values)
 
     def _linear(self, part: LinearScores) -> Callable[[Any], Any]:
         # wₖᵀ(x − o) + bₖ; at once where no digits are lost by it
@@ -122,18 +121,18 @@ class _Scores:
 def _read(xp: Any, a: Any, readout: Readout) -> Any:
     """Return what is read out of scores (n, K); raise where a row has none that is finite."""
     if isinstance(readout, Joint):
-        return _all_finite(xp, a, xp.max(a, axis=1))
+        return _if_finite(a, xp.max(a, axis=1))
     if isinstance(readout, Argmax):
-        return _all_finite(xp, xp.argmax(a, axis=1), xp.max(a, axis=1))
+        return _if_finite(xp.argmax(a, axis=1), xp.max(a, axis=1))
     if isinstance(readout, LogDensity):
         top = xp.max(a, axis=1, keepdims=True)
-        return _all_finite(xp, top[:, 0] + xp.log(xp.sum(xp.exp(a - top), axis=1)), top)
+        return _if_finite(top[:, 0] + xp.log(xp.sum(xp.exp(a - top), axis=1)), top)
     t = cast("Posterior", readout).temperature
     a = a if t == 1 else a / t
     # one kernel where the library has one
     name = "log_softmax" if isinstance(readout, LogPosterior) else "softmax"
     p = getattr(xp, name)(a, -1) if hasattr(xp, name) else _softmax(xp, a, log="log" in name)
-    return _all_finite(xp, p, xp.sum(p) if name == "softmax" else xp.max(p, axis=1))
+    return _if_finite(p, xp.sum(p) if name == "softmax" else xp.max(p, axis=1))
 
 
 def _affine(xp: Any, x: Any, w: Any, b: Any) -> Any:
@@ -152,8 +151,8 @@ def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
     return d - xp.log(total) if log else e / total
 
 
-def _all_finite(xp: Any, values: Any, told: Any) -> Any:
-    if not bool(xp.all(xp.isfinite(told))):
+def _if_finite(values: Any, told: Any) -> Any:
+    if not all_finite(told):
         msg = "some row has no finite score"
         raise InvalidInputError(msg)
     return values

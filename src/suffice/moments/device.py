@@ -49,14 +49,12 @@ def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
     """Return the classes (K,), on the host, and the code of each row (n,), where x is."""
     xp, place = namespace(x), device_of(x)
     require_as_many(x.shape[0], y.shape[0] if is_foreign(y) else len(y))
-    if not is_foreign(y):
-        labels, codes = encode(as_labels(y))
-        codes = xp.asarray(codes, device=place)
-    elif xp.isdtype(y.dtype, "integral"):
+    here = is_foreign(y) and y.ndim == 1 and namespace(y) is xp
+    if here and xp.isdtype(y.dtype, "integral"):
         labels, codes = _integer_labels(xp, y)
-    else:
-        found, codes = xp.unique_inverse(y)
-        labels = as_labels(to_numpy(found))
+    else:  # the host says what is wrong with other labels, if anything
+        labels, codes = encode(as_labels(to_numpy(y)))
+    codes = xp.asarray(codes, device=place)
     if classes is None:
         return labels, codes
     known = union(np.unique(as_labels(classes)), labels)

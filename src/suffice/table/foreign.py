@@ -51,6 +51,19 @@ def like(values: Any, x: Any) -> Any:
     return namespace(x).asarray(values, device=device_of(x))
 
 
+def beside(constants: Any, x: Any) -> Any:
+    """Return constants to compute with x: for another library's array, in its type and place."""
+    if not is_foreign(x):
+        return constants
+    return namespace(x).asarray(constants, dtype=x.dtype, device=device_of(x))
+
+
+def all_finite(x: Any) -> bool:
+    """Return whether no number is NaN or infinite."""
+    xp = namespace(x) if is_foreign(x) else np
+    return bool(xp.all(xp.isfinite(x)))
+
+
 def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Iterator[V]:
     """Yield the answers for rows lo … hi − 1; blocks get smaller where the device is too small."""
     lo = 0

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.table.foreign import device_of, is_foreign, namespace
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
 
@@ -96,6 +97,9 @@ def taken(table: Any, rows: Codes) -> Any:
         return table.take(rows)
     if hasattr(table, "tocsr"):  # sparse, of which some kinds know no rows
         return table.tocsr()[rows]
+    if is_foreign(table):
+        xp = namespace(table)
+        return xp.take(table, xp.asarray(rows, device=device_of(table)), axis=0)
     return table[rows] if hasattr(table, "shape") else [table[row] for row in rows]
 
 
