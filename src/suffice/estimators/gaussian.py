@@ -20,10 +20,12 @@ from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.settings import is_open, parse_priors
+from suffice.estimation.stated import stated
 from suffice.estimation.unlabelled import SharedOut
 from suffice.estimators import predictor
+from suffice.estimators.rules import Rule
 from suffice.model import ClassModel, GaussianModel
-from suffice.model.bayes_error import BayesError
+from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.model.gaussian import bic
 from suffice.model.geometry import Boundary, boundary_between
 from suffice.moments import Moments
@@ -212,6 +214,45 @@ class GaussianClassifier(
         return bool(self.estimate != "debiased" and self.shrinkage != "ledoit-wolf")
 
     # --- learning ---
+
+    @classmethod
+    def from_parameters(
+        cls,
+        priors: Any,
+        means: Any,
+        covariances: Any,
+        classes: Any = None,
+        *,
+        feature_names: Any = None,
+    ) -> "GaussianClassifier":
+        """Return the model with these parameters, as if it had been fitted.
+
+        It draws rows, predicts, has boundaries, figures and files, and knows the error of any
+        rule (``true_error``). No row was seen: were rows added, it would weigh as much as one.
+
+        Parameters
+        ----------
+        priors : array (K,), {label: p} or "uniform"
+        means : array (K, d)
+        covariances : array (K, d, d) or (d, d), or a number
+            One for each class, one for all, or the variance of every feature. Classes of the same
+            matrix are tied.
+        classes : array (K,), optional
+            Labels, by default 0, 1, ….
+        feature_names : sequence of d names, optional
+
+        Examples
+        --------
+        >>> import suffice as sf
+        >>> model = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
+        >>> model.bayes_error()
+        0.204117 (exact)
+        >>> X, y = model.sample(1000, random_state=0)
+        >>> model.true_error(sf.QDA().fit(X, y)) > model.bayes_error()
+        True
+        """
+        moments, tied = stated(priors, means, covariances, classes, feature_names)
+        return GaussianClassifier(tied=tied).fit_moments(moments)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
@@ -644,6 +685,22 @@ class GaussianClassifier(
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
         """Return the error of the best rule if the model were true."""
         return self.model_.bayes_error(n_samples, np.random.default_rng(random_state))
+
+    def true_error(self, rule: Any, n_samples: int = 100_000, random_state: int = 0) -> ErrorRate:
+        """Return the error of any fitted classifier if this model were true.
+
+        Exact for a linear rule between two Gaussian classes; otherwise the mean over rows drawn
+        from the model of 1 − p(predicted class | x), with its standard error. The rows are those
+        of ``bayes_error``, so that no rule is found to be better than the best one. Rows that the
+        rule refuses to answer are left out.
+        """
+        x, _ = self.sample(n_samples, random_state)
+        asked, model = Rule.of(rule, self.classes_, self._numbers.feature_names), self.model_
+        plane = asked.hyperplane(x) if isinstance(model, GaussianModel) else None
+        if plane is not None:
+            return linear_error(model.as_gaussian(), *plane)
+        posteriors = model.with_temperature(1.0).posterior(self.classifier_.rows(x))
+        return rule_error(posteriors, asked.decide(x))
 
     def _check_coordinates(self, coordinates: str) -> None:
         if coordinates not in ("rows", "transformed"):

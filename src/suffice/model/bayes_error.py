@@ -1,4 +1,4 @@
-"""The error of the best possible rule if the model were true."""
+"""The error of the best possible rule, and of any other, if the model were true."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
+from suffice.errors import InvalidInputError
 from suffice.model.covariance import FullCovariance
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.model.class_model import ClassModel
@@ -19,27 +20,47 @@ BLOCK = 1 << 22  # posteriors held at a time
 Bounds: TypeAlias = Callable[[], Floats]  # of pairs of classes, when somebody asks  (K, K)
 
 
-class BayesError(float):
+class ErrorRate(float):
     """An error rate, with how it was found.
 
     A number like any other (``round(e, 3)``, ``e < 0.1``) that also says how sure it is.
     """
 
-    standard_error: float  # 0 where exact
-    n_samples: int  # 0 where exact
-    _bounds: Bounds
+    standard_error: float = 0.0  # 0 where exact
+    n_samples: int = 0  # 0 where exact
 
     @classmethod
-    def of(cls, value: float, bounds: Bounds, standard_error: float = 0.0, n: int = 0) -> Self:
+    def of(cls, value: float, standard_error: float = 0.0, n: int = 0) -> Self:
         """Return the error with its account; no samples means exact."""
         error = cls(value)
-        error.standard_error, error.n_samples, error._bounds = standard_error, n, bounds
+        error.standard_error, error.n_samples = standard_error, n
         return error
+
+    @classmethod
+    def mean(cls, losses: Floats) -> Self:
+        """Return the mean of simulated losses (n,), with its standard error."""
+        n = len(losses)
+        return cls.of(float(losses.mean()), float(losses.std() / np.sqrt(n)), n)
 
     @property
     def is_exact(self) -> bool:
         """Whether nothing was simulated."""
         return self.n_samples == 0
+
+    def __repr__(self) -> str:
+        how = "exact" if self.is_exact else f"± {self.standard_error:.2g}, Monte Carlo"
+        return f"{float(self):.6g} ({how})"
+
+
+class BayesError(ErrorRate):
+    """The least error that any rule can have, and bounds on what pairs of classes add to it."""
+
+    _bounds: Bounds
+
+    def bounded(self, bounds: Bounds) -> Self:
+        """Return the error, with what gives its bounds when somebody asks."""
+        self._bounds = bounds
+        return self
 
     @cached_property
     def pair_bounds(self) -> Floats:
@@ -51,13 +72,29 @@ class BayesError(float):
         """Sum of the pairs' bounds: never below the error."""
         return float(np.triu(self.pair_bounds, 1).sum())
 
-    def __repr__(self) -> str:
-        how = "exact" if self.is_exact else f"± {self.standard_error:.2g}, Monte Carlo"
-        return f"{float(self):.6g} ({how})"
-
     def __reduce__(self) -> tuple[Any, ...]:
         known = {"pair_bounds": self.pair_bounds, "standard_error": self.standard_error}
         return BayesError, (float(self),), known | {"n_samples": self.n_samples}
+
+
+def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
+    """Return the error of saying the second of two classes where wᵀx + w_0 > 0."""
+    from scipy.special import ndtr  # slow to import, and seldom needed
+
+    # wᵀx + w_0 ~ N(wᵀμ_k + w_0, wᵀΣ_k w) in class k
+    means = model.offsets @ w + (model.centre @ w + w_0)
+    deviations = [np.sqrt(w @ model.covariance_of(k).dense() @ w) for k in range(2)]
+    first, second = ndtr(means / deviations * [1, -1])
+    return ErrorRate.of(float(model.priors @ [first, second]))
+
+
+def rule_error(posteriors: Floats, decided: Codes) -> ErrorRate:
+    """Return E[1 − p(decided class | x)] over rows drawn from a model, those refused left out."""
+    answered = np.flatnonzero(decided >= 0)
+    if not len(answered):
+        msg = "the rule refuses every row drawn from the model: it has no error rate"
+        raise InvalidInputError(msg)
+    return ErrorRate.mean(1 - posteriors[answered, decided[answered]])
 
 
 def gaussian_error(model: GaussianModel, n_samples: int, rng: np.random.Generator) -> BayesError:
@@ -65,7 +102,7 @@ def gaussian_error(model: GaussianModel, n_samples: int, rng: np.random.Generato
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
         exact = _two_tied(model, int(present[0]), int(present[1]))
-        return BayesError.of(exact, lambda: bhattacharyya_bounds(model))
+        return BayesError.of(exact).bounded(lambda: bhattacharyya_bounds(model))
     return simulated_error(model, n_samples, rng, lambda: bhattacharyya_bounds(model))
 
 
@@ -77,9 +114,7 @@ def simulated_error(
     calm = model.with_temperature(1.0)
     # averaging 1 − max p, not 0 or 1, has less variance and the same mean
     losses = np.concatenate([1 - p.max(1) for p in _posteriors(calm, x)])
-    bounds = bounds or (lambda: _simulated_bounds(calm, x))
-    standard_error = float(losses.std() / np.sqrt(n_samples))
-    return BayesError.of(float(losses.mean()), bounds, standard_error, n_samples)
+    return BayesError.mean(losses).bounded(bounds or (lambda: _simulated_bounds(calm, x)))
 
 
 def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
