@@ -23,7 +23,7 @@ from suffice.estimation.settings import is_open, parse_priors
 from suffice.estimation.stated import stated
 from suffice.estimation.unlabelled import SharedOut
 from suffice.estimators import predictor
-from suffice.estimators.rules import Rule
+from suffice.estimators.rules import DecisionRule
 from suffice.model import ClassModel, GaussianModel
 from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.model.gaussian import bic
@@ -695,7 +695,10 @@ class GaussianClassifier(
         rule refuses to answer are left out.
         """
         x, _ = self.sample(n_samples, random_state)
-        asked, model = Rule.of(rule, self.classes_, self._numbers.feature_names), self.model_
+        asked, model = (
+            DecisionRule.of(rule, self.classes_, self._numbers.feature_names),
+            self.model_,
+        )
         plane = asked.hyperplane(x) if isinstance(model, GaussianModel) else None
         if plane is not None:
             return linear_error(model.as_gaussian(), *plane)

@@ -16,7 +16,7 @@ _PROBES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class DecisionRule:
     """A fitted classifier, ours or scikit-learn's, asked about rows of a model."""
 
     classifier: Any
