@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import suffice as sf
-from suffice.comparison.learning_curve import _order, _prefixes, words_of
+from suffice.comparison.learning_curve import _order, _prefixes
 from suffice.errors import InvalidParameterError
 
 
@@ -75,20 +75,6 @@ def test_naive_bayes_starts_better_and_logistic_regression_ends_better():
     members = {"naive": sf.GaussianNB(), "logistic": sf.LogisticRegression(l2=0.01)}
     found = sf.learning_curve(X, y, members, sizes=[12, 1000], n_repeats=12)
     assert found["logistic"].mean()[-1] < found["naive"].mean()[-1] - 0.02
-    assert "logistic" in found.verdict
-
-
-def test_the_verdict_changes_with_the_errors():
-    sizes = np.array([10, 100])
-    flat, falling = np.full((2, 3), 0.3), np.array([[0.4] * 3, [0.1] * 3])
-    falling[:, 0] += 0.01
-    crossing = words_of({"flat": flat, "falling": falling}, sizes)
-    assert crossing == (
-        "With 10 rows flat has the least error, 30.0 %; falling overtakes it by 100 rows, "
-        "with 10.3 %."
-    )
-    alone = words_of({"flat": flat, "worse": flat + 0.1}, sizes)
-    assert alone.endswith("and none is clearly better with 100 rows.")
 
 
 def test_a_size_that_a_member_cannot_learn_from_is_a_gap(iris):
@@ -104,7 +90,6 @@ def test_a_size_that_a_member_cannot_learn_from_is_a_gap(iris):
     found = sf.learning_curve(*iris, {"LDA": sf.LDA(), "picky": Picky()}, [20, 90], n_repeats=2)
     assert np.isnan(found["picky"].mean()).tolist() == [True, False]
     assert found["picky"].failures == ("RuntimeError: too few rows",)
-    assert found.verdict.startswith("With 20 rows LDA has the least error")
 
 
 @pytest.mark.parametrize(

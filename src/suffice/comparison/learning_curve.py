@@ -1,6 +1,5 @@
 """Error by the number of rows learnt from: generative against discriminative classifiers."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,38 +20,6 @@ from suffice.text.tables import Tabled
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds
 from suffice.validation.losses import CRITERIA
-
-
-def words_of(errors: Mapping[str, Floats], sizes: Codes) -> str:
-    """Return who leads with few rows, and who takes over where.
-
-    A leader is overtaken where another's error is lower by more than one standard error of their
-    difference, and stays lower to the end.
-    """
-    means = {name: each.mean(1) for name, each in errors.items()}
-    known = {name: mean for name, mean in means.items() if np.isfinite(mean[-1])}
-    first = min(known, key=lambda name: np.nan_to_num(known[name][0], nan=np.inf))
-    last = min(known, key=lambda name: float(known[name][-1]))
-    lead = f"With {sizes[0]:,} rows {first} has the least error, {100 * known[first][0]:.1f} %"
-    if first == last or not _is_lower(errors[last][-1], errors[first][-1]):
-        return f"{lead}, and none is clearly better with {sizes[-1]:,} rows."
-    at = _overtaken(errors[last], errors[first])
-    size, error = sizes[at], 100 * known[last][-1]
-    end = "" if at == len(sizes) - 1 else f" in the end ({sizes[-1]:,} rows)"
-    return f"{lead}; {last} overtakes it by {size:,} rows, with {error:.1f} %{end}."
-
-
-def _overtaken(challenger: Floats, leader: Floats) -> int:
-    """Return the first size from which a challenger is clearly better to the end."""
-    pairs = enumerate(zip(challenger, leader, strict=True))
-    return 1 + max((at for at, (a, b) in pairs if not _is_lower(a, b)), default=-1)
-
-
-def _is_lower(a: Floats, b: Floats) -> bool:
-    """Whether errors a (R,) are lower than b by more than one standard error of the difference."""
-    difference = b - a
-    return bool(difference.mean() > difference.std(ddof=1) / np.sqrt(len(difference)))
-
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _SIZES = 9
@@ -95,11 +62,6 @@ class LearningCurve(Tabled):
             msg = f"no curve is called {name!r}: there are {names}"
             raise InvalidParameterError(msg)
         return found
-
-    @property
-    def verdict(self) -> str:
-        """Who has the least error with few rows, and with many."""
-        return words_of({curve.name: curve.losses[:, :, 0] for curve in self.curves}, self.sizes)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per model and size."""
