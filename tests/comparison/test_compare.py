@@ -314,21 +314,6 @@ def test_rows_and_labels_that_do_not_match_are_refused(iris):
         sf.compare(X, y, ["LDA"], groups=[1, 2])
 
 
-@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame])
-def test_rows_with_missing_values_may_be_left_out_for_all_and_that_is_said(make, iris):
-    X, y = iris
-    holes = X.copy()
-    holes[3, 1] = holes[77, 0] = np.nan
-    result = sf.compare(make(holes), y, ["LDA", "tree"], 5, missing="drop")
-    assert not result.failures
-    assert result.n_rows == 148
-    assert result.protocol.endswith("; 2 rows with missing values left out")
-    keep = ~np.isnan(holes).any(1)
-    splits = [(a[keep[a]], b[keep[b]]) for a, b in FOLDS.split(X, y)]
-    wrong = np.concatenate([sf.LDA().fit(X[a], y[a]).predict(X[b]) != y[b] for a, b in splits])
-    assert result.to_frame().loc["LDA", "error"] == pytest.approx(np.mean(wrong))
-
-
 def test_every_row_of_an_incomplete_table_is_judged_by_every_model(iris):
     X, y = iris
     holes = X.copy()
@@ -348,19 +333,3 @@ def test_a_model_of_numbers_gets_categories_as_indicators(iris):
         for a, b in FOLDS.split(X, y)
     ]
     assert result.outcomes[0].error == pytest.approx(np.mean(wrong))
-
-
-def test_words_for_missing_values_are_checked(iris):
-    X, y = iris
-    with pytest.raises(InvalidParameterError, match="'drop' or 'keep'"):
-        sf.compare(X, y, ["LDA"], missing="fill")
-    with pytest.raises(InvalidInputError, match="no rows to learn from"):
-        sf.compare(np.full_like(X, np.nan), y, ["LDA"], missing="drop")
-
-
-def test_a_null_of_a_frame_is_missing_too(iris):
-    X, y = iris
-    frame = pl.DataFrame(X).with_columns(
-        pl.when(pl.col("column_0") > 7.5).then(None).otherwise(pl.col("column_0")).alias("column_0")
-    )
-    assert sf.compare(frame, y, ["LDA"], 5, missing="drop").n_rows == (X[:, 0] <= 7.5).sum()

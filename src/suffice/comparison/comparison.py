@@ -16,10 +16,8 @@ from suffice.comparison.outcome import Failure, Outcome
 from suffice.comparison.paired import CONSTANT, LOSSES, Difference, RowLosses
 from suffice.comparison.rendering import InTerminal, as_html, as_text, in_words
 from suffice.drawing import draw
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError
 from suffice.progress import Progress, Wish
-from suffice.table.matrix import is_complete
-from suffice.text.lists import noun
 from suffice.text.tables import Tabled
 from suffice.typing import Labels
 from suffice.validation.folds import Folds
@@ -165,7 +163,6 @@ def compare(
     *,
     sample_weight: Any = None,
     groups: Any = None,
-    missing: str = "keep",
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
@@ -177,6 +174,8 @@ def compare(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
+        Models that take only numbers get categories as indicators, and empty cells filled and
+        marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Any classifiers of scikit-learn's kind, or names of the default ones: LDA, QDA,
         GaussianNB, RDA, AutoGaussian, logistic regression (its penalty chosen), least squares,
@@ -188,9 +187,6 @@ def compare(
         five from 2,000 rows on.
     sample_weight, groups : arrays (n,), optional
         Weights count in training, where a model can use them, and in all losses.
-    missing : {"keep", "drop"}
-        Whether rows with missing values are used, or left out for all. Models that take only
-        numbers get categories as indicators, and empty cells filled and marked by indicators.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
@@ -238,7 +234,7 @@ def compare(
     constant    0.601  0.500
     """
     named = parse_models(models, random_state)
-    folds = folds_for(X, y, cv, sample_weight, groups, random_state, missing)
+    folds = folds_for(X, y, cv, sample_weight, groups, random_state)
     left_out: tuple[str, ...] = ()
     if models is None:
         named, left_out = affordable(named, len(folds.splits), shape_of(folds))
@@ -251,27 +247,11 @@ def shape_of(folds: Folds) -> tuple[int, int, int]:
     return min(n_train, SAMPLE_ROWS), np.shape(folds.X)[1], len(folds.classes)
 
 
-def folds_for(
-    X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int, missing: str = "keep"
-) -> Folds:
-    """Return the folds that every model is judged on: rows that count, without missing values."""
-    if missing not in ("drop", "keep"):
-        msg = f"missing must be 'drop' or 'keep', got {missing!r}"
-        raise InvalidParameterError(msg)
+def folds_for(X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int) -> Folds:
+    """Return the folds that every model is judged on."""
     if cv is None:
         cv = 10 if len(y) < MANY_FOLDED else 5
-    folds = Folds.of(X, y, cv, sample_weight, groups, seed=seed)
-    whole = is_complete(folds.X) if missing == "drop" else np.ones(len(folds.codes), bool)
-    kept = folds.within(whole if folds.weight is None else whole & (folds.weight > 0))
-    if not all(len(train) and len(test) for train, test in kept.splits):
-        msg = (
-            "a fold has no rows to learn from or to judge by, without rows of weight zero or "
-            "with missing values: use fewer folds, fill in the values, or set missing='keep'"
-        )
-        raise InvalidInputError(msg)
-    n = int((~whole).sum())
-    lost = f"; {n:,} {noun(n, 'row')} with missing values left out" if n else ""
-    return replace(kept, protocol=folds.protocol + lost)
+    return Folds.of(X, y, cv, sample_weight, groups, seed=seed)
 
 
 def compared(
