@@ -66,14 +66,11 @@ def test_another_criterion_may_pick_another(wine):
     )
 
 
-def test_frames_and_groups_are_kept(wine):
+def test_frames_stay_frames(wine):
     X, y = wine
     frame = pd.DataFrame(X).rename(columns=lambda j: f"x{j}")
-    groups = np.arange(len(y)) // 2
-    chosen = sf.select(frame, y, ["LDA", "tree"], groups=groups, cv=3)
+    chosen = sf.select(frame, y, ["LDA", "tree"], cv=3)
     assert list(chosen.estimator.feature_names_in_) == list(frame.columns)
-    learnt = np.concatenate([chosen.parts.train.rows, chosen.parts.validation.rows])
-    assert not set(groups[learnt]) & set(groups[chosen.parts.test.rows])
 
 
 def test_a_selection_says_what_it_found(wine):

@@ -60,17 +60,6 @@ def test_labels_in_a_series_stay_one(iris):
     assert list(part.y.index) == part.rows.tolist()
 
 
-@given(st.integers(0, 20))
-def test_groups_stay_together(seed):
-    rng = np.random.default_rng(seed)
-    groups = rng.integers(0, 20, 120)
-    y = np.resize([0, 1], 120)
-    parts = sf.split(np.zeros((120, 1)), y, 0.2, 0.2, seed, groups=groups)
-    held = [set(groups[part.rows]) for part in parts]
-    assert sum(map(len, held)) == len(set(groups))
-    assert abs(len(parts.test) - 24) <= 14
-
-
 def test_a_split_and_its_parts_describe_themselves(iris):
     parts = sf.split(*iris)
     assert repr(parts) == "Split(train 90, validation 30, test 30 rows)"
@@ -95,14 +84,6 @@ def test_a_class_of_two_rows_cannot_be_in_three_parts():
     y = np.r_[np.zeros(20), 1, 1]
     with pytest.raises(InvalidInputError, match=r"class 1\.0 has 2 rows, too few"):
         sf.split(np.zeros((22, 1)), y)
-
-
-def test_too_few_or_too_large_groups_are_refused(iris):
-    X, y = iris
-    with pytest.raises(InvalidInputError, match="2 groups for 3 parts"):
-        sf.split(X, y, groups=np.arange(150) % 2)
-    with pytest.raises(InvalidInputError, match="groups has shape"):
-        sf.split(X, y, groups=[1, 2, 3])
 
 
 def test_one_class_is_refused(iris):

@@ -68,7 +68,6 @@ def select(
     test: float = 0.2,
     cv: int | None = None,
     criterion: str = "error",
-    groups: Any = None,
     random_state: int = 0,
     progress: Wish = None,
 ) -> Selection:
@@ -88,8 +87,6 @@ def select(
         Judge by so many folds of all rows but the test part, instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
         What is to be least; ties of the error go to the lower log-loss.
-    groups : array (n,), optional
-        Rows of one group stay together.
     random_state : int, default=0
         Seed of the split, the folds and the default candidates.
     progress : bool or function, optional
@@ -112,14 +109,13 @@ def select(
     """
     _check(validation, test, cv, criterion)
     candidates = parse_models(models, random_state)
-    parts = split(X, y, 0.0 if cv else validation, test, random_state, groups)
+    parts = split(X, y, 0.0 if cv else validation, test, random_state)
     learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
     folds = cv or [
         tuple(np.searchsorted(learnt_from, part.rows) for part in (parts.train, parts.validation))
     ]
-    known = None if groups is None or not cv else np.asarray(groups)[learnt_from]
     X_known, y_known = taken(X, learnt_from), taken(y, learnt_from)
-    judged_on = folds_for(X_known, y_known, folds, None, known, random_state)
+    judged_on = folds_for(X_known, y_known, folds, None, None, random_state)
     comparison = compared(candidates, judged_on, random_state, progress)
     pick = _pick(candidates, comparison, criterion)
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)

@@ -11,7 +11,7 @@ from suffice.table.labels import encode
 from suffice.table.matrix import taken
 from suffice.table.sampling import ranks_within
 from suffice.typing import Codes, Floats, Labels
-from suffice.validation.folds import checked_groups, checked_labels
+from suffice.validation.folds import checked_labels
 
 NAMES = ("train", "validation", "test")
 
@@ -51,12 +51,7 @@ class Split:
 
 
 def split(
-    X: Any,
-    y: Any,
-    validation: float = 0.2,
-    test: float = 0.2,
-    random_state: int = 0,
-    groups: Any = None,
+    X: Any, y: Any, validation: float = 0.2, test: float = 0.2, random_state: int = 0
 ) -> Split:
     """Return training, validation and test parts with the same share of every class.
 
@@ -69,8 +64,6 @@ def split(
         its share of them is right to within one row.
     random_state : int, default=0
         Seed of the draw.
-    groups : array (n,), optional
-        Rows of one group stay together; shares are then met as nearly as the groups allow.
 
     References
     ----------
@@ -90,10 +83,7 @@ def split(
     labels = checked_labels(X, y)
     shares = _shares(validation, test)
     rng = np.random.default_rng(random_state)
-    if groups is None:
-        place = _by_class(labels, shares, rng)
-    else:
-        place = _by_group(labels, checked_groups(groups, len(labels)), shares, rng)
+    place = _by_class(labels, shares, rng)
     rows = [np.flatnonzero(place == part) for part in range(len(NAMES))]
     return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
@@ -117,29 +107,6 @@ def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes
     return np.where(rank < first, 2, np.where(rank < second, 1, 0))
 
 
-def _by_group(labels: Labels, groups: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
-    """Return the part of each row, (n,), each group in one part."""
-    classes, codes = encode(labels)
-    names, group_of = np.unique(groups, return_inverse=True)
-    parts = int((shares > 0).sum())
-    if len(names) < parts:
-        msg = f"there are {len(names)} groups for {parts} parts, and a group stays in one part"
-        raise InvalidInputError(msg)
-    table = np.zeros((len(names), len(classes)))  # rows of each group and class
-    np.add.at(table, (group_of, codes), 1)
-    counts = table.sum(0)
-    filled, goal = np.zeros((3, len(classes))), shares[:, None] * counts
-    part_of = np.empty(len(names), np.intp)
-    shuffled = rng.permutation(len(names))
-    for g in shuffled[np.argsort(-table[shuffled].sum(1), kind="stable")]:
-        # the part whose lack of these classes is greatest, each class counted as a share
-        lack = ((goal - filled) / counts) @ (table[g] / counts)
-        part_of[g] = np.argmax(np.where(shares > 0, lack, -np.inf))
-        filled[part_of[g]] += table[g]
-    _check_filled(filled, shares, classes)
-    return part_of[group_of]
-
-
 def _shares(validation: Any, test: Any) -> Floats:
     for name, share in (("validation", validation), ("test", test)):
         if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
@@ -157,19 +124,5 @@ def _check_counts(classes: Labels, counts: Codes, parts: int) -> None:
         msg = (
             f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
             f"{parts} parts: drop it, join it with another, or set validation=0"
-        )
-        raise InvalidInputError(msg)
-
-
-def _check_filled(filled: Floats, shares: Floats, classes: Labels) -> None:
-    for name, rows, share in zip(NAMES, filled, shares, strict=True):
-        if share > 0 and not rows.any():
-            msg = f"the groups are too large for a {name} part of {share:g}: ask for more, or none"
-            raise InvalidInputError(msg)
-    missing = np.flatnonzero(filled[0] == 0)
-    if len(missing):
-        msg = (
-            f"class {classes[missing[0]].item()!r} stands in too few groups to be in the training "
-            "part: drop it, or ask for smaller validation and test parts"
         )
         raise InvalidInputError(msg)
