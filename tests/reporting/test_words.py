@@ -85,18 +85,6 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
     assert "without densities" not in reason(found)
 
 
-def test_spiegelhalters_z_stands_beside_its_own_p_value(rows):
-    from scipy import stats
-
-    X, y = rows
-    test = judged(X, y, models=["NB"]).calibration.spiegelhalter
-    if np.isfinite(test.p_value):
-        assert test.p_value == pytest.approx(2 * stats.norm.sf(abs(test.z)))
-        assert str(test).startswith(f"Spiegelhalter's z = {test.z:.2f}, p ")
-    else:
-        assert str(test) == "too few errors for Spiegelhalter's test"
-
-
 def test_columns_keep_their_names_in_importance_and_checks(iris):
     X, y = iris
     data = DocumentedTable.of(X, y)

@@ -1,62 +1,18 @@
 """Can the posteriors be taken at their word? The calibration of the most probable class."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 
 from suffice.curves.reliability import BINS, Reliability, reliability
 from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.numbers import loss, p_statement, percent
 from suffice.text.tables import Row
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Floats, Labels
 from suffice.validation.predictions import Predictions
-from suffice.validation.significance import LEVEL, holm
-
-ENOUGH = 5.0  # expected errors below which the normal approximation is not used
-
-
-@dataclass(frozen=True, slots=True)
-class SpiegelhalterTest:
-    """The Brier score of n rows against its mean and variance, were the posteriors true."""
-
-    brier: float  # mean over rows of Σ_k (1[y = k] − p_k)²
-    expected: float
-    z: float  # positive: bolder than right
-    expected_errors: float  # Σ (1 − max p)
-
-    @classmethod
-    def of(cls, posteriors: Floats, codes: Codes) -> Self:
-        """Return the test for posteriors (n, K) and true classes (n,).
-
-        References
-        ----------
-        Spiegelhalter (1986), *Statistics in Medicine* 5, 421–433, here for any K.
-        """
-        p = posteriors
-        # L_c = 1 − 2 p_c + Σ_k p_k², the loss of a row if its class is c; it happens with p_c
-        losses = 1 - 2 * p + np.square(p).sum(1, keepdims=True)
-        expected = (p * losses).sum(1)
-        variance = (p * np.square(losses - expected[:, None])).sum(1)
-        observed = losses[np.arange(len(p)), codes]
-        total, excess = float(variance.sum()), float((observed - expected).sum())
-        z = excess / np.sqrt(total) if total > 0 else float("nan")
-        doubt = float((1 - p.max(1)).sum())
-        return cls(float(observed.mean()), float(expected.mean()), float(z), doubt)
-
-    def __str__(self) -> str:
-        if np.isnan(self.p_value):
-            return "too few errors for Spiegelhalter's test"
-        return f"Spiegelhalter's z = {self.z:.2f}, {p_statement(self.p_value)}"
-
-    @property
-    def p_value(self) -> float:
-        """Return P(|z| this large), two-sided; NaN where fewer than 5 errors are expected."""
-        if self.expected_errors < ENOUGH:
-            return float("nan")
-        return float(2 * ndtr(-abs(self.z)))
+from suffice.validation.significance import LEVEL
 
 
 def _null_errors(curve: Reliability, simulations: int, rng: np.random.Generator) -> Floats:
@@ -76,10 +32,9 @@ class Calibration(Diagnostic):
 
     figure: ClassVar[str] = "calibration"
     classes: Labels  # (K,)
-    spiegelhalter: SpiegelhalterTest  # all classes at once
     bins: Reliability  # of the most probable class: is it the true one?
     expected_error: float  # mean calibration error of a calibrated model, these bins and rows
-    error_p_value: float  # P(calibration error this large), were the model calibrated
+    p_value: float  # P(calibration error this large), were the model calibrated
     n_rows: int
 
     @property
@@ -92,29 +47,20 @@ class Calibration(Diagnostic):
         """Return mean stated less mean observed probability: positive is overconfident."""
         return float(self.bins.counts @ (self.bins.stated - self.bins.observed)) / self.n_rows
 
-    @property
-    def p_value(self) -> float:
-        """Return the smaller of two, adjusted: Spiegelhalter's and that of the error."""
-        both = np.array([self.spiegelhalter.p_value, self.error_p_value])
-        return float(np.nanmin(holm(both)))
-
     def rows(self) -> list[Row]:
-        """Return one row: the calibration error and both tests."""
+        """Return one row: the calibration error, and what a calibrated model would show."""
         row = {
             "calibration_error": self.calibration_error,
             "expected_calibration_error": self.expected_error,
-            "calibration_error_p_value": self.error_p_value,
+            "p_value": self.p_value,
             "stated_minus_observed": self.excess,
-            "spiegelhalter_z": self.spiegelhalter.z,
-            "spiegelhalter_p_value": self.spiegelhalter.p_value,
         }
         return [row]
 
     def __repr__(self) -> str:
         account = (
             f"calibration error {loss(self.calibration_error)}, where a calibrated model "
-            f"would show {loss(self.expected_error)}; {self.spiegelhalter}; of both tests "
-            f"together {p_statement(self.p_value)}"
+            f"would show {loss(self.expected_error)}; {p_statement(self.p_value)}"
         )
         return f"{self._verdict()} ({account})"
 
@@ -143,16 +89,15 @@ def calibration(
     simulations: int = 999,
     random_state: Any = 0,
 ) -> Calibration:
-    """Return the calibration error and tests of posteriors.
+    """Return the calibration error of posteriors, and its test.
 
     The expected calibration error is never zero, even of a calibrated model; it is set beside
-    what a calibrated model with the same bins would show, by simulation. Spiegelhalter's z
-    tests the Brier score, here for any number of classes.
+    what a calibrated model with the same bins would show, by simulation.
 
     Parameters
     ----------
     y : labels (n,)
-        True classes. Weights are not supported: the tests are those of independent rows that
+        True classes. Weights are not supported: the test is that of independent rows that
         count once each.
     posteriors : array (n, K)
         Of held-out rows (test, cross-validated or leave-one-out): those of the rows a model was
@@ -169,7 +114,7 @@ def calibration(
     References
     ----------
     Guo, Pleiss, Sun & Weinberger (2017), *ICML*; Bröcker & Smith (2007), *Weather and
-    Forecasting* 22, 651–661; Spiegelhalter (1986), *Statistics in Medicine* 5, 421–433.
+    Forecasting* 22, 651–661.
 
     Examples
     --------
@@ -182,14 +127,13 @@ def calibration(
     """
     known = Predictions.of(y, posteriors, classes)
     p = _probabilities(known.posteriors)
-    if simulations < 39:
-        msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
+    if simulations < 19:
+        msg = f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
     curve = reliability(known.right, p.max(1), bins=bins)
     null = _null_errors(curve, simulations, np.random.default_rng(random_state))
     return Calibration(
         known.classes,
-        SpiegelhalterTest.of(p, known.truth),
         curve,
         float(null.mean()),
         float(simulated_p(curve.calibration_error, null)),

@@ -1,6 +1,5 @@
 """A frozen answer to one question about a model, and the null distributions it refers to."""
 
-from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -13,20 +12,11 @@ from suffice.text.tables import Row, Tabled
 from suffice.typing import Floats
 
 
-class Diagnostic(Tabled, ABC):
+class Diagnostic(Tabled):
     """A frozen answer to one question about a model; ``str`` of it is the answer in words."""
 
     __slots__ = ()
     figure: ClassVar[str]  # the name of its drawing
-
-    @property
-    @abstractmethod
-    def p_value(self) -> float:
-        """How probable an answer this clear is, were nothing wrong."""
-
-    @abstractmethod
-    def rows(self) -> list[Row]:
-        """Return the numbers as plain dictionaries."""
 
     def plot(self, ax: Any = None) -> Any:
         """Draw into ``ax``, or new axes, and return them."""
