@@ -58,9 +58,10 @@ def inverse_lower(factor: Floats) -> Floats:
 
 def dependent_columns(sigma: Floats) -> Codes:
     """Return the columns that are combinations of the others, by pivoted Cholesky."""
+    if not len(sigma):
+        return np.zeros(0, np.intp)
     corr, _ = correlation(sigma)
-    tol = rank_tolerance(len(sigma))
-    _, pivots, rank, _ = lapack.dpstrf(corr, lower=1, tol=tol)
+    _, pivots, rank, _ = lapack.dpstrf(corr, lower=1, tol=rank_tolerance(len(sigma)))
     columns: Codes = np.sort(pivots[rank:] - 1)
     return columns
 

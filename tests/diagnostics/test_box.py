@@ -34,16 +34,15 @@ def brute_m(X, y):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_both_approximations_are_those_of_statsmodels_and_pingouin(table, reference, name):
+def test_the_chi_square_is_that_of_statsmodels_and_pingouin(table, reference, name):
     X, y = rows_of(table, name)
     known, found = reference("diagnostics")[name]["box"], box_m(Moments.of(X, y))
-    chi, f = found.chi_square, found.f
+    chi = found.chi_square
     np.testing.assert_allclose(found.statistic, brute_m(X, y), rtol=1e-9)
     np.testing.assert_allclose(
         [chi.statistic, chi.statistic], [known["chi2"], known["pingouin_chi2"]]
     )
-    np.testing.assert_allclose([f.statistic, f.df1, f.df2], [known[k] for k in ("f", "df1", "df2")])
-    np.testing.assert_allclose([chi.p_value, f.p_value], [known["chi2_p"], known["f_p"]], rtol=1e-6)
+    np.testing.assert_allclose(chi.p_value, known["chi2_p"], rtol=1e-6)
 
 
 def test_iris_has_the_published_value(iris, reference):
@@ -83,7 +82,7 @@ def test_merged_parts_and_weights_give_what_the_rows_give(iris):
     np.testing.assert_allclose(parts.statistic, whole.statistic, rtol=1e-10)
     twice = box_m(Moments.of(X, y, np.full(len(y), 2.0)))
     repeated = box_m(Moments.of(np.vstack([X, X]), np.concatenate([y, y])))
-    np.testing.assert_allclose(twice.f.p_value, repeated.f.p_value, rtol=1e-9)
+    np.testing.assert_allclose(twice.p_value, repeated.p_value, rtol=1e-9)
     assert "weights taken as counts" in str(twice)
     assert "weights" not in str(repeated)
 
@@ -97,11 +96,10 @@ def test_p_values_are_uniform_where_covariances_are_equal(d, sizes):
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
-def test_cumulants_and_f_agree_for_classes_of_some_size():
+def test_cumulants_and_chi_square_agree_for_classes_of_some_size():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1, 2], 40)
     found = box_m(Moments.of(rng.standard_normal((120, 3)), y))
-    assert abs(found.p_value - found.f.p_value) < 0.002
     assert abs(found.p_value - found.chi_square.p_value) < 0.01
 
 
@@ -117,18 +115,18 @@ def test_log_determinants_are_free_of_the_bias_of_small_classes():
 def test_a_singular_class_is_left_out_and_named():
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((62, 3)), np.repeat(["a", "b", "c"], [30, 30, 2])
-    with pytest.warns(DegenerateDataWarning, match="class 'c': covariance rank 1 < 3"):
+    with pytest.warns(DegenerateDataWarning, match="leaves out the classes 'c'"):
         found = box_m(Moments.of(X, y))
     assert found.classes.tolist() == ["a", "b"]
     np.testing.assert_allclose(found.statistic, brute_m(X[:60], y[:60]), rtol=1e-10)
-    assert "left out: class 'c'" in str(found)
+    assert "classes left out: 'c'" in str(found)
 
 
 def test_a_column_constant_within_a_class_is_named_at_any_offset():
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((90, 2)), np.repeat([0, 1, 2], 30)
     X[y == 1, 1] = 0.1 + 1e8
-    with pytest.warns(DegenerateDataWarning, match=r"class 1: .*constant: 1"):
+    with pytest.warns(DegenerateDataWarning, match="leaves out the classes 1:"):
         assert box_m(Moments.of(X, y)).classes.tolist() == [0, 2]
 
 
@@ -146,11 +144,11 @@ def test_it_refuses_by_name_where_nothing_can_be_compared():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
     flat = X * np.array([1, 0])[None] + (y[:, None] * X[:, :1] * np.array([0, 1]))
-    with pytest.raises(InvalidInputError, match=r"fewer than 2 classes .* class 0: .* rank 1 < 2"):
+    with pytest.raises(InvalidInputError, match=r"fewer than 2 classes have .* not so 0"):
         box_m(Moments.of(flat, y))
     with pytest.raises(InvalidInputError, match="weights are taken as counts"):
         box_m(Moments.of(X, y, np.full(40, 0.05)))
-    with pytest.raises(InvalidInputError, match="class 0 has weight 1 from 20 rows; weights are"):
+    with pytest.raises(InvalidInputError, match=r"not so 0: .* weights are taken as counts"):
         box_m(Moments.of(X, y, np.where(y == 0, 0.05, 1.0)))
     with pytest.raises(TooFewClassesError, match=r"at least 2 with rows, found \[0\]"):
         box_m(Moments.of(X[:20], y[:20]))

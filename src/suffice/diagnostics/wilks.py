@@ -8,12 +8,15 @@ import numpy as np
 from suffice.diagnostics.diagnostic import Diagnostic, FTest
 from suffice.diagnostics.usable_columns import (
     columns_remark,
-    independent_columns,
     is_weighted,
     present_classes,
+    usable_columns,
 )
+from suffice.errors import InvalidInputError
+from suffice.linalg import dependent_columns
 from suffice.model.covariance import FullCovariance
 from suffice.moments import Moments
+from suffice.text.lists import quoted
 from suffice.text.numbers import p_statement
 from suffice.text.tables import Row
 from suffice.typing import Floats
@@ -138,13 +141,26 @@ def class_separation(moments: Moments) -> ClassSeparation:
     """
     present = present_classes(moments)
     q, v = len(present) - 1, moments.total_weight - len(present)
-    used, left_out = independent_columns(moments)
-    roots, d = _roots(used, v), used.n_features
+    used, left_out = usable_columns(moments)
+    d = used.n_features
+    if left_out and _rank_of_all_rows(moments) > d:
+        msg = (
+            f"columns {quoted(left_out)} differ between classes but not within them, alone or with "
+            "others: they tell classes apart without error; drop them (moments.select)"
+        )
+        raise InvalidInputError(msg)
+    roots = _roots(used, v)
     # what is left of Λ, d and q once the first j canonical variables are taken out
     log_lambdas = -np.cumsum(np.log1p(roots)[::-1])[::-1]
     tests = (wilks_test(float(part), d - j, q - j, v) for j, part in enumerate(log_lambdas))
     lambdas, k = np.exp(log_lambdas), len(present)
     return ClassSeparation(roots, lambdas, tuple(tests), k, left_out, is_weighted(moments))
+
+
+def _rank_of_all_rows(moments: Moments) -> int:
+    varying = np.flatnonzero(moments.total_variances)
+    total = (moments.pooled_scatter + moments.between_scatter)[np.ix_(varying, varying)]
+    return len(varying) - len(dependent_columns(total))
 
 
 def _roots(moments: Moments, v: float) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, warn
-from suffice.linalg import dependent_columns, rank_tolerance, symmetric_eigen, unit_scale
+from suffice.linalg import dependent_columns, rank_tolerance, resolved, symmetric_eigen, unit_scale
 from suffice.text.lists import noun, quoted
 from suffice.typing import Codes, Floats
 
@@ -59,6 +59,14 @@ def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Float
     reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
     reference = np.where(reference > 0, reference, 1.0)
     return np.where(variances > 0, variances, reference)
+
+
+def independent_columns(moments: Moments) -> Codes:
+    """Return the columns whose pooled within-class covariance has full rank."""
+    sigma = moments.pooled_scatter / moments.total_weight
+    variances = resolved(np.diagonal(sigma), moments.grand_mean, moments.total_variances)
+    varying = np.flatnonzero(variances)
+    return np.delete(varying, dependent_columns(sigma[np.ix_(varying, varying)]))
 
 
 _MOST_NAMED = 4

@@ -12,6 +12,7 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
+from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing import completed
@@ -27,7 +28,6 @@ from suffice.estimation.pooled_covariance import Tied, group_codes
 from suffice.estimation.priors import PriorRule
 from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import Structure
-from suffice.linalg import dependent_columns
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
@@ -45,23 +45,11 @@ def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:
     Columns that are constant, or combinations of others, within classes have no say: no family
     has a likelihood there. Families without a maximum for some class are left out.
     """
-    columns = _independent(moments)
+    columns = independent_columns(moments)
     if not len(columns):
         return candidates[0]
     judged = moments.select(columns) if len(columns) < moments.n_features else moments
     return candidates[int(np.argmin([recipe.bic(judged) for recipe in candidates]))]
-
-
-def _independent(moments: Moments) -> Codes:
-    """Return the columns whose pooled within-class covariance has full rank."""
-    pooled = moments.pooled_scatter
-    # a variance within classes below rounding of the total one is none
-    floor = 1e-26 * moments.total_weight * moments.total_variances
-    varying = np.flatnonzero(np.diagonal(pooled) > floor)
-    if not len(varying):
-        return varying
-    gone = dependent_columns(pooled[np.ix_(varying, varying)])
-    return np.delete(varying, gone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
