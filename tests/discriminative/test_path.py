@@ -29,7 +29,7 @@ def close_figures():
     plt.close("all")
 
 
-@pytest.mark.parametrize("solver", ["newton", "quasi-newton", "gd", "sgd"])
+@pytest.mark.parametrize("solver", ["newton", "quasi-newton", "gd", "averaged-sgd"])
 def test_every_solver_records_its_way_in_original_units(hours, solver):
     fit = LogisticRegression(l2=0, solver=solver, start="zero", record=True).fit(*hours)
     path = fit.path_

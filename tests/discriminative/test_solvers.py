@@ -5,10 +5,10 @@ import pytest
 
 from suffice.discriminative import design
 from suffice.discriminative.descent import Stopping
-from suffice.discriminative.gradient import GradientDescent, StochasticDescent, safe_rate
+from suffice.discriminative.gradient import AveragedDescent, GradientDescent, safe_rate
 from suffice.discriminative.logistic_fit import lda_start, random_start, suitable_solver, zero_start
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
-from suffice.errors import InvalidInputError, SeparationWarning
+from suffice.errors import InvalidInputError, InvalidParameterError, SeparationWarning
 from suffice.estimators.logistic import LogisticRegression
 
 EXACT = [Newton(), QuasiNewton(), SampledNewton(), GradientDescent()]
@@ -31,7 +31,7 @@ def test_every_solver_finds_the_same_minimum_from_every_start(
 
 def test_stochastic_descent_arrives_within_its_tolerance(rows_and_codes, problem):
     task = problem(*rows_and_codes(400, 3, 3), l2=1.0)
-    solver = StochasticDescent(seed=1)
+    solver = AveragedDescent(seed=1)
     found = solver.solve(task, zero_start(task), solver.default)
     assert found.converged
     assert task.objective.gradient_norm(found.point) <= solver.default.tol
@@ -41,7 +41,7 @@ def test_stochastic_descent_is_seeded(rows_and_codes, problem):
     task = problem(*rows_and_codes(100, 2, 2), l2=1.0)
     rule = Stopping(tol=1e-12, max_iter=3)
     first, again, other = (
-        StochasticDescent(seed=s).solve(task, zero_start(task), rule).point.phi for s in (1, 1, 2)
+        AveragedDescent(seed=s).solve(task, zero_start(task), rule).point.phi for s in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -89,8 +89,10 @@ def test_gradient_descent_never_rises_at_the_safe_rate_and_rises_far_above_it(
     task = problem(*rows_and_codes(200, 3, 3))
     rule = Stopping(tol=1e-12, max_iter=50)
     rate, start = safe_rate(task), zero_start(task)
-    assert GradientDescent(rate).solve(task, start, rule).trace.rises == 0
-    assert GradientDescent(40 * rate).solve(task, start, rule).trace.rises > 0
+    losses = GradientDescent(rate).solve(task, start, rule).trace.losses
+    assert (np.diff(losses) <= 1e-12 * losses[1:]).all()
+    with pytest.raises(InvalidParameterError, match="the loss rose"):
+        GradientDescent(40 * rate).solve(task, start, rule)
 
 
 def test_gradient_descent_treats_all_classes_alike(rows_and_codes, problem):

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from suffice.discriminative.gradient import StochasticDescent, Stream
+from suffice.discriminative.gradient import AveragedDescent, Stream
 from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.newton import Newton
 from suffice.table.table import Table
 
 
 def feed(stream, x, codes, l2=0.0, size=50, seed=0):
-    descent = StochasticDescent(seed=seed)
+    descent = AveragedDescent(seed=seed)
     for lo in range(0, len(x), size):
         table = Table.of(x[lo : lo + size], codes[lo : lo + size], classes=[0, 1, 2])
         stream = stream.fed(table, descent, l2)

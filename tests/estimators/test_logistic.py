@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -105,7 +106,7 @@ def test_penalised_optima_agree_with_the_reference(table, reference, name, l2):
 
 @pytest.mark.parametrize(
     ("solver", "tolerance"),
-    [("newton", 1e-10), ("quasi-newton", 1e-6), ("gd", 1e-6), ("sgd", 0.05)],
+    [("newton", 1e-10), ("quasi-newton", 1e-6), ("gd", 1e-6), ("averaged-sgd", 0.05)],
 )
 def test_the_exam_example(hours, reference, solver, tolerance):
     fit = LogisticRegression(l2=0, solver=solver, start="zero").fit(*hours)
@@ -115,6 +116,43 @@ def test_the_exam_example(hours, reference, solver, tolerance):
     p = fit.predict_proba([[1.0], [2.0], [3.0], [4.0], [5.0]])[:, 1]
     np.testing.assert_allclose(p, known["prob_at_1_2_3_4_5"], atol=tolerance)
     np.testing.assert_allclose(p, [0.07, 0.26, 0.61, 0.87, 0.97], atol=0.005 + tolerance / 10)
+
+
+def test_plain_stochastic_descent_of_the_exam_example_is_that_of_the_lecture(hours):
+    lecture = {"l2": 0, "solver": "sgd", "standardize": False}
+    fit = LogisticRegression(learning_rate=0.05, epsilon=1e-4, **lecture).fit(*hours)
+    assert fit.n_iter_ == 163
+    assert fit.converged_
+    np.testing.assert_allclose(beta(fit)[0].round(3), [-3.995, 1.480])
+    # written out: zeros, rows in their order, w ← w − η (y − t) x, no average
+    x, t = np.column_stack([np.ones(20), hours[0]]), hours[1] == fit.classes_[1]
+    w = np.zeros(2)
+    for _ in range(163):
+        for row, target in zip(x, t, strict=True):
+            w -= 0.05 * (1 / (1 + np.exp(-row @ w)) - target) * row
+    np.testing.assert_allclose(beta(fit)[0], w, rtol=1e-10)
+
+
+def test_plain_stochastic_descent_may_run_for_a_number_of_passes_or_in_random_order(hours):
+    lecture = {"l2": 0, "solver": "sgd", "standardize": False, "learning_rate": 0.05}
+    with pytest.warns(NotConvergedWarning, match="after 40 steps"):
+        fit = LogisticRegression(tol=0, epsilon=1e-300, max_iter=40, **lecture).fit(*hours)
+    assert fit.n_iter_ == 40
+    shuffled = [
+        beta(LogisticRegression(shuffle=True, random_state=seed, **lecture).fit(*hours))
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(shuffled[0], shuffled[1])
+    assert not np.array_equal(shuffled[0], shuffled[2])
+
+
+def test_plain_stochastic_descent_of_three_classes_treats_them_alike(iris):
+    X, y = iris
+    turned = np.array([{"setosa": "z", "versicolor": "a", "virginica": "m"}[k] for k in y])
+    settings = {"solver": "sgd", "max_iter": 3, "epsilon": 1e-300}
+    with pytest.warns(NotConvergedWarning):
+        one, two = (LogisticRegression(**settings).fit(X, labels) for labels in (y, turned))
+    np.testing.assert_allclose(one.coef_, two.coef_[[2, 0, 1]], rtol=1e-9)
 
 
 def test_the_summary_of_the_exam_example_is_that_of_glm(hours, reference):
@@ -375,11 +413,17 @@ class TestBadInput:
         assert np.isfinite(fit.coef_).all()
         assert fit.score(X, y) == 1
 
-    def test_too_large_a_step_is_said_with_its_cure(self):
-        X, y = noisy()
-        with pytest.warns(NotConvergedWarning, match="learning rate 1000 is too large"):
-            fit = LogisticRegression(solver="gd", learning_rate=1000, max_iter=50).fit(X, y)
-        assert np.isfinite(fit.coef_).all()
+    @pytest.mark.parametrize("solver", ["gd", "sgd", "averaged-sgd"])
+    @pytest.mark.parametrize("standardize", [True, False])
+    def test_a_learning_rate_at_which_the_loss_rises_is_refused_and_a_smaller_one_named(
+        self, hours, solver, standardize
+    ):
+        settings = {"l2": 0, "solver": solver, "standardize": standardize, "start": "zero"}
+        with pytest.raises(InvalidParameterError, match=r"=1000 is too large: .* rose") as said:
+            LogisticRegression(learning_rate=1000, **settings).fit(*hours)
+        smaller = float(re.search(r"use learning_rate=([\d.e-]+),", str(said.value))[1])
+        fit = LogisticRegression(learning_rate=smaller, max_iter=20_000, **settings).fit(*hours)
+        assert fit.log_likelihood_ == pytest.approx(-8.0299, abs=0.1)
 
     def test_too_few_steps_are_said_with_their_cure(self):
         X, y = noisy()
@@ -394,7 +438,7 @@ class TestBadInput:
             ({"l2": "much"}, "l2 must be"),
             ({"solver": "lbfgs"}, "solver must be one of 'auto'"),
             ({"start": "here"}, "start must be one of 'lda'"),
-            ({"tol": 0}, "tol must be"),
+            ({"tol": -1e-9}, "tol must be"),
             ({"max_iter": 0}, "max_iter must be"),
             ({"learning_rate": -0.1, "solver": "gd"}, "learning_rate must be"),
             ({"batch_size": 0, "solver": "sgd"}, "batch_size must be"),

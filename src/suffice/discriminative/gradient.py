@@ -6,15 +6,17 @@ from typing import Self
 
 import numpy as np
 
-from suffice.discriminative.descent import Solver, Step, Stopping
+from suffice.discriminative.descent import ROUNDING, Solver, Step, Stopping
 from suffice.discriminative.design import Design, Problem, coded_moments
 from suffice.discriminative.logistic_loss import Objective, steepest
+from suffice.errors import InvalidParameterError
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 _DECAY, _PATIENCE = 0.75, 100  # η_t = η (1 + t / 100)^−¾
+_CONSTANT = 0.1  # of the rate that a descent of falling rate begins with
 _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 
 
@@ -23,7 +25,7 @@ class GradientDescent(Solver):
     """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem.
 
     Without a rate, η = 1 / L, L the greatest curvature that the mean loss can have; it is sure
-    to descend up to 2 / L.
+    to descend up to 2 / L. A rate at which the loss rises is refused.
     """
 
     rate: float | None = None
@@ -37,7 +39,19 @@ class GradientDescent(Solver):
             yield Step(here, size)
             # φ ← φ − (η / W) M⁻¹ g
             g = steepest(here.gradient, len(start) + 1) / weight
-            here, size = objective.evaluate(here.phi - rate * g), rate
+            there, size = objective.evaluate(here.phi - rate * g), rate
+            if not there.loss <= here.loss + ROUNDING * abs(here.loss):
+                raise _too_large(rate, here.loss, there.loss, safe_rate(problem))
+            here = there
+
+
+def _too_large(rate: float, before: float, after: float, smaller: float) -> InvalidParameterError:
+    """Return the refusal of a learning rate at which the loss rises."""
+    msg = (
+        f"learning_rate={rate:g} is too large: in one step the loss rose from {before:.6g} to "
+        f"{after:.6g}; use learning_rate={float(f'{min(smaller, rate / 2):.2g}')!r}, or 'auto'"
+    )
+    return InvalidParameterError(msg)
 
 
 def safe_rate(problem: Problem) -> float:
@@ -48,7 +62,7 @@ def safe_rate(problem: Problem) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AveragedIterate:
+class Iterate:
     """Where a stochastic descent stands, and the weighted average of where it has been."""
 
     phi: Floats  # (C, D)
@@ -58,32 +72,73 @@ class AveragedIterate:
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(Solver):
-    """Passes over the rows in random order, a few at a time; the answer is an average.
+    """Steps of constant rate by one row at a time, or a few; the answer is where it stands.
 
-    A batch holds ``batch_size`` rows, or a tenth of all if that is less. The average is that of
-    polynomial decay (Shamir & Zhang 2013, *ICML*).
+    Rows are visited in their order or, with a seed, in an order drawn anew for each pass. A rate
+    is refused if after some pass the loss is worse than that of the start and of knowing nothing.
     """
 
     rate: float | None = None
-    batch_size: int = 32
-    seed: int = 0
-    default = Stopping(tol=1e-3, max_iter=1000)
+    batch_size: int = 1
+    seed: int | None = None
+    default = Stopping(tol=0.0, epsilon=1e-4, max_iter=1000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the average after each pass over the rows, for ever."""
-        objective, n_rows = problem.objective, problem.objective.design.table.n_rows
-        size = int(np.clip(n_rows // 10, 1, self.batch_size))
+        """Yield the answer after each pass over the rows, for ever."""
+        objective, design = problem.objective, problem.objective.design
+        size = self.rows_of_a_step(design.table.n_rows)
         rate = self.schedule(problem, size)
-        rng, here = np.random.default_rng(self.seed), AveragedIterate(start, start)
-        yield Step(objective.evaluate(here.average), 0.0)
+        rng = None if self.seed is None else np.random.default_rng(self.seed)
+        here, point = Iterate(start, start), objective.evaluate(start)
+        # every class equally likely: W log K
+        worst = max(point.misfit, design.total_weight * np.log(design.table.n_classes))
+        yield Step(point, 0.0)
         while True:
-            here = epoch(objective, here, rate, _batches(rng, n_rows, size))
-            yield Step(objective.evaluate(here.average), rate(here.n_steps))
+            here = epoch(objective, here, rate, _batches(rng, design.table.n_rows, size))
+            before, point = point, objective.evaluate(self.answer(here))
+            if not point.misfit <= (1 + ROUNDING) * worst:
+                smaller = replace(self, rate=None).schedule(problem, size)
+                raise _too_large(rate(0), before.loss, point.loss, smaller(0))
+            yield Step(point, rate(here.n_steps))
+
+    def rows_of_a_step(self, n_rows: int) -> int:
+        """Return how many of all rows a step looks at."""
+        return min(self.batch_size, n_rows)
+
+    def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
+        """Return η_t by the step t: always the same, so that a large one stays far from the end."""
+        rate = self.rate or _CONSTANT * noisy_rate(problem, batch_size)
+        return lambda _: rate
+
+    def answer(self, here: Iterate) -> Floats:
+        """Return the parameters to answer with."""
+        return here.phi
+
+
+@dataclass(frozen=True, slots=True)
+class AveragedDescent(StochasticDescent):
+    """Steps of falling rate, rows in random order; the answer is an average of polynomial decay.
+
+    A step looks at ``batch_size`` rows, or a tenth of all if that is less. Shamir & Zhang (2013),
+    *ICML*.
+    """
+
+    batch_size: int = 32
+    seed: int | None = 0
+    default = Stopping(tol=1e-3, max_iter=1000)
+
+    def rows_of_a_step(self, n_rows: int) -> int:
+        """Return how many of all rows a step looks at."""
+        return int(np.clip(n_rows // 10, 1, self.batch_size))
 
     def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
         """Return η_t by the step t: large for a while, then falling."""
         rate = self.rate or noisy_rate(problem, batch_size)
         return lambda t: float(rate * (1 + t / _PATIENCE) ** -_DECAY)
+
+    def answer(self, here: Iterate) -> Floats:
+        """Return the average."""
+        return here.average
 
 
 def noisy_rate(problem: Problem, batch_size: int) -> float:
@@ -93,14 +148,15 @@ def noisy_rate(problem: Problem, batch_size: int) -> float:
     return float(1 / (1 / safe_rate(problem) + trace / weight / batch_size))
 
 
-def _batches(rng: np.random.Generator, n_rows: int, size: int) -> list[Codes]:
-    """Return all row numbers in random order, cut into mini-batches."""
-    return np.split(rng.permutation(n_rows), range(size, n_rows, size))
+def _batches(rng: np.random.Generator | None, n_rows: int, size: int) -> list[Codes]:
+    """Return all row numbers, in random order if there is a generator, cut into mini-batches."""
+    order = np.arange(n_rows) if rng is None else rng.permutation(n_rows)
+    return np.split(order, range(size, n_rows, size))
 
 
 def epoch(
-    objective: Objective, here: AveragedIterate, rate: Callable[[int], float], batches: list[Codes]
-) -> AveragedIterate:
+    objective: Objective, here: Iterate, rate: Callable[[int], float], batches: list[Codes]
+) -> Iterate:
     """Return the descent after one step per mini-batch of rows."""
     design, weight = objective.design, objective.design.total_weight
     mean_weight = weight / design.table.n_rows
@@ -113,7 +169,7 @@ def epoch(
         phi = phi - rate(t) * steepest(g, batch.n_classes)
         t += 1
         average = average + (_FORGETTING + 1) / (t + _FORGETTING) * (phi - average)
-    return AveragedIterate(phi, average, t)
+    return Iterate(phi, average, t)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +198,7 @@ class Stream:
             moments = replace(moments, scatter=DiagonalScatter(moments.diagonals))
         return cls(replace(moments, fourth=None), beta, beta)
 
-    def fed(self, table: Table, descent: StochasticDescent, l2: float, **posed: bool) -> Self:
+    def fed(self, table: Table, descent: AveragedDescent, l2: float, **posed: bool) -> Self:
         """Return the stream after one more batch, coded by the classes of the stream."""
         storage = "pooled" if self.moments.storage == "pooled" else "diagonal"
         moments = self.moments + coded_moments(table, storage)
@@ -151,9 +207,11 @@ class Stream:
         share = objective.design.total_weight / moments.total_weight
         objective = replace(objective, penalty=objective.penalty * share)
         phi, average = scaling.from_original(self.beta), scaling.from_original(self.average)
-        here = AveragedIterate(phi, average, self.n_steps)
+        here = Iterate(phi, average, self.n_steps)
         size = min(descent.batch_size, table.n_rows)
-        batches = _batches(np.random.default_rng([descent.seed, self.n_steps]), table.n_rows, size)
+        batches = _batches(
+            np.random.default_rng([descent.seed or 0, self.n_steps]), table.n_rows, size
+        )
         there = epoch(objective, here, descent.schedule(problem, size), batches)
         beta, average = scaling.to_original(there.phi), scaling.to_original(there.average)
         return type(self)(moments, beta, average, there.n_steps)

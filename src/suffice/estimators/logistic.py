@@ -15,7 +15,12 @@ from suffice import errors
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.descent import Solution, Solver
 from suffice.discriminative.design import coded_moments, device_table
-from suffice.discriminative.gradient import GradientDescent, StochasticDescent, Stream
+from suffice.discriminative.gradient import (
+    AveragedDescent,
+    GradientDescent,
+    StochasticDescent,
+    Stream,
+)
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
@@ -66,13 +71,10 @@ def notes_of(fit: LogisticFit, names: Any) -> Iterator[tuple[type[Warning], str]
 
 
 def _unfinished(solution: Solution) -> str:
-    trace, n_iter = solution.trace, solution.n_iter
-    left = f"stopped after {n_iter} steps with a mean gradient of {trace.gradient_norms[-1]:.3g}"
-    if trace.rises <= n_iter // 10:
-        return f"{left}: raise max_iter or tol, or use solver='newton'"
+    norm = solution.trace.gradient_norms[-1]
     return (
-        f"{left}: the loss rose in {trace.rises} steps, so the learning rate "
-        f"{trace.step_sizes[-1]:.4g} is too large; lower it, or use learning_rate='auto'"
+        f"stopped after {solution.n_iter} steps with a mean gradient of {norm:.3g}: raise max_iter "
+        "or tol, or use solver='newton'"
     )
 
 
@@ -95,21 +97,27 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         R's ``glm``. Where l2=0 and the classes are separable, so that no maximum exists, this
         is said, and the fit of l2=1 is returned. "auto" is the λ of least leave-one-out log-loss,
         read from one fit of each of some λ, no row left out (Rad & Maleki 2020).
-    solver : {"auto", "newton", "quasi-newton", "gd", "sgd"}, default="auto"
+    solver : {"auto", "newton", "quasi-newton", "gd", "sgd", "averaged-sgd"}, default="auto"
         Newton steps (exact Hessian, few passes); quasi-Newton (one gradient a pass, metric from
-        a sample of rows; for many classes × features); gradient descent; stochastic gradient
-        descent. "auto" is one of the first two, by size.
-    start : {"lda", "zero", "random"}, default="lda"
+        a sample of rows; for many classes × features); gradient descent; plain stochastic
+        gradient descent, w ← w − η (y − t) x row by row; the same with falling rates and averaged
+        weights, which arrives. "auto" is one of the first two, by size.
+    start : {"lda", "zero", "random"}, optional
         First parameters: linear discriminant analysis in closed form, zeros, or normal numbers.
+        By default "lda"; "zero" for "sgd".
     learning_rate : "auto" or float, default="auto"
-        Of "gd" and "sgd", for the mean loss in standard units; "auto" is sure to descend.
-    batch_size : int, default=32
-        Rows of a step of "sgd", at most a tenth of all.
+        η of the descents, for the mean loss in the units walked in; one at which the loss rises
+        is refused, "auto" is sure to descend.
+    batch_size : int, optional
+        Rows of a step: by default 1 for "sgd"; 32, at most a tenth of all, for "averaged-sgd".
+    shuffle : bool, default=False
+        Whether "sgd" visits the rows in a random order, drawn anew for each pass, or in theirs.
     tol : float, optional
         Stop where no mean gradient, in standard units, exceeds this. By default 1e-8; 1e-3 for
-        "sgd".
+        "averaged-sgd"; 0 for "sgd", which stops by ``epsilon`` alone.
     epsilon : float, optional
-        Stop also where the log-likelihood changes by less than this in a step.
+        Stop where the log-likelihood changes by less than this in a step (a pass, for "sgd"). By
+        default 1e-4 for "sgd"; otherwise ``tol`` alone counts.
     max_iter : int, optional
         Most steps (passes, for "sgd"): by default 100 for "newton", 1000 for "quasi-newton" and
         "sgd", 10000 for "gd".
@@ -171,9 +179,10 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         l2: Any = 1.0,
         solver: str = "auto",
         *,
-        start: str = "lda",
+        start: str | None = None,
         learning_rate: Any = "auto",
-        batch_size: int = 32,
+        batch_size: int | None = None,
+        shuffle: bool = False,
         tol: float | None = None,
         epsilon: float | None = None,
         max_iter: int | None = None,
@@ -215,7 +224,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             self._stream = Stream.before(len(labels), table.n_features)
         table = linear.class_weighted(self._recoded(table), self.class_weight)
         how: Any = {"l2": self._penalty(), "fit_intercept": self.fit_intercept}
-        self._stream = self._stream.fed(table, self._stochastic(), **how)
+        self._stream = self._stream.fed(table, self._averaged(), **how)
         rows = symmetric(self._stream.average)
         self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
         self._inference = None
@@ -307,13 +316,19 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             "newton": Newton(),
             "quasi-newton": QuasiNewton(),
             "gd": GradientDescent(self._rate()),
-            "sgd": self._stochastic(),
+            "sgd": StochasticDescent(
+                self._rate(), self._batch_size(1), self._seed() if self.shuffle else None
+            ),
+            "averaged-sgd": self._averaged(),
         }
         return linear.chosen("solver", self.solver, solvers)
 
-    def _stochastic(self) -> StochasticDescent:
-        size = int(linear.positive("batch_size", self.batch_size))
-        return StochasticDescent(self._rate(), size, self._seed())
+    def _averaged(self) -> AveragedDescent:
+        return AveragedDescent(self._rate(), self._batch_size(32), self._seed())
+
+    def _batch_size(self, default: int) -> int:
+        size = default if self.batch_size is None else self.batch_size
+        return int(linear.positive("batch_size", size))
 
     def _rate(self) -> float | None:
         automatic = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
@@ -327,7 +342,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
         given: dict[str, Any] = {
-            k: linear.positive(k, v) for k, v in asked.items() if v is not None
+            k: linear.positive(k, v, zero=k == "tol") for k, v in asked.items() if v is not None
         }
         return given | ({"max_iter": int(given["max_iter"])} if "max_iter" in given else {})
 
@@ -335,7 +350,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""
         random = partial(logistic_fit.random_start, seed=self._seed())
         starts: dict[str, Start] = {"lda": logistic_fit.lda_start, "zero": logistic_fit.zero_start}
-        first = linear.chosen("start", self.start, starts | {"random": random})
+        start = self.start or ("zero" if self.solver == "sgd" else "lda")
+        first = linear.chosen("start", start, starts | {"random": random})
         again = self.warm_start and "_stream" in vars(self)
         if not again or self.coef_.shape[1] != table.n_features:
             return first
