@@ -230,3 +230,34 @@ def test_a_checkpoint_needs_files_each_once(files, tmp_path):
     path = next((tmp_path / "data").iterdir())
     with pytest.raises(InvalidParameterError, match="is named twice"):
         sf.summarize([path, path], "t", checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({}, {"missing": ["-1"]}, r"missing None, now it is \['-1'\]"),
+        ({"missing": ["-1"]}, {}, r"missing \['-1'\], now it is None"),
+        ({}, {"delimiter": ","}, "delimiter None, now it is ','"),
+    ],
+)
+def test_other_settings_of_text_are_refused(tmp_path, before, now, told):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,t\n" + "1,-1,x\n2,3,y\n" * 5)
+    sf.summarize(path, "t", ["a", "b"], checkpoint=tmp_path / "c", **before)
+    with pytest.raises(CheckpointError, match=told):
+        sf.summarize(path, "t", ["a", "b"], checkpoint=tmp_path / "c", **now)
+
+
+def test_a_file_is_counted_once_whatever_its_path_is_called(tmp_path):
+    path, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    path.write_text("a,t\n1,x\n2,y\n3,x\n")
+    link.symlink_to(path)
+    for spelling in (link, tmp_path / ".." / tmp_path.name / "rows.csv"):
+        with pytest.raises(InvalidParameterError, match=r"rows\.csv is named twice"):
+            sf.summarize([path, spelling], "t", checkpoint=tmp_path / "twice")
+        counted = sf.summarize(path, "t", checkpoint=tmp_path / "c")
+        again = sf.summarize(spelling, "t", checkpoint=tmp_path / "c")
+        assert again.counts.tolist() == counted.counts.tolist()
+    path.write_text("a,t\n1,x\n2,y\n9,x\n")
+    with pytest.raises(CheckpointError, match=r"rows\.csv has changed"):
+        sf.summarize(link, "t", checkpoint=tmp_path / "c")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,9 @@ from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.chunks import RowsRead
 from suffice.sources.files import File
-from suffice.sources.formats import is_url
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source
+from suffice.sources.stores import is_url, stamp_of
 from suffice.sources.summed import Summed, running_sums
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from suffice.sources.columns import Roles
 
 SECONDS = 10.0  # between two savings: what a crash may cost
+_REQUESTS = 16  # at a time, for the stamps of files
 _FIELD = "checkpoint"
 
 
@@ -33,7 +35,7 @@ class Counted:
     """How much of one file is in the sums, and how to tell that it is still the same file."""
 
     size: int
-    changed: int  # nanoseconds
+    changed: int | str  # nanoseconds, or the tag of an object in a store
     rows: int
     done: bool
 
@@ -43,7 +45,10 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, source: Source, roles: Roles, **options: Any) -> None:
         self.path, self._files = Path(path), _by_path(source)
+        with ThreadPoolExecutor(_REQUESTS) as pool:  # before anything is read
+            self._stamps = dict(zip(self._files, pool.map(stamp_of, self._files), strict=True))
         self._question = {
+            **source.files[0].reading.said,
             "features": list(roles.features),
             "target": roles.target,
             "labels": str(roles.columns(source.sample)[roles.target or ""]),
@@ -90,9 +95,7 @@ class Checkpoint:
         """Take note of the sums so far; ``rows`` are those of files, if others read them."""
         self.summed = summed
         for path, (count, done) in (rows or self._rows_in(summed)).items():
-            old = self.counted.get(path)
-            size, changed = (old.size, old.changed) if old else _stamp(path)
-            self.counted[path] = Counted(size, changed, count, done)
+            self.counted[_real(path)] = Counted(*self._stamps[_real(path)], count, done)
 
     def save(self, after: float = 0.0) -> None:
         """Replace the file by the sums so far, if there are any new ones, after some seconds."""
@@ -114,14 +117,13 @@ class Checkpoint:
     def _resume(self) -> None:
         """Take up what the file on disk remembers, unless it does not fit."""
         told, moments = self._read()
-        for name, now in self._question.items():
-            if (before := told["question"].get(name)) != now:
-                found = (
-                    f"the checkpoint {self.path} was made with {name} {before!r}, now it is {now!r}"
-                )
-                msg = f"{found}: ask the same, or remove it to start again"
+        for name in {**self._question, **told["question"]}:
+            before, now = told["question"].get(name), self._question.get(name)
+            if before != now:
+                found = f"{self.path} was made with {name} {before!r}, now it is {now!r}"
+                msg = f"the checkpoint {found}: ask the same, or remove it to start again"
                 raise CheckpointError(msg)
-        self.counted = {path: Counted(**entry) for path, entry in told["files"].items()}
+        self.counted = {_real(path): Counted(**entry) for path, entry in told["files"].items()}
         for path, counted in self.counted.items():
             self._refuse_changed(path, counted)
         self.summed = Summed(moments, RowsRead(**told["left_out"]))
@@ -140,31 +142,30 @@ class Checkpoint:
         if path not in self._files:
             msg = f"the checkpoint counts {path}, which is not among the files given: {cure}"
             raise CheckpointError(msg)
-        if _stamp(path) != (counted.size, counted.changed):
+        if self._stamps[path] != (counted.size, counted.changed):
             msg = f"{path} has changed since the checkpoint counted it: {cure}"
             raise CheckpointError(msg)
 
 
 def _by_path(source: Source) -> dict[str, File]:
-    """Return the files of a source by their absolute paths; each may stand there once."""
+    """Return the files of a source by where they really are; each may stand there once."""
     if not source.files:
         msg = f"checkpoint needs a source of files, and {source.label} is none: leave it out"
         raise InvalidParameterError(msg)
     files: dict[str, File] = {}
     for file in source.files:
-        path = file.address
+        path = _real(file.address)
         if path in files:
-            msg = f"{path} is named twice: a checkpoint counts every file once"
+            also = f"as {file.path} and as {files[path].path}"
+            msg = f"{path} is named twice, {also}: a checkpoint counts every file once"
             raise InvalidParameterError(msg)
         files[path] = file
     return files
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    if is_url(path):
-        return -1, -1
-    status = Path(path).stat()
-    return status.st_size, status.st_mtime_ns
+def _real(address: str) -> str:
+    """Return the one spelling of an address: links followed, no step back."""
+    return address if is_url(address) else str(Path(address).resolve())
 
 
 def summed_with_checkpoint(

@@ -17,10 +17,11 @@ from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
 from suffice.sources.blocks import head_of, line_blocks, pieces_of, read_fully
 from suffice.sources.delimited import TextTable
-from suffice.sources.formats import FileTable, TypedTable, format_of, is_url
+from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
 from suffice.sources.source import Scan, Source, TextStyle
+from suffice.sources.stores import is_url, objects_of
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}
@@ -32,6 +33,7 @@ class File:
 
     path: Path | str  # text: a URL
     table: FileTable
+    reading: TextStyle
 
     @property
     def address(self) -> str:
@@ -94,7 +96,7 @@ def paths_of(text: str) -> Sequence[Path | str]:
     """Return the files that a path, a glob or a URL names, sorted."""
     text = text.removeprefix("file://")
     if is_url(text):
-        return [text]
+        return objects_of(text)
     path = Path(text)
     if path.is_dir():
         msg = f"{text} is a folder: name its files, for example '{path}/*.parquet'"
@@ -114,7 +116,7 @@ def _opened(path: Path | str, reading: TextStyle, *, first: bool = True) -> File
     if isinstance(path, Path):
         _refuse_nothing(path)
     with reading_of(str(path)):
-        return File(path, open_table(path, reading, types_only=not first))
+        return File(path, open_table(path, reading, types_only=not first), reading)
 
 
 def _refuse_nothing(path: Path) -> None:

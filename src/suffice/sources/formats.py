@@ -19,6 +19,7 @@ from suffice.sources.blocks import head_of, line_blocks
 from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
+from suffice.sources.stores import is_url
 
 if TYPE_CHECKING:
     Sink = Callable[[pl.LazyFrame, Any], object]
@@ -82,11 +83,11 @@ def _scan_lines(path: Any, types: Any = None) -> pl.LazyFrame:
 
 
 def _scan_parquet(path: Any, _: Any = None) -> pl.LazyFrame:
-    return pl.scan_parquet(path, glob=is_url(path))
+    return pl.scan_parquet(path, glob=False)
 
 
 def _scan_arrow(path: Any, _: Any = None) -> pl.LazyFrame:
-    return pl.scan_ipc(path, glob=is_url(path))
+    return pl.scan_ipc(path, glob=False)
 
 
 def _text_table(path: Any, reading: TextStyle, separator: str | None = None, **_: Any) -> TextTable:
@@ -124,11 +125,6 @@ FORMATS: Mapping[str, Callable[..., FileTable]] = {
     ".json": _json_table,
 }
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
-
-
-def is_url(path: Any) -> bool:
-    """Return whether this names rows on another machine, such as s3://bucket/key.parquet."""
-    return "://" in str(path)
 
 
 def unreadable_part(path: Path | str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -32,6 +32,13 @@ class TextStyle:
     skip_rows: int = 0  # lines before the table
     comment: str | None = None  # how lines begin that are no rows
     encoding: str | None = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What was said, by its name, as JSON keeps it."""
+        plain = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
+        told = ((name, value) for name, value, usual in plain if value != usual)
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in told}
 
     @property
     def marks(self) -> tuple[str, ...]:

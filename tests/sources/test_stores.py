@@ -1,0 +1,67 @@
+"""Objects in a store that runs here: read, listed, stamped; nothing of them is lost or stale."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import suffice as sf
+from suffice.errors import CheckpointError, InvalidInputError, InvalidParameterError
+
+
+def rows(seed, n=400):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["no", "yes"], n)
+    return pl.DataFrame({"a": rng.normal(size=n), "b": rng.normal(1e3, 1, n), "t": y})
+
+
+def put(frame, key):
+    url = f"s3://bucket/{key}"
+    (frame.write_csv if key.endswith("csv") else frame.write_parquet)(url)
+    return url
+
+
+def assert_same(ours, theirs):
+    assert ours.counts.tolist() == theirs.counts.tolist()
+    np.testing.assert_allclose(ours.scatters, theirs.scatters, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("address", ["days/*.{}", "days", "days/", "days/1.{}"])
+def test_objects_globs_and_folders_give_the_sums_of_all_their_rows(bucket, ending, address):
+    parts = [rows(i) for i in range(3)]
+    for i, part in enumerate(parts):
+        put(part, f"days/{i}.{ending}")
+    put(rows(9), f"other/9.{ending}")
+    wanted = parts[1] if "1" in address else pl.concat(parts)
+    url = f"s3://bucket/{address.format(ending)}"
+    assert_same(sf.summarize(url, "t"), sf.summarize(wanted, "t"))
+
+
+def test_an_address_without_an_object_is_refused_by_name(bucket):
+    with pytest.raises(InvalidInputError, match=r"no object matches 's3://bucket/days/\*\.csv'"):
+        sf.summarize("s3://bucket/days/*.csv", "t")
+    with pytest.raises(InvalidInputError, match=r"s3://bucket/none\.parquet cannot be read"):
+        sf.summarize("s3://bucket/none.parquet", "t")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_checkpoint_counts_new_objects_and_refuses_replaced_ones(bucket, tmp_path, ending):
+    question = {"source": f"s3://bucket/days/*.{ending}", "target": "t"}
+    put(rows(0), f"days/0.{ending}")
+    sf.summarize(**question, checkpoint=tmp_path / "c")
+    put(rows(1), f"days/1.{ending}")
+    grown = sf.summarize(**question, checkpoint=tmp_path / "c")
+    assert_same(grown, sf.summarize(pl.concat([rows(0), rows(1)]), "t"))
+    put(rows(2), f"days/0.{ending}")
+    with pytest.raises(CheckpointError, match=rf"days/0\.{ending} has changed"):
+        sf.summarize(**question, checkpoint=tmp_path / "c")
+
+
+def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypatch):
+    url = put(rows(0), "a.parquet")
+    monkeypatch.setattr("suffice.sources.stores._s3_stamp", lambda _: (0, ""))
+    with pytest.raises(
+        InvalidParameterError, match=r"nothing tells whether s3://bucket/a\.parquet"
+    ):
+        sf.summarize(url, "t", checkpoint=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
