@@ -135,3 +135,40 @@ def test_rows_that_cannot_be_and_single_classes_are_refused(triangle):
     X[3, 1] = np.nan
     with pytest.raises(InvalidInputError, match="row 3, column 1"):
         Perceptron().fit(X, y)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("learning", ["stochastic", "batch"])
+@pytest.mark.parametrize("n", [40, 400])  # the second is compiled
+def test_without_an_intercept_the_boundary_goes_through_the_origin(learning, standardize, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal([3, 0], size=(n, 2))
+    X = X[np.abs(X[:, 1]) > 0.4]
+    y = X[:, 1] > 0
+    settings = {"start": "random", "standardize": standardize, "max_iter": 2000}
+    fit = Perceptron(learning, fit_intercept=False, **settings).fit(X, y)
+    assert fit.converged_
+    assert fit.intercept_ == 0
+    assert fit.boundary(True, False).evaluate([0.0, 0.0]) == 0
+    np.testing.assert_array_equal(X @ fit.coef_[0] > 0, y)
+
+
+def test_every_mistake_can_be_kept():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 2))
+    y = X @ [1.0, 2.0] > 0.3
+    fit = Perceptron(record="mistakes").fit(X, y)
+    assert len(fit.path_) == fit.n_updates_ + 1 == len(fit.mistakes_) + 1
+    np.testing.assert_allclose(fit.path_.parameters[-1], [fit.intercept_[0], *fit.coef_[0]])
+    assert fit.path_.losses[-1] == 0
+    same = Perceptron().fit(X, y)  # compiled
+    np.testing.assert_allclose(same.coef_, fit.coef_)
+    with pytest.raises(InvalidParameterError, match="record='mistakes' is for"):
+        Perceptron("batch", record="mistakes").fit(X, y)
+
+
+def test_rows_can_be_shown_in_their_order():
+    X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    fit = Perceptron(shuffle=False, standardize=False, record="mistakes").fit(X, y)
+    # w ← w + t (1, x) at 0, 3, 0, 1, then at 3 and 1 until it is right
+    assert fit.mistakes_[:4] == (0, 2, 0, 1)

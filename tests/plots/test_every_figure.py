@@ -51,16 +51,43 @@ FIGURES = {
 every_figure = pytest.mark.parametrize("name", FIGURES)
 
 
+def perceptron_steps(**more):
+    X, y = [[0.0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
+    learner = sf.Perceptron(record="mistakes", shuffle=False)
+    return plots.perceptron_steps(learner.fit(X, y), X, y, **more)
+
+
+# not of any classifier and its rows
+OTHERS = {"perceptron_steps": perceptron_steps}
+MANY_AXES = {"perceptron_steps"}
+
+
 def first(drawn):
     return np.atleast_1d(drawn).ravel()[0]
 
 
 def test_every_public_function_is_in_this_list():
     functions = {n for n in plots.__all__ if inspect.isfunction(getattr(plots, n))}
-    assert functions == set(FIGURES)
+    assert functions == {*FIGURES, *OTHERS}
 
 
-@every_figure
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_other_figures_are_drawn_where_they_are_told_in_the_ink_of_the_theme(name, theme):
+    figure = plt.figure()
+    projection = "3d" if name in SOLID else None
+    where = (
+        {"figure": figure}
+        if name in MANY_AXES
+        else {"ax": figure.add_subplot(projection=projection)}
+    )
+    ax = first(OTHERS[name](theme=theme, **where))
+    assert ax.figure is figure
+    assert ax.xaxis.label.get_color() == {"light": plots.LIGHT, "dark": plots.DARK}[theme].ink
+    assert first(OTHERS[name]()).figure.get_facecolor()[3] == 0
+
+
+@pytest.mark.parametrize("name", [*FIGURES, *OTHERS])
 def test_every_parameter_is_documented(name):
     figure = getattr(plots, name)
     documented = figure.__doc__.partition("Parameters\n")[2].partition("References\n")[0]

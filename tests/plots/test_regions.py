@@ -14,7 +14,7 @@ from suffice.errors import (
     InvalidParameterError,
     UnknownLabelError,
 )
-from suffice.plots import Palette, decision_regions
+from suffice.plots import Palette, decision_regions, perceptron_steps
 from suffice.plots.inputs import Fitted
 from suffice.plots.marks import ellipse
 from suffice.plots.plane import Plane, PredictionGrid
@@ -261,3 +261,53 @@ def test_only_some_of_very_many_rows_are_drawn():
     ax = decision_regions(sf.LDA().fit(X, y), X, y, resolution=30)
     clouds = [c for c in ax.collections if c.get_label().startswith("_points")]
     assert sum(len(c.get_offsets()) for c in clouds) == 4000
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        sf.Perceptron(variant="pocket"),
+        sf.Perceptron(multiclass="one-against-rest", variant="averaged"),
+        sf.LeastSquaresClassifier(),
+    ],
+    ids=["direct", "one-against-rest", "least squares"],
+)
+@pytest.mark.parametrize("features", [slice(2, 4), slice(0, 4), slice(2, 3)])
+def test_linear_scores_without_posteriors_have_exact_boundaries(flowers, est, features):
+    X, y = flowers[0][:, features], flowers[1]
+    est.fit(X, y)
+    drawn = lines(decision_regions(est, X, y, resolution=60), "boundary")
+    assert drawn
+    for line in drawn if X.shape[1] == 2 else ():
+        a, b = line.get_label().removeprefix("_boundary ").split(" | ")
+        vertices = np.column_stack(line.get_data())
+        scores = est.decision_function(vertices)
+        codes = np.searchsorted(est.classes_, [a, b])
+        np.testing.assert_allclose(scores[:, codes[0]], scores[:, codes[1]], atol=1e-9)
+        np.testing.assert_allclose(scores[:, codes].max(1), scores.max(1), atol=1e-9)
+
+
+def test_the_steps_of_a_perceptron_are_those_of_its_rule():
+    X = np.array([[0.0, 1], [1, 0], [2, 3], [3, 2]])
+    y = np.array([0, 0, 1, 1])
+    est = sf.Perceptron(record="mistakes", shuffle=False, standardize=False, learning_rate=0.5)
+    axes = perceptron_steps(est.fit(X, y), X, y)
+    w = np.zeros(3)
+    for ax, row in zip(axes, est.mistakes_, strict=True):
+        t, x = 2 * y[row] - 1, np.append(1, X[row])
+        assert t * (w @ x) <= 0  # the row was wrong, and is ringed
+        assert [line.get_data() for line in ax.lines if line.get_marker() == "o"] == [
+            (pytest.approx(X[row][:1]), pytest.approx(X[row][1:]))
+        ]
+        w = w + 0.5 * t * x
+        for line in lines(ax, "boundary")[-1:]:
+            points = np.column_stack([np.ones(len(line.get_xdata())), *line.get_data()])
+            if line.get_linestyle() == "-":
+                np.testing.assert_allclose(points @ w, 0, atol=1e-9)
+    np.testing.assert_allclose(w, [*est.intercept_, *est.coef_[0]])
+
+
+def test_steps_of_what_made_none_are_refused(flowers):
+    X, y = flowers[0][:100, :2], flowers[1][:100]
+    with pytest.raises(InvalidInputError, match="record='mistakes'"):
+        perceptron_steps(sf.Perceptron(variant="pocket").fit(X, y), X, y)

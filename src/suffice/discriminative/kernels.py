@@ -152,12 +152,12 @@ def chunk_sums(
 
 @njit(nogil=True, fastmath=_FAST)
 def show_rows(
-    x: Any, codes: Any, centre: Any, inverse: Any, order: Any, rate: float, seen: int,
-    direct: bool, weights: Any, drift: Any,
+    x: Any, codes: Any, centre: Any, inverse: Any, lead: float, order: Any, rate: float,
+    seen: int, direct: bool, weights: Any, drift: Any,
 ) -> int:  # fmt: skip
     """Show rows in an order; change weights and drift (R, D), return the number of mistakes."""
     n_scores, n_terms = weights.shape
-    z, scores, c = np.ones(n_terms), np.empty(n_scores), np.empty(n_scores)
+    z, scores, c = np.full(n_terms, lead), np.empty(n_scores), np.empty(n_scores)
     wrong = 0
     for place in range(len(order)):
         row = order[place]

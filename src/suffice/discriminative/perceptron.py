@@ -1,7 +1,9 @@
 """The perceptron: its rule, passes over the rows until none is a mistake, and the margin."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -50,6 +52,7 @@ class State:
     drift: Floats  # Σ over updates of (rows seen before) · update  (R, D)
     n_seen: int = 0  # rows, or batches
     n_updates: int = 0
+    mistakes: tuple[int, ...] = ()  # rows of the last pass that moved the weights one by one
 
     @classmethod
     def at(cls, weights: Floats) -> Self:
@@ -81,27 +84,31 @@ class BatchSteps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StochasticSteps:
-    """w ← w + η t z at every mistake, rows in an order drawn anew for each pass."""
+    """w ← w + η t z at every mistake, rows in their order or in one drawn anew for each pass."""
 
     rate: float
-    rng: np.random.Generator
+    rng: np.random.Generator | None  # None: the order of the rows
 
     def one_pass(self, design: Design, rule: Rule, state: State) -> State:
         """Return the state after every row was shown once."""
-        order = self.rng.permutation(design.table.n_rows)
+        n = design.table.n_rows
+        order = np.arange(n) if self.rng is None else self.rng.permutation(n)
         weights, drift, seen = state.weights.copy(), state.drift.copy(), state.n_seen
-        wrong = 0
+        mistakes: list[int] = []
         if isinstance(design, CompiledDesign):
             from suffice.discriminative.kernels import show_rows
 
             table, scaling = design.table, design.scaling
-            rows = (table.x, table.codes, scaling.centre, scaling.inverse, order)
+            rows = (table.x, table.codes, scaling.centre, scaling.inverse, scaling.lead, order)
             wrong = int(show_rows(*rows, self.rate, seen, rule is direct, weights, drift))
         else:
-            for first in range(0, len(order), _BLOCK):
-                block = design.take(order[first : first + _BLOCK])
-                wrong += _corrected(block, rule, self.rate, seen + first, weights, drift)
-        return State(weights, drift, seen + len(order), state.n_updates + wrong)
+            for first in range(0, n, _BLOCK):
+                here = order[first : first + _BLOCK]
+                block = design.take(here)
+                places = _corrected(block, rule, self.rate, seen + first, weights, drift)
+                mistakes += here[places].tolist()
+            wrong = len(mistakes)
+        return State(weights, drift, seen + n, state.n_updates + wrong, tuple(mistakes))
 
 
 Steps: TypeAlias = BatchSteps | StochasticSteps
@@ -109,11 +116,11 @@ Steps: TypeAlias = BatchSteps | StochasticSteps
 
 def _corrected(
     block: Table, rule: Rule, rate: float, seen: int, weights: Floats, drift: Floats
-) -> int:
-    """Show the rows of a block one after the other; change the weights, count the mistakes."""
+) -> list[int]:
+    """Show the rows of a block one after the other; change the weights, return the mistakes."""
     z = block.x
     scores, products = weights @ z.T, z @ z.T
-    place = wrong = 0
+    place, wrong = 0, []
     while place < len(z):
         c = rule(scores[:, place:], block.codes[place:])
         mistakes = np.flatnonzero(c.any(0))
@@ -124,7 +131,8 @@ def _corrected(
         weights += step * z[place]
         drift += (seen + place) * step * z[place]
         scores += step * products[place]
-        place, wrong = place + 1, wrong + 1
+        wrong.append(place)
+        place += 1
     return wrong
 
 
@@ -166,6 +174,16 @@ class PerceptronFit:
     n_updates: int
     converged: bool  # the last pass made no mistake
     history: tuple[Floats, ...]  # weights to answer with after each pass, the start first
+    mistakes: tuple[int, ...]  # rows that moved the weights one by one, in all passes
+
+    def by_mistake(self, design: Design, rule: Rule, rate: float) -> PerceptronFit:
+        """Return the same with weights after each mistake, not after each pass."""
+        history = [self.history[0]]
+        for row in self.mistakes:
+            shown = design.take([row])
+            step = rate * rule(history[-1] @ shown.x.T, shown.codes) @ shown.x
+            history.append(history[-1] + step)
+        return replace(self, history=tuple(history))
 
 
 def learn(
@@ -176,8 +194,9 @@ def learn(
     while not converged and len(states) <= max_passes:
         states.append(steps.one_pass(design, rule, states[-1]))
         converged = states[-1].n_updates == states[-2].n_updates
-    history = tuple(variant(design, states))
-    return PerceptronFit(history[-1], len(states) - 1, states[-1].n_updates, converged, history)
+    history, n_updates = tuple(variant(design, states)), states[-1].n_updates
+    mistakes = tuple(row for state in states for row in state.mistakes)
+    return PerceptronFit(history[-1], len(states) - 1, n_updates, converged, history, mistakes)
 
 
 def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Floats]:
@@ -196,7 +215,7 @@ def trace_of(fit: PerceptronFit, design: Design, rule: Rule, rate: float) -> Tra
     found = [criterion(design, rule, weights) for weights in fit.history]
     losses = np.array([loss for loss, _ in found])
     norms = np.array([np.abs(g).max() / design.table.n_rows for _, g in found])
-    return Trace(np.array(fit.history), losses, norms, np.array([0.0] + [rate] * fit.n_passes))
+    return Trace(np.array(fit.history), losses, norms, np.array([0.0] + [rate] * (len(found) - 1)))
 
 
 def n_errors(design: Design, weights: Floats) -> int:

@@ -11,8 +11,10 @@ from sklearn.utils import check_random_state
 from suffice.discriminative import perceptron as passes
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
 from suffice.discriminative.path import DescentPath
+from suffice.errors import InvalidParameterError
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep
+from suffice.moments import Moments
 from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
@@ -31,7 +33,10 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     Parameters
     ----------
     learning : {"stochastic", "batch"}, default="stochastic"
-        w ← w + η t x at each mistake, rows in random order; or w ← w + η Σ t x once a pass.
+        w ← w + η t x at each mistake; or w ← w + η Σ t x once a pass.
+    shuffle : bool, default=True
+        Whether stochastic steps visit the rows in a random order, drawn anew for each pass, or in
+        theirs.
     multiclass : {"one-against-rest", "direct"}, default="direct"
         K perceptrons; or one weight vector a class, a mistake moving the right class up and its
         best rival down. Two classes always have one weight vector.
@@ -46,8 +51,11 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         Most passes.
     standardize : bool, default=True
         Whether to work in standard units, so that the units of features do not matter.
-    record : bool, default=False
-        Keep the weights of every pass in ``path_``, with a reference to the rows.
+    fit_intercept : bool, default=True
+        Whether there is a w_0; without, every boundary goes through the origin.
+    record : bool or "mistakes", default=False
+        Keep the weights of every pass in ``path_``, with a reference to the rows; "mistakes":
+        of every mistake of plain stochastic steps, for ``plots.perceptron_steps``.
     random_state : int, RandomState or None, default=0
         Seed of the order of rows and of the random start.
 
@@ -65,6 +73,8 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         Least distance of a row from a boundary, in the units worked in; negative if some row is
         misclassified.
     path_ : DescentPath or None
+    mistakes_ : tuple of int
+        Rows that moved the weights, in order, if ``record="mistakes"``.
 
     References
     ----------
@@ -88,8 +98,10 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         learning_rate: float = 1.0,
         start: str = "zero",
         max_iter: int = 100,
+        shuffle: bool = True,
+        fit_intercept: bool = True,
         standardize: bool = True,
-        record: bool = False,
+        record: Any = False,
         random_state: Any = 0,
     ) -> None:
         keep(locals())
@@ -105,19 +117,22 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         rule = linear.chosen("multiclass", self.multiclass, _RULES)
         rule = passes.one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
-        scaling = Scaling.of(moments) if self.standardize else Scaling.raw(table.n_features)
+        scaling, by_mistake = self._scaling(moments), self._keeps_mistakes()
         # Python is slow row by row
-        one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS
+        one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS and not by_mistake
         design = (CompiledDesign if one_by_one else design_of)(table, scaling)
         starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
         n_scores = 1 if table.n_classes == 2 else table.n_classes
         start = linear.chosen("start", self.start, starts)((n_scores, table.n_features + 1))
+        start[:, 0] *= scaling.lead
         fit = passes.learn(design, rule, steps, variant, start, max_iter)
         self.converged_, self.n_updates_ = fit.converged, fit.n_updates
         self.n_passes_ = self.n_iter_ = fit.n_passes
         self.margin_ = passes.margin(design, fit.weights)
         self._set_scores(fit.weights[:, 1:] * scaling.inverse, fit.weights[:, 0], scaling.centre)
-        self.path_ = self._path(fit, design, rule, scaling) if self.record else None
+        self.mistakes_ = fit.mistakes if by_mistake else ()
+        shown = fit.by_mistake(design, rule, steps.rate) if by_mistake else fit
+        self.path_ = self._path(shown, design, rule, scaling) if self.record else None
         if not fit.converged and self.variant == "plain":
             msg = (
                 f"still making mistakes after {fit.n_passes} passes: the classes may not be "
@@ -126,6 +141,20 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
             )
             warnings.warn(msg, linear.UnfinishedDescentWarning, stacklevel=2)
         return self
+
+    def _scaling(self, moments: Moments) -> Scaling:
+        lead: Any = {"fit_intercept": self.fit_intercept}
+        plain = Scaling.raw(moments.n_features, **lead)
+        return Scaling.of(moments, **lead) if self.standardize else plain
+
+    def _keeps_mistakes(self) -> bool:
+        if self.record == "mistakes" and (self.learning, self.variant) != ("stochastic", "plain"):
+            msg = (
+                "record='mistakes' is for learning='stochastic' and variant='plain', whose weights "
+                "move at single mistakes: use record=True"
+            )
+            raise InvalidParameterError(msg)
+        return bool(self.record == "mistakes")
 
     def _path(
         self, fit: passes.PerceptronFit, design: Design, rule: passes.Rule, scaling: Scaling
@@ -137,7 +166,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     def _steps(self, rng: np.random.Generator) -> passes.Steps:
         rate = linear.positive("learning_rate", self.learning_rate)
         kinds: dict[str, passes.Steps] = {
-            "stochastic": passes.StochasticSteps(rate, rng),
+            "stochastic": passes.StochasticSteps(rate, rng if self.shuffle else None),
             "batch": passes.BatchSteps(rate),
         }
         return linear.chosen("learning", self.learning, kinds)

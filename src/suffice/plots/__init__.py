@@ -12,6 +12,7 @@ from suffice.plots.densities import class_densities, density_contours, density_s
 from suffice.plots.effects import effect_of_neighbours, effect_of_temperature, temperature_loss
 from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
 from suffice.plots.importances import coefficient_importance
+from suffice.plots.linear import perceptron_steps
 from suffice.plots.panels import pairs
 from suffice.plots.posteriors import posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
@@ -55,6 +56,7 @@ __all__ = [
     "error_against_threshold",
     "mahalanobis_qq",
     "pairs",
+    "perceptron_steps",
     "posterior_line",
     "posterior_surface",
     "precision_recall",

@@ -89,6 +89,25 @@ def panels(
         grid.finish()
 
 
+@contextmanager
+def row_of(
+    n: int, figure: FigureBase | None, theme: Theme, palette: Palette, columns: int = 4
+) -> Iterator[list[Canvas]]:
+    """Draw on n axes side by side in ``figure``, or in a new one, with one legend for all."""
+    style, wide = style_of(theme), min(n, columns)
+    with style.context():
+        high = -(-n // wide)
+        if figure is None:
+            figure = plt.figure(figsize=(3.1 * wide + 1, 2.9 * high), layout="constrained")
+        axes = figure.subplots(high, wide, squeeze=False).ravel()
+        yield [Canvas(ax, style, has_legend=False, palette=palette) for ax in axes[:n]]
+        for at, ax in enumerate(axes):
+            style.dress(ax)
+            ax.set_visible(at < n)
+        place = {"loc": "outside right upper", "labelcolor": style.ink}
+        write_legend(figure, class_entries(palette, style), **place)
+
+
 def chosen_features(names: tuple[str, ...], rows: Floats, codes: Codes, features: Any) -> list[int]:
     """Return the places of the features asked for, or of those that separate classes most."""
     if features is not None:

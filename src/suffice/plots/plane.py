@@ -193,10 +193,11 @@ class PredictionGrid:
         return [part for curve in curves for part in self._deciding(curve, a, b)]
 
     def _deciding(self, curve: Floats, a: int, b: int) -> list[Floats]:
-        """Return the stretches of a curve along which no third class is more probable."""
-        p = self.fitted.posteriors(self.plane.lift(curve))
-        others = np.delete(p, [a, b], axis=1).max(axis=1, initial=0.0)
-        kept = np.maximum(p[:, a], p[:, b]) >= others
+        """Return the stretches of a curve along which no third class scores higher."""
+        ours: Any = self.fitted.classifier
+        score = ours.scores(self.plane.lift(curve))
+        others = np.delete(score, [a, b], axis=1).max(axis=1, initial=-np.inf)
+        kept = np.maximum(score[:, a], score[:, b]) >= others
         cuts = np.flatnonzero(np.diff(kept)) + 1
         parts = zip(np.split(curve, cuts), np.split(kept, cuts), strict=True)
         return [part for part, keep in parts if keep[0] and len(part) > 1]
