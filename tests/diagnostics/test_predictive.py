@@ -40,7 +40,6 @@ def test_statistics_are_those_of_the_definitions(iris):
         levels = np.sort(stats.chi2.cdf(squares, 4))
         a2 = anderson_darling(np.log(levels)[:, None], np.log1p(-levels)[:, None])
         np.testing.assert_allclose(found.distances[k], a2[0], rtol=1e-6)
-        np.testing.assert_allclose(found.beyond[k], (squares > stats.chi2.ppf(0.95, 4)).mean())
         z = np.sort(u[:, 1] / np.sqrt(est.covariance_[k][1, 1]))
         a2 = anderson_darling(stats.norm.logcdf(z)[:, None], stats.norm.logsf(z)[:, None])
         np.testing.assert_allclose(found.marginals[k, 1], a2[0], rtol=1e-8)
@@ -57,17 +56,6 @@ def test_p_values_are_uniform_where_the_model_is_true(preset):
     p = np.array(p)
     assert (np.abs(p.mean(0) - 0.5125) < 3.5 * 0.29 / np.sqrt(50)).all()
     assert ((p <= 0.05).mean(0) <= 0.15).all()
-
-
-def test_without_refitting_the_rows_of_the_fit_look_too_good():
-    rng = np.random.default_rng(2)
-    p = []
-    for seed in range(40):
-        X, y = two_classes(rng)
-        est = sf.QDA().fit(X, y)
-        check = predictive_check(est, X, y, simulations=39, refit=False, random_state=seed)
-        p.append(check.p_values)
-    assert (np.mean(p, axis=0) > 0.7).all()
 
 
 def test_a_sample_of_larger_classes_keeps_the_level():
@@ -100,7 +88,7 @@ def test_heavy_tails_skew_and_correlation_are_found_and_named():
     heavy[y == "b"] = 2 + rng.standard_t(3, size=(300, 2))
     found = predictive_check(sf.QDA().fit(heavy, y), heavy, y, simulations=39)
     assert found.p_value == 0.05
-    assert "distances of class 'b' (" in str(found)
+    assert "distances of class 'b'" in str(found)
     skew = X.copy()
     skew[y == "a", 1] = rng.exponential(size=300)
     found = predictive_check(sf.QDA().fit(skew, y), skew, y, simulations=99)
@@ -119,14 +107,6 @@ def test_unequal_covariances_are_found_in_a_tied_model_only():
     own = predictive_check(sf.QDA().fit(X, y), X, y, simulations=99)
     assert tied.p_value < 0.05 <= own.p_value
     assert str(own).startswith("Data drawn from the model look like the real data (")
-
-
-def test_held_out_rows_are_compared_with_the_model_as_it_is():
-    rng = np.random.default_rng(8)
-    est = sf.LDA().fit(*two_classes(rng, (2000, 2000)))
-    X, y = two_classes(rng, (200, 200))
-    assert predictive_check(est, X, y, simulations=39, refit=False).p_value > 0.05
-    assert predictive_check(est, X + 1, y, simulations=99, refit=False).p_value < 0.05
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
@@ -192,4 +172,3 @@ def test_bad_input_is_refused_by_name(iris):
     weighted = sf.LDA().fit(X, y, np.linspace(1, 2, 150))
     with pytest.raises(InvalidParameterError, match="fitted with weights"):
         predictive_check(weighted, X, y)
-    assert predictive_check(weighted, X, y, refit=False, simulations=39).refit is False

@@ -1,12 +1,11 @@
 """Does data drawn from the model look like the real data? A check by simulation."""
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import chdtri, gammainc, gammaincc, log_ndtr
+from scipy.special import gammainc, gammaincc, log_ndtr
 
 from suffice.diagnostics.diagnostic import Diagnostic, simulated_p, simulated_statement
 from suffice.diagnostics.normality import checked_table, sampled
@@ -28,7 +27,6 @@ from suffice.moments import Moments
 from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
-from suffice.text.numbers import percent
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.significance import LEVEL, holm
@@ -44,7 +42,6 @@ class Discrepancy:
     distances: Floats  # A² of squared Mahalanobis distances against χ²  (K,)
     marginals: Floats  # A² of each feature against its normal marginal  (K, d)
     quantiles: Floats  # of squared distances at LEVELS  (K, 99)
-    beyond: Floats  # share of rows outside the ellipsoid that should hold 95 %  (K,)
 
     @classmethod
     def of(cls, model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Self:
@@ -53,7 +50,7 @@ class Discrepancy:
         return cls(*(np.array(part) for part in zip(*parts, strict=True)))
 
 
-def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[float, Floats, Floats, float]:
+def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[float, Floats, Floats]:
     sigma, d = model.covariance_of(k), model.n_features
     u = (x - model.centre) - model.offsets[k]
     # D² = (x − μ)ᵀ Σ⁻¹ (x − μ) ~ χ²_d
@@ -65,8 +62,7 @@ def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[float, Floats, F
     # (x_j − μ_j) / √Σ_jj ~ N(0, 1)
     z = np.sort(u / np.sqrt(np.diagonal(sigma.dense())), axis=0)
     marginal = anderson_darling(log_ndtr(z), log_ndtr(-z))
-    beyond = float((squares > chdtri(d, 0.05)).mean())
-    return float(distance[0]), marginal, np.quantile(squares, LEVELS), beyond
+    return float(distance[0]), marginal, np.quantile(squares, LEVELS)
 
 
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
@@ -80,16 +76,6 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
     # A² = −n − Σᵢ (2i − 1)/n · (log F(x_(i)) + log(1 − F(x_(n+1−i))))
     weights = (2 * np.arange(1, n + 1) - 1) / n
     return -n - weights @ (log_below + log_above[::-1])
-
-
-def replicates(
-    estimator: Any, codes: Codes, n: int, rng: np.random.Generator, *, refit: bool
-) -> Iterator[tuple[GaussianModel, Floats]]:
-    """Yield n pairs of a model and drawn rows of the classes ``codes`` to compare with it."""
-    model = estimator.model_
-    for _ in range(n):
-        x = model.sample_of(codes, rng)
-        yield refitted(estimator, x, codes).model_ if refit else model, x
 
 
 def refitted(estimator: Any, x: Floats, codes: Codes) -> Any:
@@ -123,7 +109,6 @@ class PredictiveCheck(Diagnostic):
     p_values: tuple[float, float]  # all classes together: of distances, of marginals
     envelope: Floats  # 2.5 % and 97.5 % of the replicates' quantiles  (2, K, 99)
     simulations: int
-    refit: bool
     left_out: tuple[str, ...]  # columns without variance of their own within classes
 
     @property
@@ -136,12 +121,10 @@ class PredictiveCheck(Diagnostic):
         o, e, p = self.observed, self.expected, self.distance_p_values
         distances = [
             self._row(k, "distance", o.distances[k], e.distances[k], p[k])
-            | {"beyond_95": float(o.beyond[k]), "expected_beyond_95": float(e.beyond[k])}
             for k in range(len(self.classes))
         ]
         return distances + [
             self._row(k, name, o.marginals[k, j], e.marginals[k, j], self.marginal_p_values[k, j])
-            | {"beyond_95": np.nan, "expected_beyond_95": np.nan}
             for k in range(len(self.classes))
             for j, name in enumerate(self.feature_names)
         ]
@@ -172,21 +155,12 @@ class PredictiveCheck(Diagnostic):
         found = []
         if adjusted[0] <= LEVEL:
             k = int(np.argmax(self.observed.distances / self.expected.distances))
-            found.append(f"distances of class {plain(self.classes[k])!r} ({self._beyond(k)})")
+            found.append(f"distances of class {plain(self.classes[k])!r}")
         if adjusted[1] <= LEVEL:
             ratios = self.observed.marginals / self.expected.marginals
             at, j = np.unravel_index(np.argmax(ratios), ratios.shape)
             found.append(f"{self.feature_names[j]!r} in class {plain(self.classes[at])!r}")
         return found
-
-    def _beyond(self, k: int) -> str:
-        """Return the share of a class beyond the 95 % ellipsoid, beside its sampling error."""
-        share, expected = self.observed.beyond[k], self.expected.beyond[k]
-        twice = 2 * np.sqrt(expected * (1 - expected) / self.n_used[k])
-        said = f"{percent(share)} of its rows lie beyond the 95 % ellipsoid"
-        if abs(share - expected) <= twice:
-            return f"{said}, no more or fewer than chance explains: their shape differs"
-        return f"{said}, where {percent(expected)} ± {percent(twice)} are expected"
 
 
 def predictive_check(
@@ -195,7 +169,6 @@ def predictive_check(
     y: Any,
     *,
     simulations: int = 199,
-    refit: bool = True,
     max_rows: int = 1000,
     random_state: Any = 0,
 ) -> PredictiveCheck:
@@ -211,14 +184,11 @@ def predictive_check(
     estimator : fitted ``GaussianClassifier`` or preset
         The model that is asked about.
     X, y : array or frame (n, d), labels (n,)
-        The rows it was fitted to, or some of them at random (weights are not supported); with
-        ``refit=False``, rows it has not seen.
+        The rows it was fitted to, or some of them at random (weights are not supported). The
+        estimator is fitted again to them and to each drawn data set: a model compared with the
+        very rows of its fit would look better than it is.
     simulations : int, default=199
         Data sets drawn; p-values are multiples of 1/(simulations + 1).
-    refit : bool, default=True
-        Fit the estimator to the rows looked at and to each drawn data set: without that a model
-        fitted to the very rows it is compared with looks better than it is. False compares with
-        the model as it is, for unseen rows.
     max_rows : int, default=1000
         Rows of each class looked at; a larger class is represented by a random sample, and the
         result says so.
@@ -246,18 +216,19 @@ def predictive_check(
     (0.51, 0.01)
     """
     estimator, X = _as_transformed(estimator, X)
-    table, present = _matched(estimator, X, y, simulations, refit=refit)
+    table, present = _matched(estimator, X, y, simulations)
     estimator, x, left_out = _where_it_varies(estimator, table.x)
     rng = np.random.default_rng(random_state)
     seen = sampled(table.with_rows(x), max_rows, rng)
     rows = np.asarray(seen.x, np.float64)
-    if refit and len(rows) != estimator.moments_.counts.sum():
+    if len(rows) != estimator.moments_.counts.sum():
         estimator = refitted(estimator, rows, seen.codes)
     observed = Discrepancy.of(estimator.model_, rows, seen.codes, present)
-    drawn = [
-        Discrepancy.of(model, z, seen.codes, present)
-        for model, z in replicates(estimator, seen.codes, simulations, rng, refit=refit)
-    ]
+    drawn = []
+    for _ in range(simulations):
+        z = estimator.model_.sample_of(seen.codes, rng)
+        model = refitted(estimator, z, seen.codes).model_
+        drawn.append(Discrepancy.of(model, z, seen.codes, present))
     return _compared(
         observed,
         drawn,
@@ -265,7 +236,6 @@ def predictive_check(
         feature_names=names_of(estimator.moments_),
         n_used=np.bincount(seen.codes, minlength=table.n_classes)[present],
         n_rows=np.bincount(table.codes, minlength=table.n_classes)[present],
-        refit=refit,
         left_out=left_out,
     )
 
@@ -313,15 +283,13 @@ def _compared(observed: Discrepancy, drawn: list[Discrepancy], **known: Any) -> 
     )
 
 
-def _matched(
-    estimator: Any, X: Any, y: Any, simulations: int, *, refit: bool
-) -> tuple[Table, Codes]:
+def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, Codes]:
     """Return rows with their codes in the estimator's classes, and the classes that have rows."""
     if not hasattr(getattr(estimator, "model_", None), "covariance_of"):
         msg = f"predictive_check needs a fitted Gaussian classifier, got {estimator!r}"
         raise InvalidParameterError(msg)
-    if refit and is_weighted(estimator.moments_):
-        msg = "the estimator was fitted with weights, which cannot be simulated: use refit=False"
+    if is_weighted(estimator.moments_):
+        msg = "the estimator was fitted with weights, which cannot be simulated: fit without them"
         raise InvalidParameterError(msg)
     if simulations < 39:
         msg = f"simulations must be at least 39 for two tests at the 5 % level, got {simulations}"
