@@ -203,12 +203,6 @@ def test_names_agree_with_the_points_of_the_quadric(signs, case, name):
         assert y.min() < 0 < y.max()
 
 
-def test_the_centre_is_where_the_gradient_vanishes():
-    q = Quadric([[2.0, 0.3], [0.3, -1.0]], [1.0, 2.0], 0.1, anchor=[1e8, 5.0])
-    assert q.gradient(q.centre)[0] == pytest.approx([0.0, 0.0], abs=1e-7)
-    assert Quadric(np.diag([1.0, 0.0]), [0.0, 1.0], 0.0).centre is None
-
-
 def test_roots_of_a_single_feature_are_exact_when_far_from_zero_and_when_one_is_tiny():
     assert Quadric([[1.0]], [0.0], -0.25, anchor=[1e8]).roots().tolist() == [1e8 - 0.5, 1e8 + 0.5]
     small, large = Quadric([[1.0]], [-1e9], 1.0).roots()

@@ -15,7 +15,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-Form: TypeAlias = tuple[Floats | None, Floats, float, Floats]  # A or None, b, c, m
+Form: TypeAlias = tuple[Floats | None, Floats, float]  # A or None, b, c
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,12 @@ LATEX = Notation(
 
 
 def written(form: Form, names: tuple[str, ...] | None, digits: int, notation: Notation) -> str:
-    """Return (x−m)ᵀA(x−m) + bᵀ(x−m) + c = 0 for the form (A or None, b, c, m)."""
+    """Return xᵀAx + bᵀx + c = 0 for the form (A or None, b, c)."""
     if digits < 1:
         msg = f"digits={digits}: at least one digit is written"
         raise InvalidParameterError(msg)
-    A, b, c, m = form
-    variables = [
-        _shifted(notation.variable(i, names, len(b)), shift, notation) for i, shift in enumerate(m)
-    ]
+    A, b, c = form
+    variables = [notation.variable(i, names, len(b)) for i in range(len(b))]
     line = ""
     for value, factor in _terms(A, b, c, variables, notation):
         if value != 0:
@@ -91,14 +89,6 @@ def _terms(
         yield A[i, j] * (1 if i == j else 2), product  # type: ignore[index]
     yield from zip(b.tolist(), v, strict=True)
     yield c, ""
-
-
-def _shifted(variable: str, shift: float, notation: Notation) -> str:
-    """Return v, or (v − m) with every digit of m."""
-    if shift == 0:
-        return variable
-    number = np.format_float_positional(abs(shift), trim="-")
-    return f"({variable} {notation.minus if shift > 0 else '+'} {number})"
 
 
 def _signed(value: float, factor: str, digits: int, notation: Notation, *, first: bool) -> str:

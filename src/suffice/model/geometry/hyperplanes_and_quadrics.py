@@ -138,15 +138,6 @@ class Quadric(Surface):
         return kind_of(self.A, self.b, self.c)
 
     @property
-    def centre(self) -> Floats | None:
-        """Centre of symmetry (d,), or None where there is not exactly one (a parabola)."""
-        if sum(_inertia(self.A)) < self.n_features:
-            return None
-        # 2A(x − m) + b = 0, each feature in a unit of its own
-        M, s = balanced(self.A)
-        return self.anchor - 0.5 * s * np.linalg.solve(M, s * self.b)
-
-    @property
     def coefficients(self) -> tuple[Floats, Floats, float]:
         """A, ∇y(m) and y(m)."""
         return self.A, self.b, self.c

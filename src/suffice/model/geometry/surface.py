@@ -133,28 +133,27 @@ class Surface(ABC):
         b, c = half * own.gradient(centre)[0], float(own.evaluate(centre)[0])
         return [np.clip(centre + half * u, low, high) for u in traced(A, b, c, int(n))]
 
-    def equation(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
-        """Return the equation as text, in x or in x − ``about``; its left side is y(x)."""
-        return written(self._form(about), self.feature_names, digits, UNICODE)
+    def equation(self, digits: int = 4) -> str:
+        """Return the equation as text; its left side is y(x)."""
+        return written(self._form, self.feature_names, digits, UNICODE)
 
-    def latex(self, digits: int = 4, about: npt.ArrayLike | None = None) -> str:
-        """Return the equation as LaTeX, in x or in x − ``about``."""
-        return written(self._form(about), self.feature_names, digits, LATEX)
+    def latex(self, digits: int = 4) -> str:
+        """Return the equation as LaTeX."""
+        return written(self._form, self.feature_names, digits, LATEX)
 
     def _repr_html_(self) -> str:
         a, b = self.labels or ("one side", "the other")
         above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
         return titled(f"{type(self).__name__}: {self.equation()}", above)
 
-    def _form(self, about: npt.ArrayLike | None) -> Form:
-        """Return A, ∇y and y at ``about``, by default the origin, and ``about``."""
-        d, (A, b, c) = self.n_features, self.coefficients
-        m = np.zeros(d) if about is None else points(about, d)[0]
-        far = np.abs(m - self.anchor)
-        bend = np.zeros(d) if A is None else np.abs(A) @ far
-        gradient = beyond_rounding(self.gradient(m)[0], 2 * bend + np.abs(b))
-        value = beyond_rounding(self.evaluate(m)[0], far @ (bend + np.abs(b)) + abs(c))
-        return A, gradient, float(value), m
+    @property
+    def _form(self) -> Form:
+        """A, and ∇y and y at the origin."""
+        (A, b, c), far, origin = self.coefficients, np.abs(self.anchor), np.zeros(self.n_features)
+        bend = origin if A is None else np.abs(A) @ far
+        gradient = beyond_rounding(self.gradient(origin)[0], 2 * bend + np.abs(b))
+        value = beyond_rounding(self.evaluate(origin)[0], far @ (bend + np.abs(b)) + abs(c))
+        return A, gradient, float(value)
 
     def _set_fields(self, d: int, **fields: Floats | float) -> None:
         """Fix the coefficients, the anchor and the names of a new surface in d dimensions."""
