@@ -1,5 +1,8 @@
 """The few dense kernels the library needs; every tolerance is relative to feature scale."""
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import numpy as np
 from scipy.linalg import eigh, lapack
 
@@ -122,3 +125,25 @@ def generalised_inverse(h: Floats) -> Floats:
     known = e > rank_tolerance(len(e)) * max(1.0, float(e[-1]))
     half = v[:, known] / np.sqrt(e[known]) / scale[:, None]
     return half @ half.T
+
+
+Pair: TypeAlias = tuple[Floats, Floats]  # a step s, and the change y of the gradient along it
+
+
+def quasi_newton(
+    gradient: Floats, pairs: Sequence[Pair], inverse: Callable[[Floats], Floats]
+) -> Floats:
+    """Return H g, H the inverse Hessian after one BFGS update per pair.
+
+    Nocedal & Wright (2006), *Numerical Optimization*, algorithm 7.4.
+    """
+    q, shares = gradient, []
+    for s, y in reversed(pairs):
+        # α = sᵀq / sᵀy,  q ← q − α y
+        shares.append(np.vdot(s, q) / np.vdot(s, y))
+        q = q - shares[-1] * y
+    r = inverse(q)
+    for (s, y), share in zip(pairs, reversed(shares), strict=True):
+        # r ← r + (α − yᵀr / sᵀy) s
+        r = r + (share - np.vdot(y, r) / np.vdot(s, y)) * s
+    return r

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from suffice.discriminative.descent import Solution, Solver, Step, Stopping, backtracked
 from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
-from suffice.linalg import generalised_inverse, positive_factor, solve_factored
+from suffice.linalg import Pair, generalised_inverse, positive_factor, quasi_newton, solve_factored
 from suffice.typing import Floats
 
 _SAMPLE_SHARE = 16  # one row in so many
@@ -81,9 +81,8 @@ def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
 class QuasiNewton(Solver):
     """L-BFGS that begins with the Hessian of a sample of rows, after a few Newton steps there.
 
-    Each step costs one pass for loss and gradient (Nocedal & Wright 2006, *Numerical Optimization*,
-    algorithm 7.4). Where there are too many parameters for a Hessian, it begins with Böhning's
-    bound, read from the moments.
+    Each step costs one pass for loss and gradient. Where there are too many parameters for a
+    Hessian, it begins with Böhning's bound, read from the moments.
     """
 
     default = Stopping(tol=1e-8, max_iter=1000)
@@ -97,16 +96,16 @@ class QuasiNewton(Solver):
             inverse = _inverse_bound(problem)
         here, size = objective.evaluate(start), 0.0
         while True:
-            step = -_two_loops(here.gradient, pairs, inverse)
+            step = -quasi_newton(here.gradient, pairs, inverse)
             decrement = -float(np.vdot(here.gradient, step))
             yield Step(here, size, decrement)
             found = backtracked(objective.evaluate, here, step, decrement)
             if found is None:
                 return
             there, size = found
-            pair = Pair(there.phi - here.phi, there.gradient - here.gradient)
-            if pair.curvature > 0:
-                pairs.append(pair)
+            s, y = there.phi - here.phi, there.gradient - here.gradient
+            if np.vdot(s, y) > 0:
+                pairs.append((s, y))
             here = there
 
 
@@ -160,31 +159,3 @@ def _inverse_bound(problem: Problem) -> InverseHessian:
         return lambda g: steepest(g, k) @ inverse
     reciprocal = np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0)
     return lambda g: steepest(g, k) * reciprocal
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """A step taken and the change of gradient it brought."""
-
-    step: Floats  # s  (C, D)
-    change: Floats  # y  (C, D)
-
-    @property
-    def curvature(self) -> float:
-        """Curvature along the step, sᵀy."""
-        return float(np.vdot(self.step, self.change))
-
-
-def _two_loops(gradient: Floats, pairs: deque[Pair], inverse: InverseHessian) -> Floats:
-    """Return H g, H the inverse Hessian after one BFGS update per pair."""
-    q, shares = gradient, []
-    for pair in reversed(pairs):
-        # α = sᵀq / sᵀy,  q ← q − α y
-        share = float(np.vdot(pair.step, q)) / pair.curvature
-        shares.append(share)
-        q = q - share * pair.change
-    r = inverse(q)
-    for pair, share in zip(pairs, reversed(shares), strict=True):
-        # r ← r + (α − yᵀr / sᵀy) s
-        r = r + (share - float(np.vdot(pair.change, r)) / pair.curvature) * pair.step
-    return r

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from suffice.estimation.edda.family_problem import (
     roots,
     turned,
 )
+from suffice.linalg import Pair, quasi_newton
 from suffice.typing import Floats
 
 SCOUTS = 12  # starting axes
@@ -126,42 +127,22 @@ class Descent:
     converged: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Memory:
-    """Pairs of a step s and the change t of the gradient along it."""
-
-    pairs: deque[tuple[Floats, Floats]] = field(default_factory=lambda: deque(maxlen=MEMORY))
-
-    def learn(self, s: Floats, t: Floats) -> None:
-        """Keep a pair, if the function curves upwards along it."""
-        if np.vdot(s, t) > SLACK * np.linalg.norm(s) * np.linalg.norm(t):
-            self.pairs.append((s, t))
-
-    def direction(self, here: AxesPoint) -> Floats:
-        """Return −H⁻¹ G by the two-loop recursion."""
-        q, shares = -here.gradient, []
-        for s, t in reversed(self.pairs):
-            shares.append(np.vdot(s, q) / np.vdot(s, t))
-            q = q - shares[-1] * t
-        q = q / np.maximum(here.curvature, FLATTEST)
-        for (s, t), share in zip(self.pairs, reversed(shares), strict=True):
-            q = q + s * (share - np.vdot(t, q) / np.vdot(s, t))
-        return q
-
-
 def descend(
     start: AxesPoint, at: Callable[[Floats], AxesPoint], tol: float, max_iter: int, taken: int = 0
 ) -> Descent:
     """Go downhill from a point until a step would gain less than ``tol``."""
-    here, memory = start, _Memory()
+    here, pairs = start, deque[Pair](maxlen=MEMORY)
     for iteration in range(max_iter):
-        omega = memory.direction(here)
+        flat = np.maximum(here.curvature, FLATTEST)
+        omega = -quasi_newton(here.gradient, pairs, lambda q, flat=flat: q / flat)
         # each plane is counted twice in a skew matrix
         slope = float(np.vdot(here.gradient, omega)) / 2
         if -slope / 2 <= tol:
             return Descent(here, taken + iteration, converged=True)
         t, there = _search(here, at, omega, slope)
-        memory.learn(t * omega, there.gradient - here.gradient)
+        s, y = t * omega, there.gradient - here.gradient
+        if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):  # it curves upwards
+            pairs.append((s, y))
         here = there
     return Descent(here, taken + max_iter, converged=False)
 
