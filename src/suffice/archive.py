@@ -120,11 +120,10 @@ def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
         msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
         raise FileFormatError(msg)
     if header.get("format") not in _READABLE:
-        msg = (
+        raise FileFormatError(
             f"{path} has format {header.get('format')!r}; this version of suffice reads formats "
             f"{_READABLE[0]} to {FORMAT_VERSION}: upgrade suffice"
         )
-        raise FileFormatError(msg)
     return fields
 
 
@@ -132,12 +131,10 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
     """Raise if the members unpack to far more than a file of this size has reason to."""
     members = archive.infolist()
     if {member.compress_type for member in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        msg = "a member is packed in another way than ours"
-        raise ValueError(msg)
+        raise ValueError("a member is packed in another way than ours")
     total = sum(member.file_size for member in members)
     if total > max(_PLENTY, _DENSEST * size):
-        msg = f"{size:,} bytes claim to hold {total:,}"
-        raise ValueError(msg)
+        raise ValueError(f"{size:,} bytes claim to hold {total:,}")
 
 
 def _header_text(archive: zipfile.ZipFile) -> bytes:
@@ -164,20 +161,16 @@ def _npy_bytes(array: Any) -> bytes:
 
 def _array(data: bytes, digest: str) -> Any:
     if hashlib.sha256(data).hexdigest() != digest:
-        msg = "an array does not match its checksum"
-        raise ValueError(msg)
+        raise ValueError("an array does not match its checksum")
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
-        msg = "an array is of an unknown version"
-        raise ValueError(msg)
+        raise ValueError("an array is of an unknown version")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.hasobject or dtype.kind not in "iubfU":
-        msg = f"an array holds {dtype}, neither numbers nor text"
-        raise ValueError(msg)
+        raise ValueError(f"an array holds {dtype}, neither numbers nor text")
     empty = not dtype.itemsize or 0 in shape
     if empty and (max(shape, default=0) > _WIDEST or (not dtype.itemsize and 0 not in shape)):
-        msg = f"an array without content claims the shape {shape}"
-        raise ValueError(msg)
+        raise ValueError(f"an array without content claims the shape {shape}")
     # a view of the bytes that are there: a shape beyond them is refused, not allocated
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
     return values.astype(dtype.newbyteorder("="), order="C")

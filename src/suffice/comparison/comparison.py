@@ -60,8 +60,7 @@ class Comparison(Tabled):
             if outcome.name == name:
                 return outcome
         reason = next((f.message for f in self.failures if f.name == name), "it is not compared")
-        msg = f"{name} was not judged: {reason}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} was not judged: {reason}")
 
     @cached_property
     def row_losses(self) -> RowLosses:
@@ -288,8 +287,7 @@ def _comparison(
     failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
     if failures and all(o.name == CONSTANT for o in outcomes):
         reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
-        msg = f"none of the models could be judged. {reasons}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"none of the models could be judged. {reasons}")
     rows = RowLosses.of(outcomes)
     how = (len(folds.judged_rows), len(folds.splits), folds.protocol)
     recommended = rows.names[rows.recommended()]

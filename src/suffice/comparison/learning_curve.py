@@ -59,8 +59,7 @@ class LearningCurve(Tabled):
         found = next((curve for curve in self.curves if curve.name == name), None)
         if found is None:
             names = ", ".join(repr(curve.name) for curve in self.curves)
-            msg = f"no curve is called {name!r}: there are {names}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"no curve is called {name!r}: there are {names}")
         return found
 
     def rows(self) -> list[dict[str, Any]]:
@@ -281,8 +280,7 @@ def _sizes(sizes: Any, folds: Folds, n_train: int, n_sizes: int = _SIZES) -> Cod
 
 def _check(test: float, n_repeats: int) -> None:
     if not 0 < test < 1:
-        msg = f"test must be a share of the rows in (0, 1), got {test!r}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"test must be a share of the rows in (0, 1), got {test!r}")
     if n_repeats < 2:
         msg = f"n_repeats={n_repeats}: at least two are needed to see how much repeats vary"
         raise InvalidParameterError(msg)

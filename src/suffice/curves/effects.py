@@ -119,11 +119,10 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
     own = rows.log_posteriors[np.arange(len(rows.truth)), rows.truth]
     hopeless = np.flatnonzero(np.isneginf(own) & (rows.weights > 0))
     if len(hopeless):
-        msg = (
+        raise InvalidInputError(
             f"row {hopeless[0]} has posterior zero for its own class, which no temperature "
             "repairs: use a classifier that rules nothing out"
         )
-        raise InvalidInputError(msg)
     found = minimize_scalar(
         lambda s: _log_loss(rows, float(np.exp(s))), bounds=np.log(WIDEST), method="bounded"
     )
@@ -131,8 +130,7 @@ def temperature_curve(rows: Predictions, temperatures: Any = None) -> Temperatur
     around = np.geomspace(min(0.1, best / 4), max(10.0, best * 4), 81)
     grid = around if temperatures is None else np.asarray(temperatures, np.float64)
     if grid.ndim != 1 or not np.all(np.isfinite(grid) & (grid > 0)):
-        msg = f"temperatures={temperatures!r}: expected positive numbers"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"temperatures={temperatures!r}: expected positive numbers")
     losses = np.array([_log_loss(rows, float(t)) for t in grid])
     return TemperatureCurve(grid, losses, best, float(found.fun))
 

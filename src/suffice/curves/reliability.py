@@ -99,5 +99,4 @@ def _check(p: Floats, event: Any, bins: int) -> None:
         msg = f"the probability of row {bad[0]} is {p[bad[0]]}: expected a number in [0, 1]"
         raise InvalidInputError(msg)
     if bins < 1:
-        msg = f"bins={bins}: at least one is needed"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"bins={bins}: at least one is needed")

@@ -93,8 +93,7 @@ def precision_recall_curve(
     event, scores, rank, weight = _ranked(positive, score, sample_weight)
     prevalence = float(np.average(event, weights=weight))
     if prevalence == 0:
-        msg = "precision and recall need rows of the class: there are none"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("precision and recall need rows of the class: there are none")
     precision, recall, at = metrics.precision_recall_curve(event, rank, sample_weight=weight)
     thresholds = scores[at[::-1].astype(np.intp)]
     # the last point of scikit-learn's curve, where nothing is called, is no threshold
@@ -180,11 +179,10 @@ def cost_curve(
     """Return both errors for every threshold on the posterior of the class ``positive``."""
     costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
     if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
-        msg = (
+        raise InvalidParameterError(
             f"false_alarm_cost={false_alarm_cost!r}, miss_cost={miss_cost!r}: "
             "expected two numbers not under zero, one of them over it"
         )
-        raise InvalidParameterError(msg)
     k = code_of(positive, rows.classes)
     p, event = np.exp(rows.log_posteriors[:, k]), rows.truth == k
     order = np.argsort(p, kind="stable")

@@ -200,11 +200,10 @@ def classifier_of(fitted: Any) -> Classifier:
     if isinstance(fitted, Classifier):
         return fitted
     if not hasattr(type(fitted), "classifier_"):
-        msg = (
+        raise InvalidParameterError(
             f"{type(fitted).__name__} is none of suffice's classifiers: only models of one density "
             "per class, linear ones, and averages of them can be used here"
         )
-        raise InvalidParameterError(msg)
     found: Classifier = fitted.classifier_
     return found
 
@@ -220,7 +219,6 @@ def softmax_temperature(temperature: Any, base: Any = None) -> float:
         msg = f"base={base!r} and temperature={temperature!r} say the same thing: give one of them"
         raise InvalidParameterError(msg)
     if isinstance(base, str) or not 1 < base < math.inf:
-        msg = f"base must be a number above 1, got {base!r}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"base must be a number above 1, got {base!r}")
     # bᵃ = exp(a ln b)
     return 1 / math.log(base)

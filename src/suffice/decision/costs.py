@@ -180,8 +180,7 @@ def _numbers(values: Any, name: str) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        msg = f"{name}={values!r} are not numbers"
-        raise InvalidParameterError(msg) from None
+        raise InvalidParameterError(f"{name}={values!r} are not numbers") from None
     if not np.all(np.isfinite(array)):
         msg = f"{name} holds {array[~np.isfinite(array)][0]}: every cost is a finite number"
         raise InvalidParameterError(msg)

@@ -125,12 +125,10 @@ def _check(log_posterior: Floats, priors: Floats) -> None:
         msg = f"log posteriors {log_posterior.shape} and priors {priors.shape} do not fit"
         raise InvalidInputError(msg)
     if not len(log_posterior):
-        msg = "there are no rows: a shift of priors needs some"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("there are no rows: a shift of priors needs some")
     strange = np.flatnonzero(~np.all(log_posterior < np.inf, axis=1))
     if strange.size:
-        msg = f"row {strange[0]} holds a log posterior that is NaN or infinite"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"row {strange[0]} holds a log posterior that is NaN or infinite")
     if not np.all(np.isfinite(priors) & (priors >= 0)) or not priors.sum() > 0:
         msg = f"priors={priors.tolist()} are not non-negative numbers with a positive sum"
         raise InvalidParameterError(msg)

@@ -179,12 +179,11 @@ def _comparable(moments: Moments, present: Codes) -> Codes:
     codes = np.array([k for k in present if _has_full_rank(moments, k)], np.intp)
     left_out = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
     if len(codes) < 2:
-        msg = (
+        raise InvalidInputError(
             f"fewer than 2 classes have a covariance of full rank, not so {left_out}: drop columns "
             f"(moments.select) or collect more rows than the {moments.n_features} features; "
             "weights are taken as counts"
         )
-        raise InvalidInputError(msg)
     if len(codes) < len(present):
         msg = f"Box's M leaves out the classes {left_out}: their covariance is singular"
         warnings.warn(msg, DegenerateDataWarning, stacklevel=3)

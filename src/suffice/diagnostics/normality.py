@@ -137,8 +137,7 @@ def checked_table(X: Any, y: Any) -> Table:
     """Return rows with their classes, refused where there are none or some are not finite."""
     table = Table.of(X, y)
     if not table.n_rows:
-        msg = "X has no rows"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("X has no rows")
     if table.x.dtype.kind == "f" and not np.isfinite(table.x).all():
         refuse_unusable(table.x, table.names)
     return table
@@ -147,8 +146,7 @@ def checked_table(X: Any, y: Any) -> Table:
 def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
     """Return the rows, of larger classes a random sample of ``max_rows``."""
     if max_rows < 1:
-        msg = f"max_rows must be at least 1, got {max_rows}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"max_rows must be at least 1, got {max_rows}")
     if np.bincount(table.codes).max() <= max_rows:
         return table
     return table.take(ranks_within(table.codes, rng) < max_rows)

@@ -144,11 +144,10 @@ def class_separation(moments: Moments) -> ClassSeparation:
     used, left_out = usable_columns(moments)
     d = used.n_features
     if left_out and _rank_of_all_rows(moments) > d:
-        msg = (
+        raise InvalidInputError(
             f"columns {quoted(left_out)} differ between classes but not within them, alone or with "
             "others: they tell classes apart without error; drop them (moments.select)"
         )
-        raise InvalidInputError(msg)
     roots = _roots(used, v)
     # what is left of Λ, d and q once the first j canonical variables are taken out
     log_lambdas = -np.cumsum(np.log1p(roots)[::-1])[::-1]

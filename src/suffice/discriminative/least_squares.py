@@ -57,11 +57,10 @@ class LinearGaussian:
         """Return σ²: the residual sum divided by the weight, or by the weight less the rank."""
         divisor = self.weight - (self.rank if unbiased else 0)
         if divisor <= 0:
-            msg = (
+            raise InvalidInputError(
                 f"an unbiased variance of {self.rank} coefficients needs more rows than that, "
                 f"found weight {self.weight:g}: use divisor='mle', or fewer features"
             )
-            raise InvalidInputError(msg)
         return self.residual / divisor
 
 

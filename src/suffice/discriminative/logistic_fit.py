@@ -158,11 +158,10 @@ def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
     """Return the λ of least leave-one-out log-loss, read from one fit of each λ."""
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)
     if n_parameters > WIDEST_HESSIAN:
-        msg = (
+        raise InvalidParameterError(
             f"l2='auto' needs the curvature of all {n_parameters} coefficients, and that of at "
             f"most {WIDEST_HESSIAN} is affordable: pass a number, or fewer features"
         )
-        raise InvalidParameterError(msg)
     best, beta = (np.inf, 0.0), None
     with one_blas_thread(when=table.n_rows * table.n_features > SMALL):
         for l2 in penalties(moments.total_weight).tolist():

@@ -50,8 +50,7 @@ def given_belief(
     """Return a prior of the user's own."""
     found, needed = len(prior.mean), evidence.moments.n_features
     if found != needed:
-        msg = f"prior speaks of {found} features, but there are {needed}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"prior speaks of {found} features, but there are {needed}")
     return replace(prior, mean=prior.mean - evidence.moments.grand_mean)
 
 
@@ -59,8 +58,7 @@ def check_prior(prior: NormalInverseWishart) -> None:
     """Refuse a scale that is no covariance, or numbers that are none."""
     numbers = (prior.mean, prior.scale, prior.mean_strength, prior.degrees)
     if not all(np.isfinite(each).all() for each in numbers):
-        msg = "prior holds numbers that are not finite"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("prior holds numbers that are not finite")
     deviations = np.sqrt(np.maximum(np.diagonal(prior.scale), 0.0))
     unit = np.where(deviations > 0, deviations, 1.0)
     corr = np.asarray(prior.scale) / np.outer(unit, unit)
@@ -112,8 +110,7 @@ class Predictive:
         strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
         degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
         for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
-            msg = f"{evidence.named(np.array([k]))}: {learned[k].improper}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
         with np.errstate(divide="ignore"):
             log_priors = np.log(np.where(known, evidence.priors, 0.0))
         return StudentModel(
@@ -150,6 +147,5 @@ def _scale(
     scale = learned[members[0]].scale
     factor = scaled_cholesky(scale if known[members].any() else np.eye(len(scale)))
     if factor is None:
-        msg = f"{evidence.named(members)}: {learned[members[0]].improper}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{evidence.named(members)}: {learned[members[0]].improper}")
     return FullCovariance(factor, inverse_lower(factor))

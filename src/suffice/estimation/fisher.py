@@ -73,8 +73,7 @@ def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
     """
     within = model.shared_covariance
     if within is None:
-        msg = "n_components needs one covariance for all classes: tied=True"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("n_components needs one covariance for all classes: tied=True")
     middle = model.priors @ model.offsets
     z = within.whiten(model.offsets - middle)
     _, _, vt = np.linalg.svd(np.sqrt(model.priors)[:, None] * z, full_matrices=False)

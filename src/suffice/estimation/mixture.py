@@ -340,11 +340,10 @@ class MixtureProblem:
             return DiagonalCovariance(np.diagonal(found.factor).copy()) if diagonal else found
         except InvalidInputError:
             label = self.data.table.classes[self.class_of[self.group_of == g][0]].item()
-            msg = (
+            raise InvalidInputError(
                 f"a component of class {label!r} has collapsed onto too few rows to have a "
                 "covariance: set prior_rows above 0, or fewer n_components"
-            )
-            raise InvalidInputError(msg) from None
+            ) from None
 
 
 def _between(model: GaussianModel, lo: int, hi: int) -> GaussianModel:

@@ -43,11 +43,10 @@ class NormalInverseWishart:
     def __post_init__(self) -> None:
         d = np.shape(self.mean)[0]
         if np.shape(self.scale) != (d, d) or not self.mean_strength >= 0:
-            msg = (
+            raise InvalidParameterError(
                 f"mean of length {d}, scale {np.shape(self.scale)}, mean_strength "
                 f"{self.mean_strength!r}: scale must be ({d}, {d}) and mean_strength ≥ 0"
             )
-            raise InvalidParameterError(msg)
 
     @classmethod
     def flat(cls, n_features: int, n_means: int = 1) -> NormalInverseWishart:

@@ -59,11 +59,10 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
     """Refuse data in which there is nothing to tell apart."""
     found = classes[weights > 0].tolist()
     if len(found) < 2:
-        msg = (
+        raise TooFewClassesError(
             "a classifier needs at least 2 classes with rows, found "
             f"{plural(len(found), 'class')} {found}: check the labels"
         )
-        raise TooFewClassesError(msg)
 
 
 # ways to turn evidence into a model: ``plugs_in``, whether covariances are those of a structure in
@@ -150,12 +149,11 @@ def _debiased_group(
     # ν = Σ_k w_k − K degrees of freedom
     degrees, factor = float(w.sum()) - len(seen), scaled_cholesky(scatter)
     if not degrees > d + 1 or factor is None:
-        msg = (
+        raise InvalidInputError(
             f"{evidence.named(seen)}: no debiased density of {d} features from {degrees:g} degrees "
             f"of freedom (more than {d + 1} are needed, and a scatter of full rank): collect more "
             "rows, drop constant or duplicated columns, or use the predictive one"
         )
-        raise InvalidInputError(msg)
     # E log|S| = log|Σ| + d log 2 + Σ_{j=1…d} ψ((ν + 1 − j) / 2)
     psi = digamma((degrees - np.arange(d)) / 2).sum()
     log_det = 2 * np.log(np.diagonal(factor)).sum() - d * np.log(2) - psi

@@ -77,11 +77,10 @@ def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
     quartic = np.diagonal(fourths, axis1=1, axis2=2)
     small = (quartic < SMALLEST) & (moments.diagonals > 0)
     for j in np.flatnonzero((~np.isfinite(quartic) | small).any(0))[:1]:
-        msg = (
+        raise InvalidInputError(
             f"the fourth powers of numbers overflow or vanish in column "
             f"{column_name(moments.feature_names, int(j))}: rescale it, or use shrinkage='oas'"
         )
-        raise InvalidInputError(msg)
     return _grouped(moments, group_of, fourths)
 
 

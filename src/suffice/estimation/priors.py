@@ -51,8 +51,7 @@ def _checked(given: npt.ArrayLike, classes: Labels) -> Floats:
     try:
         pi = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        msg = f"priors={given!r} are not numbers"
-        raise InvalidParameterError(msg) from None
+        raise InvalidParameterError(f"priors={given!r} are not numbers") from None
     if pi.shape != classes.shape:
         msg = f"priors has shape {pi.shape}, but there are {len(classes)} classes"
         raise InvalidParameterError(msg)

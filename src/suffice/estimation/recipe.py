@@ -205,11 +205,10 @@ class Recipe:
         if moments.patterns is None:
             return moments
         if self.needs_fourth:
-            msg = (
+            raise MissingStatisticsError(
                 "shrinkage='ledoit-wolf' needs fourth moments, which rows with missing values do "
                 "not have: use shrinkage='oas' or a number, or missing='indicator'"
             )
-            raise MissingStatisticsError(msg)
         # parameters that are integrated out, or debiased, are completed at their plug-in estimates
         iterated = self.learning.plugs_in or self.learning.at_mode
         recipe = self if iterated else replace(self, learning=PlugIn())

@@ -53,20 +53,18 @@ def _covariances(given: Any, labels: Labels, d: int) -> Floats:
     if d == 1 and sigma.shape == (k,):
         sigma = sigma[:, None, None]
     if sigma.shape not in {(d, d), (k, d, d)}:
-        msg = (
+        raise InvalidParameterError(
             f"covariances must be one matrix {(d, d)}, one for each class {(k, d, d)}, or a "
             f"variance of all features, got shape {sigma.shape}"
         )
-        raise InvalidParameterError(msg)
     sigmas: Floats = np.broadcast_to(sigma, (k, d, d))
     for label, each in zip(labels.tolist(), sigmas, strict=True):
         whole = np.isfinite(each).all() and np.allclose(each, each.T, rtol=1e-12, atol=0)
         if not whole or (np.diagonal(each) <= 0).any() or scaled_cholesky(each) is None:
-            msg = (
+            raise InvalidParameterError(
                 f"the covariance of class {label!r} is not symmetric and positive definite: "
                 f"{each.tolist()}"
             )
-            raise InvalidParameterError(msg)
     return sigmas
 
 

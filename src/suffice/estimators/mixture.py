@@ -169,6 +169,5 @@ def _counts(given: Mapping[str, Any], how: MixtureRecipe, table: Table) -> list[
 def _whole(name: str, value: Any) -> int:
     """Return a setting that must be a whole number of at least one."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        msg = f"{name} must be a whole number of at least 1, got {value!r}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
     return int(value)

@@ -45,11 +45,10 @@ def checked_table(
 ) -> tuple[Any, Any, Any]:
     """Return rows, labels and weights to learn from; rows without a label are left out."""
     if y is None:
-        msg = (
+        raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
             "pass one label per row"
         )
-        raise ValueError(msg)
     there = is_on_device(X)
     if there and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -71,8 +70,7 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
     rows, n = np.flatnonzero(here), len(here)
     require_as_many(_num_samples(X), n)
     if not len(rows):
-        msg = "no row has a label (every y is None or NaN): label some of them"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("no row has a label (every y is None or NaN): label some of them")
     if not quiet:
         warn(f"{n - len(rows):,} of {n:,} rows have no label and are left out", UnusedDataWarning)
     known = taken(np.asarray(X) if isinstance(X, (list, tuple)) else X, rows)

@@ -98,20 +98,18 @@ class Dialect:
         """Raise if the engine would cut a name of the answer short."""
         for name in names:
             if len(name.encode()) > self.longest_name:
-                msg = (
+                raise InvalidParameterError(
                     f"the column {name!r} of the answer has more than {self.longest_name} bytes, "
                     f"which {self.title} would cut off: shorten that class's label"
                 )
-                raise InvalidParameterError(msg)
 
     def refuse_wide(self, n_columns: int) -> None:
         """Raise if a stage has more columns than the engine takes."""
         if n_columns > self.most_columns:
-            msg = (
+            raise InvalidParameterError(
                 f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
                 f"{self.most_columns}: the model has too many classes or features; use to_onnx()"
             )
-            raise InvalidParameterError(msg)
 
 
 DIALECTS: Mapping[str, Dialect] = {

@@ -81,11 +81,10 @@ def own_members(model: AveragedModel) -> list[tuple[Share, Any]]:
     for share in model.shares:
         inner = getattr(share.model, "inner", None)
         if isinstance(inner, ForeignModel):
-            msg = (
+            raise InvalidParameterError(
                 f"the average has a member that is not exported ({type(inner.fitted).__name__}): "
                 "leave it out of members, or export best_estimator_"
             )
-            raise InvalidParameterError(msg)
     return [(share, share.model) for share in model.shares]
 
 

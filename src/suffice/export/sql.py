@@ -121,11 +121,10 @@ class Stages:
         """Yield the parts, so many at a time that no stage is too wide."""
         d, parts = len(self.formula.scorer.origin), self.formula.scorer.parts
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
-            msg = (
+            raise InvalidParameterError(
                 f"a quadratic score of {d} features is too long for SQL, which takes up to "
                 f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
             )
-            raise InvalidParameterError(msg)
         size = max(_WIDEST // max(d, 1), 1)
         for at in range(0, len(parts), size):
             yield list(parts[at : at + size])
@@ -475,15 +474,13 @@ def column_names(classifier: Classifier, named: Sequence[str] | None) -> tuple[s
     """Return the names of the feature columns: those given, or those seen in fit."""
     d = classifier.n_features
     if named is None and not classifier.columns:
-        msg = (
+        raise FeatureMismatchError(
             f"the model knows no column names: name its {d} columns, in order, "
             "by columns=[...], or fit it on a frame"
         )
-        raise FeatureMismatchError(msg)
     columns = tuple(classifier.columns if named is None else named)
     if len(columns) != d:
-        msg = f"{len(columns)} columns are named, but the model reads {d}"
-        raise FeatureMismatchError(msg)
+        raise FeatureMismatchError(f"{len(columns)} columns are named, but the model reads {d}")
     return columns
 
 

@@ -97,11 +97,10 @@ class ClassModel(ScoredModel):
 
     def marginal(self, *_: Any, **__: Any) -> Any:
         """Refuse: without marginals missing values can be neither integrated out nor filled."""
-        msg = (
+        raise InvalidParameterError(
             "this model has no marginal densities, so missing values can be neither integrated out "
             "nor filled: use estimate='predictive', 'map' or 'plug-in', and categories='indicators'"
         )
-        raise InvalidParameterError(msg)
 
     impute = sample_missing = _read_observed = marginal
 

@@ -153,6 +153,5 @@ def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
 
 def _if_finite(values: Any, told: Any) -> Any:
     if not all_finite(told):
-        msg = "some row has no finite score"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("some row has no finite score")
     return values

@@ -189,11 +189,10 @@ class DebiasedModel(WrappedModel):
 
     def sample(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse: there is nothing to draw from, and what is no density has no likelihood."""
-        msg = (
+        raise InvalidParameterError(
             "debiased scores estimate log densities, and are not densities: they give posteriors, "
             "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
         )
-        raise InvalidParameterError(msg)
 
     sample_of = _log_likelihood = bayes_error = sample
 

@@ -107,26 +107,23 @@ class MixedModel(WrappedModel):
 
     def as_gaussian(self) -> NoReturn:
         """Refuse: categories are no Gaussians."""
-        msg = (
+        raise InvalidParameterError(
             "this model has probabilities of levels, and where two classes are equal is no "
             "hyperplane or quadric: use covariance='full' with categories='indicators'"
         )
-        raise InvalidParameterError(msg)
 
     def _log_likelihood(self, moments: Moments) -> float:
         """Return Σ w (log p(x | y) + log π_y) of the encoded rows that the moments sum up."""
         if moments.n_features != self.n_features:
-            msg = (
+            raise FeatureMismatchError(
                 f"the model reads {self.n_features} features, the moments have "
                 f"{moments.n_features}: select(encoding.kept) of the model's encoding"
             )
-            raise FeatureMismatchError(msg)
         if self.coefficients is not None and (len(self.filled) or moments.patterns is not None):
-            msg = (
+            raise MissingStatisticsError(
                 "the likelihood of numbers with empty cells that depend on levels cannot be read "
                 "from moments: add up log_joint of the rows"
             )
-            raise MissingStatisticsError(msg)
         levels = self.levels.log_likelihood(moments, self.blocks)
         if len(self.filled):
             return levels + self._of_observed(moments)
@@ -149,11 +146,10 @@ class MixedModel(WrappedModel):
     def formula(self) -> Formula:
         """Scores of the numbers, and what each level adds to them."""
         if self.coefficients is not None or (self.levels.parents >= 0).any():
-            msg = (
+            raise InvalidParameterError(
                 "a tree of categories has no scores that are exported: export the model with "
                 "categories='indicators'"
             )
-            raise InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
         # the number of an empty cell counts for nothing: what its fill scores is taken back

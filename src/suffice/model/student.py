@@ -94,19 +94,17 @@ class StudentModel(EllipticalModel):
 
     def as_gaussian(self) -> NoReturn:
         """Refuse: surfaces between Student t densities are no quadrics."""
-        msg = (
+        raise InvalidParameterError(
             "predictive densities are Student t, and where two of them are equal is no hyperplane "
             "or quadric: use estimate='map' or 'plug-in' for boundaries and coefficients"
         )
-        raise InvalidParameterError(msg)
 
     def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
         """Refuse: a product of Student t densities is no function of sums."""
-        msg = (
+        raise MissingStatisticsError(
             "the likelihood of predictive densities cannot be read from moments: add up log_joint "
             "of the rows, or use estimate='map' or 'plug-in'"
         )
-        raise MissingStatisticsError(msg)
 
     @property
     def formula(self) -> Formula:

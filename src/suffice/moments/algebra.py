@@ -85,11 +85,10 @@ def _same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if a.schema is None or b.schema is None or a.schema == b.schema:
         if (a.schema is None) != (b.schema is None):
             mixed = next(m.schema for m in (a, b) if m.schema is not None)
-            msg = (
+            raise FeatureMismatchError(
                 f"one side has categories ({quoted([c.name for c in mixed.categories], 5)}), the "
                 "other numbers alone: collect both from the same columns"
             )
-            raise FeatureMismatchError(msg)
         return a, b
     schema = a.schema.merged(b.schema)
     if schema.exceeds:

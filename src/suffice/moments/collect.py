@@ -49,8 +49,7 @@ def plan(
     affordable = "per-class" if n_classes * n_features**2 <= AFFORDABLE else "pooled"
     kept: Any = affordable if storage == "auto" else storage
     if fourth and kept != "per-class":
-        msg = f"fourth=True needs storage='per-class', got {kept!r}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"fourth=True needs storage='per-class', got {kept!r}")
     return kept, fourth if fourth is not None else kept == affordable == "per-class"
 
 
@@ -287,11 +286,10 @@ def refuse_vanishing(table: Table, total: Any) -> None:
         gaps = np.abs(rows.x[:, low] - total.means[rows.codes][:, low])
         found = gaps[rows.weights > 0].max(0, initial=0.0)
         for j in np.flatnonzero(found)[:1]:
-            msg = (
+            raise InvalidInputError(
                 f"the squares of numbers vanish: column {column_name(table.names, int(low[j]))} "
                 f"differs from the means of its classes by {found[j]:.1g} only; rescale it"
             )
-            raise InvalidInputError(msg)
 
 
 def recentred(

@@ -135,8 +135,7 @@ def checked_classes(classes: Any) -> Any:
     """Return labels (K,) that are sorted and differ, as every other field relies on."""
     order = np.argsort(classes, kind="stable")
     if not np.array_equal(order, np.arange(len(classes))) or np.any(classes[1:] == classes[:-1]):
-        msg = "field 'classes' must be sorted and hold no label twice"
-        raise FileFormatError(msg)
+        raise FileFormatError("field 'classes' must be sorted and hold no label twice")
     return classes
 
 
@@ -148,8 +147,7 @@ def _power_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerSu
     try:
         return PowerSums(PowerTransform(**fields), arrays["log_slopes"])
     except ValueError as error:
-        msg = f"the transform in the file is unusable: {error}"
-        raise FileFormatError(msg) from error
+        raise FileFormatError(f"the transform in the file is unusable: {error}") from error
 
 
 def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -176,8 +174,7 @@ def check_names(names: Any, n_features: int) -> None:
     """Raise unless there is a name for each feature, or none at all."""
     fits = names is None or len(names) == n_features
     if not fits or not all(isinstance(name, str) for name in names or ()):
-        msg = f"field 'feature_names' must hold {n_features} names"
-        raise FileFormatError(msg)
+        raise FileFormatError(f"field 'feature_names' must hold {n_features} names")
 
 
 _SLACK = 1e-6  # of the digits that adding up and forgetting may cost
@@ -193,16 +190,14 @@ def _check_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     diagonals = np.diagonal(scatter, axis1=-2, axis2=-1) if full else scatter
     typical = np.abs(diagonals).max(0) if diagonals.ndim > 1 and len(diagonals) else diagonals
     if np.any(diagonals < -_SLACK * np.abs(typical)):
-        msg = "field 'scatter' holds a negative sum of squares"
-        raise FileFormatError(msg)
+        raise FileFormatError("field 'scatter' holds a negative sum of squares")
     if not full:
         return
     size = np.sqrt(np.abs(typical))
     # |S_ij − S_ji| ≤ ε √(S_ii S_jj), but for what rounding leaves
     slack = _SLACK * size[..., :, None] * size[..., None, :]
     if np.any(np.abs(scatter - np.swapaxes(scatter, -1, -2)) > slack + _SLACK * np.abs(scatter)):
-        msg = "field 'scatter' holds a matrix that is not symmetric"
-        raise FileFormatError(msg)
+        raise FileFormatError("field 'scatter' holds a matrix that is not symmetric")
 
 
 def check_field(field: str, array: Any, shape: tuple[int, ...], *, finite: bool = True) -> None:
@@ -212,8 +207,6 @@ def check_field(field: str, array: Any, shape: tuple[int, ...], *, finite: bool 
         msg = f"field {field!r} has shape {array.shape} of {array.dtype}, expected {shape}"
         raise FileFormatError(msg)
     if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-        msg = f"field {field!r} holds numbers that are not finite"
-        raise FileFormatError(msg)
+        raise FileFormatError(f"field {field!r} holds numbers that are not finite")
     if field in ("weights", "counts") and np.any(array < 0):
-        msg = f"field {field!r} holds negative numbers"
-        raise FileFormatError(msg)
+        raise FileFormatError(f"field {field!r} holds negative numbers")

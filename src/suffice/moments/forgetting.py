@@ -44,11 +44,10 @@ def without(total: Moments, part: Moments) -> Moments:
     single = few[:, None] if rest.storage != "pooled" else np.full((1, 1), few.all())
     never = np.where(single, np.abs(left) > 1e-8 * peaks, left < -ROUNDING * peaks)
     for k, j in np.argwhere(never)[:1]:
-        msg = (
+        raise ForgetError(
             f"cannot forget these rows: {_where(rest, k, j)} they vary more, or otherwise, "
             "than the rows that were added, so some of them were never added"
         )
-        raise ForgetError(msg)
     constant = single | ((left <= ROUNDING * peaks) & _explained(rest, left, peaks))
     blurred = left < 10.0**FEWEST_DIGITS * EPS * peaks
     _refuse_blurred(rest, left, peaks, blurred & ~constant)
@@ -103,19 +102,17 @@ def _kept(rest: Moments, constant: Flags) -> Floats:
 
 def _refuse_more(total: Moments, k: Any, part: str, held: str) -> NoReturn:
     label = total.classes[k].item()
-    msg = f"cannot forget {part} of class {label!r}: only {held} ever added"
-    raise ForgetError(msg)
+    raise ForgetError(f"cannot forget {part} of class {label!r}: only {held} ever added")
 
 
 def _refuse_blurred(rest: Moments, left: Floats, peaks: Floats, blurred: Flags) -> None:
     for k, j in np.argwhere(blurred)[:1]:
         digits = np.log10(max(left[k, j], EPS * peaks[k, j]) / (EPS * peaks[k, j]))
-        msg = (
+        raise ForgetError(
             f"cannot forget these rows exactly: {_where(rest, k, j)} the sum of squares was "
             f"{peaks[k, j]:.2g} and would be {left[k, j]:.2g}, with {digits:.1f} correct digits "
             "left: fit again without these rows"
         )
-        raise ForgetError(msg)
 
 
 def _where(rest: Moments, k: Any, j: Any) -> str:

@@ -323,12 +323,11 @@ class Moments:
     def required_fourth(self) -> FourthMoments:
         """Return the fourth moments, or say that they were not collected."""
         if self.fourth is None:
-            msg = (
+            raise MissingStatisticsError(
                 "shrinkage='ledoit-wolf' needs fourth moments, and these have none (or lost their "
                 "digits with outliers that were forgotten): collect them with fourth=True, "
                 "or use shrinkage='oas'"
             )
-            raise MissingStatisticsError(msg)
         return self.fourth
 
     def select(self, columns: Sequence[int] | Codes) -> Moments:

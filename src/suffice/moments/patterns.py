@@ -134,11 +134,10 @@ class PatternSums:
         gone = _settled(other.cells, unfound, other.lost, None, at_least=1).cells
         total, part = aligned(self.cells, gone)
         if np.any(part.counts > total.counts):
-            msg = (
+            raise ForgetError(
                 "cannot forget these rows: some have a pattern of missing values, or numbers, "
                 "that were never added"
             )
-            raise ForgetError(msg)
         rest = merged(total, part, -1.0)
         lost = np.maximum(self.lost - other.lost, 0)
         return replace(self, cells=taken(rest, np.flatnonzero(rest.counts)), rows=rows, lost=lost)
@@ -237,8 +236,7 @@ class ColumnSums:
         part, held = other.by_column().cells, self.cells.counts
         for k, j in np.argwhere(part.counts > held)[:1]:
             found = f"cannot forget {part.counts[k, j]} numbers of column {j}"
-            msg = f"{found}: only {held[k, j]} were ever added"
-            raise ForgetError(msg)
+            raise ForgetError(f"{found}: only {held[k, j]} were ever added")
         return ColumnSums(without_gone(merged(self.cells, part, -1.0)))
 
     def by_class(self, change: Callable[[Any], Any], classes: Labels) -> ColumnSums:

@@ -71,8 +71,7 @@ def parse_power(power: Any, table: Table) -> PowerTransform | None:
     if table.indicators is not None and known.n_features > p:
         known = known.select(np.arange(p))  # the rest are indicators, which nothing changes
     if known.n_features != p:
-        msg = f"the transform knows {known.n_features} features, X has {p}"
-        raise FeatureMismatchError(msg)
+        raise FeatureMismatchError(f"the transform knows {known.n_features} features, X has {p}")
     return known
 
 
@@ -81,16 +80,14 @@ def check_same_power(a: PowerSums | None, b: PowerSums | None) -> None:
     if a is None and b is None:
         return
     if a is None or b is None:
-        msg = (
+        raise FeatureMismatchError(
             "cannot merge moments of transformed rows with moments of plain ones: collect both "
             "with the same transform (Moments.of(..., power=other.power))"
         )
-        raise FeatureMismatchError(msg)
     if not a.power.equals(b.power):
         differing = np.flatnonzero(a.power.exponents != b.power.exponents)
         where = f"at feature {differing[0]} " if len(differing) else ""
-        msg = (
+        raise FeatureMismatchError(
             f"cannot merge moments of rows transformed differently ({where}the transforms "
             "disagree): fit one transform and collect all parts with it"
         )
-        raise FeatureMismatchError(msg)

@@ -195,8 +195,7 @@ class FourthMoments:
 
 
 def _refuse(storage: str, wanted: str, cure: str) -> NoReturn:
-    msg = (
+    raise MissingStatisticsError(
         f"this model needs {wanted}, but these moments keep {storage!r} scatter only: "
         f"collect them with storage='{cure}'"
     )
-    raise MissingStatisticsError(msg)

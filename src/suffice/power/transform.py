@@ -240,18 +240,16 @@ def _check(t: PowerTransform) -> None:
     wrong |= ~np.isfinite(t.scale)
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])
-        msg = (
+        raise InvalidParameterError(
             f"feature {j} has exponent {t.exponents[j]:g}, centre {t.centre[j]:g} and scale "
             f"{t.scale[j]:g}: all must be finite, and the scale positive"
         )
-        raise InvalidParameterError(msg)
     endless = ((t.exponents < 0) & ~(np.isfinite(t.high) & (t.high >= t.centre))) | (
         (t.exponents > 2) & ~(np.isfinite(t.low) & (t.low <= t.centre))
     )
     if endless.any():
         j = int(np.flatnonzero(endless)[0])
-        msg = (
+        raise InvalidParameterError(
             f"feature {j} has exponent {t.exponents[j]:g}, where the curve levels off: keep it "
             "in [0, 2], or give low ≤ centre ≤ high, beyond which it goes on as a straight line"
         )
-        raise InvalidParameterError(msg)

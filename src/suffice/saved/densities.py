@@ -167,11 +167,10 @@ def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
 def _outsider_kind(name: str, model: TemperedModel) -> dict[str, Any]:
     """Return how a member that is no Gaussian is kept; raise where we do not know its parts."""
     if type(model.inner) not in OUTSIDERS.values():
-        msg = (
+        raise InvalidParameterError(
             f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
             "of trees are kept in files; leave it out of members, or save best_estimator_"
         )
-        raise InvalidParameterError(msg)
     return {"kind": _state(model.inner, OUTSIDERS)[0]["kind"], "doubt": model.doubt}
 
 

@@ -101,12 +101,10 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
 
     def _check_sizes(self, table: Table) -> None:
         if table.n_rows == table.n_classes:
-            msg = "The number of samples must be more than the number of classes."
-            raise ValueError(msg)
+            raise ValueError("The number of samples must be more than the number of classes.")
         most = min(table.n_classes - 1, table.n_features)
         if self.n_components is not None and self.n_components > most:
-            msg = "n_components cannot be larger than min(n_features, n_classes - 1)."
-            raise ValueError(msg)
+            raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
         self._max_components = most if self.n_components is None else self.n_components
 
     def _class_priors(self, table: Table) -> Floats:
@@ -114,8 +112,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
             return table.class_weights / table.n_rows
         priors = np.asarray(self.priors, np.float64)
         if (priors < 0).any():
-            msg = "priors must be non-negative"
-            raise ValueError(msg)
+            raise ValueError("priors must be non-negative")
         if abs(priors.sum() - 1.0) > 1e-5:
             warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
             priors = priors / priors.sum()
@@ -222,8 +219,7 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
             return super().fit(X, y)  # type: ignore[no-any-return]
         counts = table.class_weights
         for label in table.classes[counts == 1]:
-            msg = f"y has only 1 sample in class {label}, covariance is ill defined."
-            raise ValueError(msg)
+            raise ValueError(f"y has only 1 sample in class {label}, covariance is ill defined.")
         priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
         moments = coded_moments(table, "per-class", fourth=self.shrinkage == "auto")
         sigmas = class_covariances(moments, self.shrinkage)
@@ -255,12 +251,11 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
             cure = "shrinkage" if eigen else "reg_param"
             msg = f"{what} Increase the value of `{cure}` to reduce the collinearity."
             raise linalg.LinAlgError(msg)
-        msg = (
+        raise linalg.LinAlgError(
             f"{what} When using `solver='svd'` the number of samples in each class should be more "
             f"than the number of features, but class {label} has {count} samples and {d} features. "
             "Try using `solver='eigen'` and setting the parameter `shrinkage` for regularization."
         )
-        raise linalg.LinAlgError(msg)
 
     def _covariances(self) -> list[FullCovariance]:
         axes = zip(self.scalings_, self.rotations_, strict=True)

@@ -50,11 +50,10 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         _refuse_sparse(X)
         table = labelled_rows(self, X, y, dtype=FLOATS)
         if table.n_classes < 2:
-            msg = (
+            raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data "
                 f"contains only one class: {table.classes[0]!r}"
             )
-            raise ValueError(msg)
         table = self._weighted(table, sample_weight)
         start, counted = self._first(table), table.counted()
         self.classes_ = table.classes
@@ -136,8 +135,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         if penalty in ("l1", "elasticnet"):
             _refuse(f"an {penalty} penalty")
         if self.dual:
-            msg = f"Solver {self.solver} supports only dual=False, got dual=True"
-            raise ValueError(msg)
+            raise ValueError(f"Solver {self.solver} supports only dual=False, got dual=True")
         if self.n_jobs is not None and self._is_recent():
             msg = "'n_jobs' has no effect since 1.8 and will be removed in 1.10: leave it out"
             warnings.warn(msg, FutureWarning, stacklevel=3)
@@ -189,16 +187,14 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
 def _refuse_sparse(X: Any) -> None:
     if issparse(X):
-        msg = (
+        raise TypeError(
             "Sparse data was passed for X, and suffice.sklearn.LogisticRegression needs dense "
             "rows: use X.toarray(), or scikit-learn's own class (suffice.sklearn.unpatch())"
         )
-        raise TypeError(msg)
 
 
 def _refuse(what: str) -> None:
-    msg = (
+    raise InvalidParameterError(
         f"{what} is not part of suffice.sklearn.LogisticRegression: use an l2 penalty with another "
         "solver, or scikit-learn's own class (sklearn.linear_model, suffice.sklearn.unpatch())"
     )
-    raise InvalidParameterError(msg)

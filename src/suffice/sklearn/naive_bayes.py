@@ -57,11 +57,10 @@ class GaussianNB(Scored, theirs.GaussianNB):
         batch = labelled_rows(self, X, y, reset=first)
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
-            msg = (
+            raise ValueError(
                 f"The target label(s) {batch.classes[codes < 0]} in y do not exist in the initial "
                 f"classes {self.classes_}"
             )
-            raise ValueError(msg)
         table = replace(batch, classes=self.classes_, codes=codes[batch.codes])
         return self._learn(table, sample_weight, None if first else self.moments_)
 

@@ -74,10 +74,9 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
             if "OutOfMemory" not in type(error).__name__:
                 raise
             if block <= _SMALLEST:
-                msg = (
+                raise MemoryError(
                     f"the device has no memory left for {block} more rows: free some, or use NumPy"
-                )
-                raise MemoryError(msg) from error
+                ) from error
             block = max(block // 4, _SMALLEST)
             continue
         yield found

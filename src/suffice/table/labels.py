@@ -90,8 +90,7 @@ def refuse_labels(a: Labels, b: Labels, how: str) -> NoReturn:
         for x in (a, b)
         if len(x)
     )
-    msg = f"labels are {how} ({shown}): convert one of them"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"labels are {how} ({shown}): convert one of them")
 
 
 def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
@@ -201,8 +200,7 @@ def label_written(text: str, classes: Any) -> Any:
     known = {str(label): label for label in np.asarray(classes).tolist()}
     if text in known:
         return known[text]
-    msg = f"no class is called {text!r}{_hint(text, known)}"
-    raise UnknownLabelError(msg)
+    raise UnknownLabelError(f"no class is called {text!r}{_hint(text, known)}")
 
 
 def position(label: Any, known: dict[Any, int], *, where: str) -> int:

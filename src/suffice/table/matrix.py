@@ -53,8 +53,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
-        msg = f"sample_weight has shape {w.shape}, but there are {n_rows} rows"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"sample_weight has shape {w.shape}, but there are {n_rows} rows")
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
     if len(bad):
         row = bad[0]
@@ -85,8 +84,7 @@ def refuse_unusable(x: Matrix, names: tuple[str, ...] | None, weight: Any = None
     refuse_nonfinite(x, names, weight)
     column = int(np.argmax(np.abs(x).max(0)))
     found = f"{column_name(names, column)} reaches {np.abs(x[:, column]).max():.3g}"
-    msg = f"Input X contains infinity after squaring: column {found}; rescale it"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"Input X contains infinity after squaring: column {found}; rescale it")
 
 
 def taken(table: Any, rows: Codes) -> Any:
@@ -162,8 +160,7 @@ def _to_numpy(x: Any) -> Matrix:
 
 def _as_floats(matrix: Matrix, names: tuple[str, ...] | None) -> Matrix:
     if matrix.dtype.kind == "c":
-        msg = "Complex data not supported: X must be real"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("Complex data not supported: X must be real")
     try:
         return matrix.astype(np.float64)
     except (TypeError, ValueError) as error:

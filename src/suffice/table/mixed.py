@@ -152,8 +152,7 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
         names, columns = frame.columns, frame.get_columns()
     if len(set(names)) < len(names):
         twin = min(name for name in names if names.count(name) > 1)
-        msg = f"the frame has two columns called {twin!r}: rename one of them"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"the frame has two columns called {twin!r}: rename one of them")
     return names, columns
 
 

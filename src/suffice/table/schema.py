@@ -234,8 +234,7 @@ def _column(fields: dict[str, Any]) -> Any:
     column = _KINDS[fields.pop("kind")](**fields)
     for text in (column.name, *getattr(column, "levels", ())):
         if not isinstance(text, str):
-            msg = f"a column or level is called {text!r}, which is no text"
-            raise TypeError(msg)
+            raise TypeError(f"a column or level is called {text!r}, which is no text")
     return replace(column, levels=tuple(column.levels)) if isinstance(column, Category) else column
 
 

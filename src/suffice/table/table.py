@@ -160,5 +160,4 @@ def numbering_rows(table: Table) -> Iterator[None]:
 def require_as_many(n_rows: int, n_labels: int) -> None:
     """Raise unless there is one label for each row."""
     if n_rows != n_labels:
-        msg = f"X has {n_rows} rows but y has {n_labels} labels"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"X has {n_rows} rows but y has {n_labels} labels")

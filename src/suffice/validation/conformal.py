@@ -38,8 +38,7 @@ class Conformity:
     def threshold(self, coverage: float) -> float:
         """Return the strangeness that ``coverage`` of the rows, one more included, stay under."""
         if not 0 < coverage < 1:
-            msg = f"coverage must lie between 0 and 1, got {coverage!r}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
         # the ⌈(n + 1) coverage⌉-th smallest of n + 1 values, the new row's own taken as largest
         mean = self.weights.sum() / np.count_nonzero(self.weights)
         reached = np.cumsum(self.weights) / (self.weights.sum() + mean)

@@ -196,8 +196,7 @@ def checked_labels(X: Any, y: Any) -> Labels:
     require_as_many(_num_samples(X), len(labels))
     found = np.unique(labels).tolist()
     if len(found) < 2:
-        msg = f"y has the classes {found}: at least two are needed"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"y has the classes {found}: at least two are needed")
     return labels
 
 
@@ -205,8 +204,7 @@ def checked_groups(groups: Any, n_rows: int) -> Labels:
     """Return the group of each row."""
     known = np.asarray(groups)
     if known.shape != (n_rows,):
-        msg = f"groups has shape {known.shape}, but there are {n_rows} rows"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"groups has shape {known.shape}, but there are {n_rows} rows")
     return known
 
 
@@ -257,17 +255,15 @@ def _stratified(
 
 def _check_folds(cv: int, labels: Labels, groups: Labels | None) -> None:
     if cv < 2:
-        msg = f"cv={cv}: at least two folds are needed"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"cv={cv}: at least two folds are needed")
     classes, counts = np.unique(labels, return_counts=True)
     k = int(counts.argmin())
     if groups is None and counts[k] < cv:
         fewer = f"use cv={counts[k]}, " if counts[k] > 1 else ""
-        msg = (
+        raise InvalidParameterError(
             f"class {classes[k].item()!r} has {counts[k]} rows, fewer than the {cv} folds: "
             f"{fewer}drop the class, or pass a splitter of your own"
         )
-        raise InvalidParameterError(msg)
     if groups is not None and len(np.unique(groups)) < cv:
         msg = f"there are {len(np.unique(groups))} groups, fewer than the {cv} folds"
         raise InvalidParameterError(msg)

@@ -71,12 +71,11 @@ def _power(estimator: Any) -> Any:
 def _require_closed_form(estimator: Any) -> None:
     name = type(estimator).__name__
     if not hasattr(estimator, "recipe"):
-        msg = (
+        raise InvalidParameterError(
             f"{name} is no Gaussian model read from sums, so it must be fitted again for every "
             "row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), LeaveOneOut being "
             "scikit-learn's"
         )
-        raise InvalidParameterError(msg)
     words = {"temperature": estimator.resolved_temperature(), "power": _power(estimator)}
     left = [*estimator.recipe().open_settings, *(word for word in words if is_open(words[word]))]
     if left:

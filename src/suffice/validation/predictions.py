@@ -68,11 +68,10 @@ class Predictions:
         """Return what a fitted classifier, ours or scikit-learn's, predicts for rows ``X``."""
         logs = log_posteriors_of(classifier, X)
         if logs is None:
-            msg = (
+            raise InvalidInputError(
                 f"{type(classifier).__name__} gives no posteriors (predict_proba): calibrate "
                 "it first, for example with CalibratedClassifierCV"
             )
-            raise InvalidInputError(msg)
         return cls.of_logs(y, logs, classifier.classes_, sample_weight, strict=strict)
 
     @classmethod
@@ -198,16 +197,13 @@ def placed(columns: Floats, fitted: Any, classes: Labels) -> Floats:
 
 def _check(log_posteriors: Floats, n: int, classes: Labels) -> None:
     if n == 0:
-        msg = "there are no rows: a curve needs at least one"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("there are no rows: a curve needs at least one")
     if log_posteriors.shape != (n, len(classes)):
-        msg = (
+        raise InvalidInputError(
             f"posteriors have shape {log_posteriors.shape}, expected ({n}, {len(classes)}): "
             f"a row per label of y, a column per class {classes.tolist()}; "
             "pass classes= where y lacks some"
         )
-        raise InvalidInputError(msg)
     bad = np.flatnonzero(np.isnan(log_posteriors).any(axis=1))
     if len(bad):
-        msg = f"the posteriors of row {bad[0]} are not probabilities"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"the posteriors of row {bad[0]} are not probabilities")

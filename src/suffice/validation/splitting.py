@@ -121,8 +121,7 @@ def _shares(validation: Any, test: Any) -> Floats:
 def _check_counts(classes: Labels, counts: Codes, parts: int) -> None:
     k = int(counts.argmin())
     if counts[k] < parts:
-        msg = (
+        raise InvalidInputError(
             f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
             f"{parts} parts: drop it, join it with another, or set validation=0"
         )
-        raise InvalidInputError(msg)

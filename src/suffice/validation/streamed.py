@@ -93,11 +93,10 @@ def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
         power = getattr(candidate, "power", None)
         if not exact.is_read_from_moments(candidate) or isinstance(power, str):
-            msg = (
+            raise InvalidParameterError(
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
                 "'auto' and a PowerTransform for the transform, or use cross_validate"
             )
-            raise InvalidParameterError(msg)
     if len({repr(c.power) for c in candidates}) > 1:
         msg = "all candidates of a stream must share one transform: judge them one by one"
         raise InvalidParameterError(msg)
@@ -130,8 +129,7 @@ class FoldedRows:
             check_names(opened, [fold])
             wishes = replace(wishes, ignore=(*wishes.ignore, fold))
         elif n_folds < 2:
-            msg = f"cv must be at least 2 folds, got {n_folds!r}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"cv must be at least 2 folds, got {n_folds!r}")
         roles = roles_for_learning(opened, wishes)
         roles = replace(roles, kept=() if fold is None else (fold,))
         return cls(opened, roles, fold, n_folds, progress)

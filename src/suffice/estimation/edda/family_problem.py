@@ -60,12 +60,11 @@ class EddaProblem:
         scales = np.sqrt(np.diagonal(w, axis1=1, axis2=2).sum(0) / self.weights.sum())
         least, most = scales[scales > 0].min(initial=np.inf), scales.max()
         if most > WIDEST * least:
-            msg = (
+            raise InvalidInputError(
                 f"family {self.code!r} depends on the units of the features, and their standard "
                 f"deviations range from {least:.1g} to {most:.1g}: rescale them, or choose a "
                 "family without units, such as 'VVV', 'EEE' or 'VVI'"
             )
-            raise InvalidInputError(msg)
 
     def refuse(self, classes: Codes, found: str) -> NoReturn:
         """Say which classes leave the likelihood of this family without a maximum."""

@@ -64,8 +64,7 @@ LATEX = Notation(
 def written(form: Form, names: tuple[str, ...] | None, digits: int, notation: Notation) -> str:
     """Return xᵀAx + bᵀx + c = 0 for the form (A or None, b, c)."""
     if digits < 1:
-        msg = f"digits={digits}: at least one digit is written"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"digits={digits}: at least one digit is written")
     A, b, c = form
     variables = [notation.variable(i, names, len(b)) for i in range(len(b))]
     line = ""

@@ -123,8 +123,7 @@ class Surface(ABC):
             msg = f"window={window!r}: expected ((x_lo, x_hi), (y_lo, y_hi)), finite, lo < hi"
             raise InvalidParameterError(msg)
         if n < 2:
-            msg = f"n={n}: an arc needs at least its two ends"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"n={n}: an arc needs at least its two ends")
         # in units of the window, seen as the square [−1, 1]²
         own, (low, high) = self.section(features, at), limits.T
         half = 0.5 * (high - low)
@@ -160,8 +159,7 @@ class Surface(ABC):
         anchor = self.anchor if np.ndim(self.anchor) else np.full(d, self.anchor)
         names = self.feature_names
         if names is not None and len(names) != d:
-            msg = f"{len(names)} feature names for {d} features"
-            raise FeatureMismatchError(msg)
+            raise FeatureMismatchError(f"{len(names)} feature names for {d} features")
         fields["anchor"] = fixed("anchor", anchor, (d,))
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -172,8 +170,7 @@ def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return a read-only copy as finite floats of the given shape, or say what is wrong."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape:
-        msg = f"{name} has shape {array.shape}, expected {shape}"
-        raise FeatureMismatchError(msg)
+        raise FeatureMismatchError(f"{name} has shape {array.shape}, expected {shape}")
     strange = array[~np.isfinite(array)]
     if strange.size:
         msg = f"{name} holds {strange[0]}: a boundary needs finite coefficients"
