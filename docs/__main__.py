@@ -6,6 +6,8 @@ changelog, the API reference written from docstrings, and the lab. Nothing is fe
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,10 @@ def stage(folder: Path = STAGED) -> Path:
     readme = (ROOT / "README.md").read_text()
     (folder / "index.md").write_text(readme.replace("](docs/", "]("))
     shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
+    if importlib.util.find_spec("suffice.lab"):
+        page = importlib.import_module("suffice.lab").page()
+        (folder / "lab.html").write_text(page)
     return folder
 
 

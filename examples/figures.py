@@ -33,7 +33,7 @@ def source_of(code: str) -> str:
     return "".join(each.source for each in doctest.DocTestParser().get_examples(code))
 
 
-def figures_of(text: str) -> Iterator[tuple[str, Any]]:
+def gallery(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the name of each image of a page and the figure that the code before it makes."""
     names: dict[str, Any] = {}
     for piece in PIECE.finditer(text):
@@ -54,7 +54,7 @@ def save(figure: Any, path: Path, **settings: Any) -> None:
 def main(pages: list[Path]) -> None:
     """Save every image of some pages beside them."""
     for page in pages:
-        for name, figure in figures_of(page.read_text()):
+        for name, figure in gallery(page.read_text()):
             if name not in MADE_ELSEWHERE:
                 ground = "auto" if figure.get_facecolor()[3] > 0 else "white"
                 save(figure, page.parent / name, facecolor=ground)
