@@ -333,3 +333,14 @@ def test_a_model_of_numbers_gets_categories_as_indicators(iris):
         for a, b in FOLDS.split(X, y)
     ]
     assert result.outcomes[0].error == pytest.approx(np.mean(wrong))
+
+
+def test_generative_and_discriminative_models_are_told_apart():
+    from sklearn.datasets import load_iris
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+    from sklearn.svm import LinearSVC
+
+    models = {"LDA": sf.LDA(), "theirs": QuadraticDiscriminantAnalysis(), "SVM": LinearSVC()}
+    table = sf.compare(*load_iris(return_X_y=True), models=models, cv=2, progress=False).to_frame()
+    wanted = {"LDA": "generative", "theirs": "generative", "SVM": "discriminative"}
+    assert table["approach"].to_dict() == wanted | {"constant": "neither"}

@@ -118,7 +118,7 @@ def _priors(texts: tuple[str, ...], classes: Any) -> Any:
 @choice("-m", "--model", of=KINDS, text="Which model.", default="lda")
 @click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code.")
 @click.option("--tied/--untied", default=None, help="One covariance for all classes, or one each.")
-@choice("--divisor", of=["mle", "unbiased"], text="Of scatter: weight, or less one per mean.")
+@choice("--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, or by class.")
 @click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto.")
 @click.option("--shrinkage", metavar="SHARE", help="A number in [0, 1], oas, ledoit-wolf, auto.")
 @several("--prior", of="LABEL=P", text="uniform, or one for every class.")

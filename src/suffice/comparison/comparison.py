@@ -129,6 +129,12 @@ class Comparison(Tabled):
         return as_html(self)
 
 
+def _approach(outcome: Outcome) -> str:
+    if outcome.name == CONSTANT:
+        return "neither"
+    return "generative" if outcome.is_generative else "discriminative"
+
+
 def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
     error, log_loss, brier = outcome.means.tolist()
     error_se, log_loss_se, brier_se = outcome.standard_errors.tolist()
@@ -136,6 +142,7 @@ def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
     d = difference or Difference(outcome.name, "error", *[np.nan] * 4)
     return {
         "model": outcome.name,
+        "approach": _approach(outcome),
         "error": error,
         "error_se": error_se,
         "error_low": low,
@@ -195,7 +202,8 @@ def compare(
     Returns
     -------
     Comparison
-        Its frame has a row per model, lowest error first, with the columns: ``error``,
+        Its frame has a row per model, lowest error first, with the columns: ``approach``,
+        "generative" where p(x | class) is modelled, else "discriminative"; ``error``,
         ``log_loss`` and ``brier``, means over held-out rows, and their standard errors ``…_se``;
         ``error_low`` and ``error_high``, Wilson's 95 % interval, wider since training sets
         overlap; ``calibration_error`` of the most probable class, in 15 bins; ``auc``, one class

@@ -131,6 +131,7 @@ def judged(
     return outcome_of(
         model.name,
         results,
+        is_generative=model.is_generative,
         from_moments=isinstance(learner, FromMoments),
         is_readable=is_readable(results[0].learnt),
         overlap=folds.overlap,

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 
 from suffice.comparison.comparison import single_threaded
 from suffice.comparison.judging import judged
-from suffice.comparison.models import ComparedModel, core, parse_models
+from suffice.comparison.models import ComparedModel, parse_models
 from suffice.comparison.outcome import Failure, Outcome
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
@@ -24,7 +24,6 @@ from suffice.validation.losses import CRITERIA
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _SIZES = 9
 _LEAST = 2  # rows of the smallest class
-_DENSITIES = ("class_log_density", "log_density", "predict_joint_log_proba")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,8 +245,7 @@ def _curve(model: ComparedModel, folds: list[Folds], steps: Progress, n_repeats:
     nothing = np.full((n_repeats, 3), np.nan)
     losses = [r.fold_losses if isinstance(r, Outcome) else nothing for r in results]
     failures = tuple(r.message for r in results if not isinstance(r, Outcome))
-    generative = any(hasattr(core(model.estimator), name) for name in _DENSITIES)
-    return Curve(model.name, generative, np.stack(losses), failures)
+    return Curve(model.name, model.is_generative, np.stack(losses), failures)
 
 
 def _order(codes: Codes, test: float, rng: np.random.Generator) -> tuple[Codes, Codes]:

@@ -145,6 +145,10 @@ SLOW = {"DecisionTreeClassifier", "ExtraTreesClassifier", "GaussianProcessClassi
     "CalibratedSvm"}  # fmt: skip
 
 
+# what classifiers with densities have: ours, scikit-learn's naive Bayes, and its LDA and QDA
+DENSITIES = ("class_log_density", "log_density", "predict_joint_log_proba", "store_covariance")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedModel:
     """A classifier under the name it is reported by."""
@@ -156,6 +160,11 @@ class ComparedModel:
     def is_slow(self) -> bool:
         """Whether fitting or predicting very many rows would take minutes or more."""
         return type(core(self.estimator)).__name__ in SLOW
+
+    @property
+    def is_generative(self) -> bool:
+        """Whether it models the features of each class, p(x | k)."""
+        return any(hasattr(core(self.estimator), name) for name in DENSITIES)
 
 
 def core(estimator: Any) -> Any:

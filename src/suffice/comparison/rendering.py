@@ -165,6 +165,7 @@ def _p_value(row: Row) -> str:
 # heading → how its cell is written from a row
 COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("model", lambda row: str(row["model"])),
+    ("approach", lambda row: NOTHING if row["failure"] else str(row["approach"])),
     ("error", _error),
     ("95 %", _interval),
     ("log-loss", _styled("log_loss", "loss")),
@@ -177,5 +178,15 @@ COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("p", _p_value),
 )
 _HEADINGS = tuple(heading for heading, _ in COLUMNS)
-_LEFT_OUT_FIRST = ("calib.", "predict", "Brier", "params", "AUC", "fit", "95 %", "log-loss")
+_LEFT_OUT_FIRST = (
+    "approach",
+    "calib.",
+    "predict",
+    "Brier",
+    "params",
+    "AUC",
+    "fit",
+    "95 %",
+    "log-loss",
+)
 _GAP = 2  # letters between columns

@@ -96,8 +96,10 @@ def downdated_scores(
     if recipe.is_plug_in and isinstance(structure, FullStructure) and how.shrinkage.fixed == 0:
         groups = pooled_groups(full_groups(moments, group_of), how.pooling)
         _full(_Sums(how, moments, group_of, groups), x, removal, scores)
-    elif structure == DiagonalStructure() and (
-        how.shrinkage.fixed == 0 or how.target.keeps_variances
+    elif (
+        structure == DiagonalStructure()
+        and not recipe.averaged
+        and (how.shrinkage.fixed == 0 or how.target.keeps_variances)
     ):
         groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
         sums = _Sums(how, moments, group_of, groups)

@@ -13,6 +13,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, MissingStat
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
 from suffice.estimation.degenerate import independent_columns
+from suffice.estimation.divisors import unbiased_by_class
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing import completed
@@ -67,6 +68,7 @@ class Recipe:
     categories: Reading = field(default_factory=Indicators)
     smoothing: float = 1.0  # α, imagined rows of each level of a category
     n_components: int | None = None  # discriminant coordinates that count; None: all
+    averaged: bool = False  # whether scatter is made unbiased class by class
 
     @classmethod
     def parse(
@@ -90,8 +92,9 @@ class Recipe:
         # moments that suffice for a full covariance suffice for every family
         word = settings.parse_covariance("full" if chosen_by_moments else covariance)
         learning = settings.parse_estimate(estimate, prior)
+        divided_by = settings.parse_word(divisor, settings.DIVISORS, "divisor")
         regularisation = Regularisation(
-            settings.parse_word(divisor, settings.DIVISORS, "divisor"),
+            divided_by.unbiased,
             settings.parse_share(pooling),
             settings.parse_shrinkage(shrinkage),
             settings.parse_word(target, settings.TARGETS, "target"),
@@ -109,6 +112,7 @@ class Recipe:
             categories=reading,
             smoothing=1.0 if dirichlet is None else float(dirichlet),
             n_components=settings.parse_n_components(n_components, covariance, tied, estimate),
+            averaged=divided_by.averaged and learning.plugs_in,
         )
         if not chosen_by_moments:
             return recipe
@@ -121,7 +125,7 @@ class Recipe:
         """The storage of moments that suffices for this recipe."""
         if self.needs_fourth or self.categories.storage:
             return "per-class"
-        full = "pooled" if self.tied is True else "per-class"
+        full = "pooled" if self.tied is True and not self.averaged else "per-class"
         return "diagonal" if self.structure.is_diagonal else full
 
     @property
@@ -137,8 +141,9 @@ class Recipe:
 
     @property
     def is_plug_in(self) -> bool:
-        """Whether covariances are plug-in estimates of a structure that is known."""
-        return self.learning.plugs_in and not self.candidates and self.n_components is None
+        """Whether covariances are plug-in estimates of a structure that is known, from sums."""
+        known = self.n_components is None and not self.averaged
+        return self.learning.plugs_in and not self.candidates and known
 
     def with_settings(self, **words: Any) -> Recipe:
         """Return the recipe with another pooling or shrinkage, in users' words."""
@@ -154,7 +159,8 @@ class Recipe:
     def _warn_of_relative_weights(self, moments: Moments) -> None:
         n, total, how = int(moments.counts.sum()), moments.total_weight, self.regularisation
         # whether not only the ratios of weights matter
-        counts_rows = how.unbiased or how.shrinkage.fixed is None or not self.learning.plugs_in
+        bessel = how.unbiased or self.averaged
+        counts_rows = bessel or how.shrinkage.fixed is None or not self.learning.plugs_in
         if counts_rows and 2 * total < n:
             msg = (
                 f"the weights of {n} rows sum to {total:.3g}: this model reads weights as numbers "
@@ -184,6 +190,9 @@ class Recipe:
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
         require_two_classes(moments.classes, moments.weights)
+        if moments.schema is not None and self.averaged:
+            msg = "divisor='averaged' is for columns of numbers: use 'mle' or 'unbiased'"
+            raise InvalidParameterError(msg)
         if moments.schema is not None:
             return self.categories.model(self, moments, quiet=quiet)
         return self.learnt(moments, quiet=quiet)
@@ -226,6 +235,7 @@ class Recipe:
         require_two_classes(moments.classes, moments.weights)
         priors = self.priors.of(moments.classes, moments.weights)
         how, groups = self.regularisation, self.group_of(moments.classes)
+        moments = unbiased_by_class(moments) if self.averaged else moments
         return Evidence(moments, self.structure, how, groups, priors, quiet, encoding)
 
     def model(self, moments: Moments, *, quiet: bool = False) -> ClassModel:

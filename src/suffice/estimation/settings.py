@@ -17,6 +17,7 @@ from suffice.estimation.bayes import (
     given_belief,
 )
 from suffice.estimation.categories import Indicators, Reading, Tree
+from suffice.estimation.divisors import DivisorWord
 from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, Learning, PlugIn
@@ -84,7 +85,11 @@ def parse_tied(tied: Any) -> Tied:
     return tuple(tuple(group) for group in tied)
 
 
-DIVISORS: Mapping[str, bool] = {"mle": False, "unbiased": True}
+DIVISORS: Mapping[str, DivisorWord] = {
+    "mle": DivisorWord(),
+    "unbiased": DivisorWord(unbiased=True),
+    "averaged": DivisorWord(averaged=True),
+}
 CLOSED_FORMS: Mapping[str, Intensity] = {
     "oas": Intensity(),
     "ledoit-wolf": Intensity(needs_fourth=True),
@@ -239,6 +244,8 @@ def check_compatible(
         "shrinkage='oas' and 'ledoit-wolf' shrink correlations, and "
         f"{code} has none: use covariance='full', or a number": uncorrelated
         and shrinkage in CLOSED_FORMS,
+        f"shrinkage={shrinkage!r} knows divisor='mle' and 'unbiased': use one of these, or a "
+        "number": divisor == "averaged" and shrinkage in CLOSED_FORMS,
     }
     for message, holds in contradictions.items():
         if holds:

@@ -70,9 +70,10 @@ class GaussianClassifier(
     tied : bool or list of lists of labels, default=False
         True: one covariance for all classes (linear boundaries). False: one per class
         (quadratic boundaries). Groups of labels: classes of one group share one.
-    divisor : {"mle", "unbiased"}, default="mle"
+    divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divide scatter by the weight (maximum likelihood, the default: it is what the likelihood,
-        AIC and BIC speak of), or by the weight less one per mean (Bessel).
+        AIC and BIC speak of), or by the weight less one per mean (Bessel). "averaged": class by
+        class by w_k − 1, tied classes sharing the mean by weight, Σ_k w_k / w · S_k / (w_k − 1).
     pooling : float in [0, 1] or "auto", optional
         Friedman's λ: how much each group borrows from all.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf" or "auto", optional
