@@ -113,14 +113,14 @@ class Loader:
         # a column whose sum is finite has finite numbers only
         usable = None if np.isfinite(sums).all() else usable_rows(x, holes=roles.holes)
         needed = [frame.get_column(n) for n in (roles.target, roles.weight) if n is not None]
-        gappy = [column for column in needed if column.null_count()]
-        masks = [column.is_not_null().to_numpy() for column in gappy]
-        masks += [] if usable is None else [usable]
+        known = {column.name: _known(column) for column in needed}
+        gappy = {name: mask for name, mask in known.items() if not mask.all()}
+        masks = [*gappy.values(), *([] if usable is None else [usable])]
         if not masks:
             return self._chunk(frame, x), RowsRead(len(x))
         rows = np.logical_and.reduce(masks)
         gaps = gaps_in(x, roles.numbers, holes=roles.holes)
-        gaps |= {column.name: column.null_count() for column in gappy}
+        gaps |= {name: int((~mask).sum()) for name, mask in gappy.items()}
         left_out = RowsRead(len(x), int((~rows).sum()), gaps)
         return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
 
@@ -149,6 +149,12 @@ class Loader:
         schema = self._levels.schema
         names = schema.feature_names
         return Chunk(Table(x, classes, codes, weight, names, levels, schema), kept)
+
+
+def _known(column: pl.Series) -> Any:
+    """Return which labels or weights are there, and finite if they are numbers (n,)."""
+    known = column.is_finite().fill_null(value=False) if column.dtype.is_float() else None
+    return (column.is_not_null() if known is None else known).to_numpy()
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:

@@ -89,7 +89,8 @@ def check_target(column: pl.Series, label: str) -> None:
         msg = f"{name} holds {column.dtype}: labels must be text, whole numbers or true and false"
         raise InvalidInputError(msg)
     distinct = values.n_unique()
-    parts = values.dtype.is_float() and (values != values.round()).any()
+    written = values.dtype.is_float() or values.dtype.is_decimal()
+    parts = written and (values != values.round()).any()
     if kind == kinds.NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
         cut = f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
         msg = f"{name} holds {distinct:,} distinct numbers, which looks like regression: cut it "
@@ -148,7 +149,8 @@ class Roles:
         types = sample.schema
         columns: dict[str, Any] = dict.fromkeys(map(self.copied, self.kept))
         if self.target is not None:
-            labels = types[self.target]
+            labels: Any = types[self.target]
+            labels = pl.Float64() if labels.is_decimal() else labels
             columns[self.target] = labels if kinds.kind_of(labels) == kinds.NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64

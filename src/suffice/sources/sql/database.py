@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from suffice.sources.columns import Roles
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
+_OUT_OF_RANGE = "22003"
 _LOST = ("08", "57P")  # SQLSTATE: connection exceptions, and the server's own going away
 
 
@@ -81,8 +82,7 @@ class TableSource:
             msg = f"the Ibis table belongs to no database: {cure}"
             raise InvalidInputError(msg) from error
         label = f"{_name(table)} of {backend.name}"
-        with asking(label):
-            sample = rows_of(backend, table.limit(SAMPLE_ROWS))
+        sample = _sampled(backend, engine_of(backend).plain(table), label)
         return cls(label, table, backend, sample, method)
 
     @property
@@ -101,6 +101,7 @@ class TableSource:
 
     def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
         """Yield the table, streamed out in batches."""
+        self._refuse_odd([name for name, dtype in columns.items() if dtype == pl.Float64])
         n_rows, rows = rows_per_block(len(columns)), self._typed(columns)
         backend = engine_of(self.backend).anywhere(self.backend)
 
@@ -120,9 +121,8 @@ class TableSource:
         of_rows = "fourth moments" if options["fourth"] else _of_rows(roles, self.sample)
         method = self._stated(roles, of_rows)
         if method.name == "database":
-            total = self._summed_inside(roles, options["storage"])
-            of_rows = _holes_of([n for n in roles.features if n in total.left_out.by_column])
-            if not (roles.holes and of_rows):
+            total, of_rows = self._summed_inside(roles, options["storage"])
+            if not of_rows:
                 if progress:
                     progress(total.n_rows, total.n_rows)
                 return total
@@ -136,11 +136,34 @@ class TableSource:
         _LOG.info("%s: %s", self.label, method)
         return method
 
-    def _summed_inside(self, roles: Roles, storage: str) -> Summed:
-        with asking(self.label), engine_of(self.backend).session(self.backend):
-            pilots, engine = pilots_of(self.sample, roles.features), engine_of(self.backend)
-            rows = self.table, roles, self.sample, pilots
-            return TableSums(*rows, engine, self._ask, self.label).summed(storage)
+    def _summed_inside(self, roles: Roles, storage: str) -> tuple[Summed, str]:
+        """Return the sums that the database finds, or what of them it must leave to rows."""
+        self._refuse_odd(roles.features)
+        pilots, engine = pilots_of(self.sample, roles.features), engine_of(self.backend)
+        rows = self.table, roles, self.sample, pilots
+        with asking(self.label):
+            try:
+                with engine.session(self.backend):
+                    total = TableSums(*rows, engine, self._ask, self.label).summed(storage)
+            except Exception as error:
+                if getattr(error, "sqlstate", "") != _OUT_OF_RANGE or self.method == "database":
+                    raise
+                return Summed(), "products that are too small or too large for it"
+        holes = [n for n in roles.features if n in total.left_out.by_column]
+        return total, _holes_of(holes) if roles.holes else ""
+
+    def _refuse_odd(self, names: Sequence[str]) -> None:
+        """Raise where a column of numbers holds text, which an engine would take for zero."""
+        is_odd = engine_of(self.backend).is_odd
+        if is_odd is None or not names:
+            return
+        cells = {f"n{j}": is_odd(self.table[name]).sum() for j, name in enumerate(names)}
+        with asking(self.label):
+            counts = self._ask(self.table.aggregate(**cells)).row(0)
+        for name in (name for name, count in zip(names, counts, strict=True) if count):
+            found = f"column {name!r} holds text among its numbers"
+            msg = f"{self.label}: {found}: correct it, or ignore the column"
+            raise InvalidInputError(msg)
 
     def _ask(self, query: Any) -> pl.DataFrame:
         return rows_of(self.backend, query)
@@ -153,10 +176,36 @@ class TableSource:
 
     def _column(self, name: str, dtype: Any) -> Any:
         column = self.table[name]
-        if dtype == pl.Float64:
+        decimal = column.type().is_decimal() and self.sample.schema[name] == pl.Float64
+        if dtype == pl.Float64 or (dtype is None and decimal):
             return number(column)
         plain = dtype is None or dtype == DAYS or kind_of(dtype) == NUMBER
         return column if plain else label_of(column, self.sample, name)
+
+
+def _sampled(backend: Any, table: Any, label: str) -> pl.DataFrame:
+    """Return the first rows; a column of values that cannot be read here is one of bytes."""
+    rows = table.limit(SAMPLE_ROWS)
+    try:
+        with asking(label):
+            return rows_of(backend, rows)
+    except InvalidInputError:
+        known = [name for name in table.columns if _is_readable(backend, rows.select(name))]
+        if len(known) in (0, len(table.columns)):
+            raise
+    sample = rows_of(backend, rows.select(*known))
+    return sample.with_columns(
+        pl.lit(b"").alias(name) for name in table.columns if name not in known
+    ).select(pl.selectors.by_name(*table.columns))
+
+
+def _is_readable(backend: Any, rows: Any) -> bool:
+    try:
+        with asking(""):
+            rows_of(backend, rows)
+    except InvalidInputError:
+        return False
+    return True
 
 
 def _of_rows(roles: Roles, sample: pl.DataFrame) -> str:

@@ -66,6 +66,8 @@ class Engine:
     session: Callable[[Any], AbstractContextManager[Any]] = lambda _: nullcontext()
     batches: Callable[[Any, Any, int], Iterator[pl.DataFrame]] | None = None
     anywhere: Callable[[Any], Callable[[], Any]] = lambda backend: lambda: backend
+    plain: Callable[[Any], Any] = lambda table: table  # with types that can be read
+    is_odd: Callable[[Any], Any] | None = None  # whether a cell is not of its column's type
 
 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:
@@ -131,9 +133,11 @@ def _copied(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     query = backend.compile(rows)
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
     connection, copy = backend.con, f"COPY ({query}) TO STDOUT (FORMAT CSV)"
-    with connection.cursor() as cursor, connection.transaction(), cursor.copy(copy) as lines:
-        for block in _blocks(map(bytes, lines), n_rows):  # a message is one row
-            yield _parsed(block, schema)
+    with connection.cursor() as cursor, connection.transaction():
+        cursor.execute("SET LOCAL datestyle TO ISO")
+        with cursor.copy(copy) as lines:
+            for block in _blocks(map(bytes, lines), n_rows):  # a message is one row
+                yield _parsed(block, schema)
 
 
 def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
@@ -168,9 +172,11 @@ def _meant(column: pl.Series, dtype: Any) -> pl.Series:
     """Return text as truth values or times, where it stands for them; the rest stays text."""
     if dtype == pl.Boolean:
         return column == "t"
-    if dtype == pl.Date:
-        return column.str.to_date(strict=False)
-    return column.str.to_datetime(strict=False) if dtype == pl.Datetime else column
+    if dtype not in (pl.Date, pl.Datetime):
+        return column
+    known = column.set(column.str.ends_with("infinity"), None)
+    days = dtype == pl.Date
+    return known.str.to_date("%F", strict=False) if days else known.str.to_datetime(strict=False)
 
 
 def _from_any_thread(backend: Any) -> Callable[[], Any]:
@@ -192,12 +198,24 @@ def _from_any_thread(backend: Any) -> Callable[[], Any]:
     return connection
 
 
+def _without_decimals(table: Any) -> Any:
+    """Return a table whose NUMERIC columns are floats, which is how SQLite keeps them."""
+    decimal = [name for name, dtype in table.schema().items() if dtype.is_decimal()]
+    return table.mutate(**{name: table[name].cast("float64") for name in decimal})
+
+
 _KNOWN = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
     # 1664 columns of an answer
     "postgres": Engine(max_outputs=1600, widest_sums=30, session=_one_snapshot, batches=_copied),
     # 2000 columns of an answer
-    "sqlite": Engine(max_outputs=1900, widest_sums=10, anywhere=_from_any_thread),
+    "sqlite": Engine(
+        max_outputs=1900,
+        widest_sums=10,
+        anywhere=_from_any_thread,
+        plain=_without_decimals,
+        is_odd=lambda column: column.typeof().isin(["text", "blob"]),
+    ),
 }
 
 

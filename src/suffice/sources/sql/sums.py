@@ -180,8 +180,7 @@ class TableSums:
     def rows(self) -> Any:
         """Label, weight w and z = x − pilot of every usable row."""
         table, roles = self.table, self.roles
-        present = [table[name].notnull() for name in (roles.target, roles.weight) if name]
-        usable = table.filter([finite(table[name]) for name in roles.features] + present)
+        usable = table.filter([self._known(name) for name in self._needed])
         label = label_of(usable[roles.target], self.sample, roles.target or "")
         columns = {LABEL: label}
         if roles.weight is not None:
@@ -200,6 +199,18 @@ class TableSums:
         moved = {f"z{j}": both[f"z{j}"] - both[f"c{j}"] for j in range(d)}
         kept = [LABEL] if self.roles.weight is None else [LABEL, WEIGHT]
         return both.select(*kept, *(f"c{j}" for j in range(d)), **moved)
+
+    @property
+    def _needed(self) -> list[str]:
+        """The columns that every usable row fills."""
+        others = (self.roles.target, self.roles.weight)
+        return [*self.roles.features, *(name for name in others if name)]
+
+    def _known(self, name: str) -> Any:
+        """Return whether a row has a value: a number must be finite, a label need not be one."""
+        dtype, column = self.sample.schema[name], self.table[name]
+        may_fail = name != self.roles.target or dtype.is_float() or dtype.is_decimal()
+        return finite(column) if may_fail else column.notnull()
 
     def _counts(self, rows: Any) -> dict[str, Any]:
         n = rows.count()
@@ -280,13 +291,11 @@ class TableSums:
 
     def _gaps(self) -> dict[str, int]:
         """Return how many values each column lacks, where it lacks any."""
-        table, roles = self.table, self.roles
-        lacking = {name: _not(finite(table[name])) for name in roles.features}
-        lacking |= {name: table[name].isnull() for name in (roles.target, roles.weight) if name}
+        lacking = {name: _not(self._known(name)) for name in self._needed}
         outputs = {f"g{at}": c.cast("int32").sum() for at, c in enumerate(lacking.values())}
         counts: list[Any] = []
         for part in _parts(outputs, self.engine.max_outputs):
-            counts += self.ask(table.aggregate(**part)).row(0)
+            counts += self.ask(self.table.aggregate(**part)).row(0)
         return {name: int(n) for name, n in zip(lacking, counts, strict=True) if n}
 
     def _assembled(self, answer: Answer) -> Moments:
@@ -295,7 +304,7 @@ class TableSums:
             which = (
                 f"{self.label}: {answer.odd:,} values of the weight column {self.roles.weight!r}"
             )
-            msg = f"{which} are negative or not finite: correct them, or leave those rows out"
+            msg = f"{which} are negative: correct them, or leave those rows out"
             raise InvalidInputError(msg)
         if not answer.counts.sum():
             return Moments.empty()
