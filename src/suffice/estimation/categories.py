@@ -137,17 +137,14 @@ def mutual_information(pairs: Floats, blocks: LevelBlocks) -> Floats:
 
 
 def spanning_tree(weights: Floats) -> list[int]:
-    """Return the parent of each node in the tree of greatest weight, −1 for the root (Prim)."""
-    q = len(weights)
-    parents, best, outside = [-1] * q, np.full(q, -np.inf), set(range(q))
-    at = 0
-    while outside:
-        outside.discard(at)
-        for j in outside:
-            if weights[at, j] > best[j]:
-                best[j], parents[j] = weights[at, j], at
-        at = max(outside, key=lambda j: (best[j], -j), default=0)
-    return parents
+    """Return the parent of each node in the tree of greatest weight, −1 for the root."""
+    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+
+    if not len(weights):
+        return []
+    tree = minimum_spanning_tree(1 + weights.max() - weights)  # no length is zero
+    parents = breadth_first_order(tree, 0, directed=False)[1]
+    return [max(int(parent), -1) for parent in parents]
 
 
 def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float) -> LevelForest:

@@ -149,21 +149,15 @@ def exp_negative(x: float) -> float:
 @compiled
 def share_out(scores: Floats, n_classes: int, weight: Floats) -> float:
     """Turn scores to w softmax(a) in place, w (chunks, LANES); return Σ w log Σₖ exp aₖ."""
-    top, rest, total = np.empty(LANES), np.empty(LANES), 0.0
+    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
+    total = 0.0
     for c in range(scores.shape[0]):
         a, w = scores[c], weight[c]
-        top[:] = a[0]
-        for k in range(1, n_classes):
-            for b in range(LANES):
-                top[b] = max(top[b], a[k, b])
-        rest[:] = 0.0
-        for k in range(n_classes):
-            for b in range(LANES):
-                a[k, b] = exp_negative(a[k, b] - top[b])
-                rest[b] += a[k, b]
+        _winners(a, n_classes, LANES, top, code)
+        _exponentials(a, n_classes, 1.0, top, code, a, rest)
         for b in range(LANES):
-            total += w[b] * (top[b] + math.log(rest[b]))
-            rest[b] = w[b] / rest[b]
+            total += w[b] * (top[b] + math.log1p(rest[b]))
+            rest[b] = w[b] / (1.0 + rest[b])
         for k in range(n_classes):
             for b in range(LANES):
                 a[k, b] *= rest[b]
