@@ -17,8 +17,14 @@ from sklearn.svm import LinearSVC
 import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.model.outside import Trees
-from suffice.search.learners import ExtraTrees, ForeignLearner, LogisticPath
-from suffice.search.members import OutsideCandidate, held_out_posteriors, judged_member
+from suffice.search.members import (
+    ExtraTrees,
+    ForeignLearner,
+    LogisticPath,
+    OutsideCandidate,
+    held_out_posteriors,
+    judged_member,
+)
 from suffice.search.training import Cells
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds

@@ -27,8 +27,14 @@ from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
 from suffice.search.candidates import Candidate
-from suffice.search.learners import ExtraTrees, ForeignLearner, Learner, LogisticPath
-from suffice.search.members import Member, OutsideCandidate
+from suffice.search.members import (
+    ExtraTrees,
+    ForeignLearner,
+    Learner,
+    LogisticPath,
+    Member,
+    OutsideCandidate,
+)
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding

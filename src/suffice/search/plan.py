@@ -28,10 +28,8 @@ from suffice.power import PowerTransform
 from suffice.progress import Progress
 from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
-from suffice.search.learners import Learner
-from suffice.search.members import Member, OutsideCandidate, judged_member
-from suffice.search.odds import fold_maps, log_odds_view
-from suffice.search.training import Cells, Training
+from suffice.search.members import Learner, Member, OutsideCandidate, judged_member
+from suffice.search.training import Cells, Training, fold_maps, log_odds_view
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.threads import side_by_side

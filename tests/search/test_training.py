@@ -10,9 +10,8 @@ from suffice.estimation.recipe import Recipe
 from suffice.model.views import LevelLogOdds, Plain, Softened
 from suffice.moments import Moments
 from suffice.search.candidates import softened
-from suffice.search.odds import log_odds_map, log_odds_view
 from suffice.search.plan import Grid, judged
-from suffice.search.training import Cells
+from suffice.search.training import Cells, log_odds_map, log_odds_view
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
 
