@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "Show what is inside a model or moments file.",
     "export": "Write a model in a format that other programs read.",
     "datasets": "List the built-in data sets, or write one.",
+    "lab": "Play with classifiers: paint points, see every model, descend, follow the course.",
     "warm-up": "Compile all that later commands need, and keep it.",
     "completion": "Print the script that completes commands in a shell.",
 }

@@ -1,0 +1,190 @@
+"""The lab served to one person: on the loopback, behind a random token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import socket
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import InvalidInputError, InvalidParameterError, SufficeError
+from suffice.lab import page
+from suffice.lab.table import LabTable
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+MOST_BYTES = 32 << 20  # of a request
+HOSTS = ["127.0.0.1", "localhost"]
+HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}  # fmt: skip
+LINE_UP = ["LDA", "QDA", "GaussianNB", "AutoGaussian", "logistic", "least squares",
+    "nearest neighbours", "tree", "forest"]  # fmt: skip
+
+
+class Lab:
+    """What Python answers the page: rows of a table, models that the page has not, errors."""
+
+    def __init__(self, table: LabTable | None = None) -> None:
+        self.table = table
+        self._one_at_a_time = threading.Lock()
+
+    def answer(self, verb: str, body: bytes, said: dict[str, str]) -> Any:
+        """Return what the page asked for, a document or bytes."""
+        with self._one_at_a_time, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if verb == "table":
+                return self._upload(body, **said)
+            return {"view": self._view, "fit": self._fit, "errors": self._errors}[verb](_read(body))
+
+    def _upload(self, body: bytes, name: str = "", target: str = "") -> dict[str, Any]:
+        """Return the points of a file that was uploaded."""
+        safe = re.sub(r"[^\w.-]", "_", Path(name).name).lstrip(".") or "table.csv"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / safe
+            path.write_bytes(body)
+            try:
+                self.table = LabTable.opened(str(path), target)
+            except SufficeError as error:
+                raise InvalidInputError(str(error).replace(f"{folder}/", "")) from error
+        return self.table.shown()
+
+    def _view(self, said: dict[str, Any]) -> dict[str, Any]:
+        return self._opened.shown(said.get("axes"))
+
+    def _fit(self, said: dict[str, Any]) -> bytes:
+        """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
+        from suffice.comparison.models import known_model
+
+        (x, y), at = _points(said), _numbers(said, "at")
+        model = known_model(str(said.get("name"))).make(0).fit(x, y)
+        return bytes(np.asarray(model.predict_proba(at), "<f8").tobytes())
+
+    def _errors(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Return cross-validated errors of several models, of the points or of all columns."""
+        from suffice.comparison import compare
+
+        x, y = _points(said) if said else (self._opened.x, self._opened.codes)
+        folds = min(10, int(np.bincount(y).min()))
+        result = compare(x, y, LINE_UP, cv=folds, progress=False)
+        wanted = ("error", "error_se", "log_loss")
+        rows = [[row["model"], *(_rounded(row[key]) for key in wanted)] for row in result.rows()]
+        return {"models": rows, "said": result.verdict}
+
+    @property
+    def _opened(self) -> LabTable:
+        if self.table is None:
+            msg = "no table is open: upload one"
+            raise InvalidInputError(msg)
+        return self.table
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(body))
+    except (TypeError, ValueError):
+        msg = "the request is no JSON object"
+        raise InvalidInputError(msg) from None
+
+
+def _points(said: dict[str, Any]) -> tuple[Any, Any]:
+    """Return rows and codes: whole numbers from 0 on, each of them in use."""
+    x, y = _numbers(said, "x"), np.array(said.get("y"))
+    if y.shape != (len(x),) or y.dtype.kind != "i" or set(y.tolist()) != {*range(y.max() + 1)}:
+        msg = "y does not name a class of each point by the numbers 0, 1, …, each of them in use"
+        raise InvalidInputError(msg)
+    return x, y
+
+
+def _numbers(said: dict[str, Any], key: str) -> Any:
+    """Return rows of one or two finite numbers."""
+    try:
+        x = np.array(said.get(key), dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.empty(0)
+    if x.ndim != 2 or not len(x) or x.shape[1] not in (1, 2) or not np.isfinite(x).all():
+        msg = f"{key} is no list of points of one or two finite numbers"
+        raise InvalidInputError(msg)
+    return x
+
+
+def _rounded(value: Any) -> str:
+    return "–" if value is None or not np.isfinite(value) else f"{value:.4f}"
+
+
+def application(lab: Lab, token: str) -> Starlette:
+    """Return the lab as an ASGI application that answers under a token only."""
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+    from starlette.routing import Route
+
+    async def answered(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                msg = f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
+                return PlainTextResponse(msg, 413)
+        said, verb = dict(request.query_params), request.url.path.rpartition("/")[2]
+        try:
+            found = await asyncio.to_thread(lab.answer, verb, body, said)
+        except SufficeError as error:
+            return PlainTextResponse(str(error), 400)
+        is_bytes = isinstance(found, bytes)
+        return Response(found, media_type="x-numbers/f8") if is_bytes else JSONResponse(found)
+
+    def guarded(inner: Callable[[Request], Any]) -> Any:
+        async def endpoint(request: Request) -> Response:
+            known = secrets.compare_digest(request.path_params["token"].encode(), token.encode())
+            answer = await inner(request) if known else PlainTextResponse("not found", 404)
+            answer.headers.update(HEADERS)
+            return answer
+
+        return endpoint
+
+    async def home(_: Request) -> Response:
+        return HTMLResponse(page({"at": f"/{token}/", "table": lab.table and lab.table.shown()}))
+
+    verbs = ("table", "view", "fit", "errors")
+    posted = [Route(f"/{{token}}/{verb}", guarded(answered), methods=["POST"]) for verb in verbs]
+    # a name that another site lets point to this machine is no name of ours
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
+    return Starlette(routes=[Route("/{token}/", guarded(home)), *posted], middleware=[hosts])
+
+
+def serve(lab: Lab, port: int, opened: Callable[[str], None]) -> None:
+    """Serve the lab on the loopback until interrupted; ``opened`` is told its address."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        msg = (
+            "serving the lab needs the extra 'lab': pip install 'suffice[lab]'; --save FILE "
+            "writes the page without it"
+        )
+        raise InvalidParameterError(msg) from error
+    token = secrets.token_urlsafe(16)
+    with socket.socket() as bound:
+        try:
+            bound.bind((HOSTS[0], port))
+        except OSError as error:
+            msg = f"port {port} cannot be used ({error.strerror}): name another, or none"
+            raise InvalidParameterError(msg) from error
+        bound.listen()
+        config = uvicorn.Config(application(lab, token), log_level="error", lifespan="off")
+        config.timeout_graceful_shutdown = 1
+        opened(f"http://{HOSTS[0]}:{bound.getsockname()[1]}/{token}/")
+        uvicorn.Server(config).run(sockets=[bound])

@@ -1,0 +1,36 @@
+"""One browser for all tests of the lab, and the page as a file."""
+
+import pytest
+from tests.browser import started
+
+from suffice.lab import page as lab_page
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    with started(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def lab_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("lab") / "lab.html"
+    path.write_text(lab_page(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def opened(browser, lab_file):
+    """The page as a file, opened once; its console stays clean to the end."""
+    page = browser.page()
+    page.size(1280, 900)
+    page.open(lab_file.as_uri())
+    yield page
+    assert page.console == []
+
+
+@pytest.fixture
+def page(opened):
+    """The page as its first scene begins."""
+    opened.evaluate("lab.load('problem')")
+    return opened
