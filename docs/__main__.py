@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docs import reference
+
 ROOT = Path(__file__).parents[1]
 STAGED = ROOT / "build" / "docs"
 
@@ -25,6 +27,7 @@ def stage(folder: Path = STAGED) -> Path:
     (folder / "index.md").write_text(readme.replace("](docs/", "]("))
     shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
+    reference.write(folder / "api")
     if importlib.util.find_spec("suffice.lab"):
         page = importlib.import_module("suffice.lab").page()
         (folder / "lab.html").write_text(page)

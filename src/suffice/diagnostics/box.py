@@ -122,11 +122,11 @@ class BoxM(Diagnostic):
 
 
 def box_m(moments: Moments) -> BoxM:
-    r"""Return Box's test that all classes have one covariance.
+    """Return Box's test that all classes have one covariance.
 
-    .. math::  M = v \log|\Sigma| - \sum_k v_k \log|\Sigma_k|, \quad v_k = w_k - 1
+    M = v log∣Σ∣ − Σ_k v_k log∣Σ_k∣,  v_k = w_k − 1
 
-    with :math:`\Sigma_k = S_k / v_k` and :math:`\Sigma = \sum_k S_k / v`. The p-value is that
+    with Σ_k = S_k / v_k and Σ = Σ_k S_k / v. The p-value is that
     of a shifted χ² with the first three cumulants of M, which are known exactly. Box's χ², which
     other programs print, stands beside it; it fails where a class has fewer than about 2 d rows.
     The test supposes normal classes and is sensitive to that: see ``normality``.

@@ -172,9 +172,9 @@ def predictive_check(
     max_rows: int = 1000,
     random_state: Any = 0,
 ) -> PredictiveCheck:
-    r"""Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
+    """Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
 
-    Each class is compared by the Anderson–Darling distance :math:`A^2` of its squared
+    Each class is compared by the Anderson–Darling distance A² of its squared
     Mahalanobis distances from χ² and of each feature from its normal marginal. The p-values are
     shares of data sets drawn from the model, with the classes of the real rows, whose distance
     is at least as large.

@@ -107,10 +107,10 @@ class ClassSeparation(Diagnostic):
 
 
 def class_separation(moments: Moments) -> ClassSeparation:
-    r"""Return the multivariate analysis of variance of K class means.
+    """Return the multivariate analysis of variance of K class means.
 
     With W the pooled within-class scatter and B the between-class scatter, everything is a
-    function of the roots :math:`\lambda_i` of :math:`W^{-1}B`: Wilks' Λ with Rao's F, and the
+    function of the roots λ_i of W⁻¹B: Wilks' Λ with Rao's F, and the
     canonical correlations with their sequential tests.
 
     Parameters

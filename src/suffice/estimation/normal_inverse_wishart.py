@@ -14,9 +14,9 @@ NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalInverseWishart:
-    r"""A conjugate prior, or posterior, of the mean(s) and the covariance of Gaussian classes.
+    """A conjugate prior, or posterior, of the mean(s) and the covariance of Gaussian classes.
 
-    :math:`\Sigma \sim IW(\Psi, \nu)` and :math:`\mu \mid \Sigma \sim N(m, \Sigma / \kappa)`;
+    Σ ~ IW(Ψ, ν) and μ ∣ Σ ~ N(m, Σ / κ);
     ``n_means`` classes share the one Σ, each with a mean of its own.
 
     References

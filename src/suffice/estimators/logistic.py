@@ -83,9 +83,9 @@ _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path
 
 
 class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
-    r"""Logistic regression of two classes, softmax regression of more.
+    """Logistic regression of two classes, softmax regression of more.
 
-    Minimises :math:`\sum_i -w_i \log p(y_i | x_i) + \tfrac{\lambda}{2} \sum_j (s_j w_j)^2`, s_j
+    Minimises −Σ_i w_i log p(y_i∣x_i) + (λ/2) Σ_j (s_j w_j)², s_j
     the standard deviation of feature j (divisor Σw − 1), intercepts free: the answer does not
     depend on the units of the features.
 

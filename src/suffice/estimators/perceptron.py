@@ -23,9 +23,9 @@ _VARIANTS = {"plain": passes.last, "averaged": passes.averaged, "pocket": passes
 
 
 class Perceptron(linear.LinearDecisions, BaseEstimator):
-    r"""Rosenblatt's perceptron: weights move only when a row is misclassified.
+    """Rosenblatt's perceptron: weights move only when a row is misclassified.
 
-    With labels t = ±1 it descends :math:`E(w) = -\sum_{\textrm{mistakes}} t_n w^\top x_n`. It
+    With labels t = ±1 it descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It
     converges if, and only if, the classes are linearly separable, after at most (R / γ)²
     mistakes; otherwise ``converged_`` is False, and a warning says so unless the variant is made
     for it.

@@ -42,9 +42,9 @@ _FIRST_ROWS = 4096  # looked at for empty cells before the pass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    r"""Weight, mean and centred scatter of each of K classes in d features.
+    """Weight, mean and centred scatter of each of K classes in d features.
 
-    .. math::  S_k = \sum_{i : y_i = k} w_i (x_i - \mu_k)(x_i - \mu_k)^\top
+    S_k = Σ_{i : y_i = k} w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
     ``a + b`` describes the rows of both, whatever the order or grouping; ``total - part``
     describes the rows of ``total`` without those of ``part``; ``Moments.empty()`` changes

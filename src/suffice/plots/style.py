@@ -118,7 +118,14 @@ HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one class is drawn."""
+    """How one class is drawn.
+
+    Examples
+    --------
+    >>> import suffice.plots
+    >>> suffice.plots.Palette.of(["a", "b"]).looks[1].colour
+    '#E69F00'
+    """
 
     colour: str
     marker: str

@@ -78,11 +78,10 @@ BLOCK = 1 << 15  # numbers changed at a time: a few arrays of this size stay in 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PowerTransform:
-    r"""Yeo–Johnson's transform of each feature, in the feature's own units.
+    """Yeo–Johnson's transform of each feature, in the feature's own units.
 
-    .. math::  t(x) = c + s\,\psi_\lambda\!\left(\frac{x - c}{s}\right), \quad
-               \psi_\lambda(z) = \begin{cases} ((1+z)^\lambda - 1)/\lambda & z \ge 0 \\
-               -((1-z)^{2-\lambda} - 1)/(2-\lambda) & z < 0 \end{cases}
+    t(x) = c + s ψ((x − c) / s),  ψ(z) = ((1 + z)^λ − 1) / λ where z ≥ 0, and
+    −((1 − z)^(2 − λ) − 1) / (2 − λ) where z < 0
 
     (a logarithm where the divisor is zero). Exponent 1 changes nothing, a smaller one draws in
     a long right tail, a larger one a long left tail. Outside [0, 2] the curve would level off,

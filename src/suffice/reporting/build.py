@@ -37,6 +37,14 @@ class Report:
     """What the data is, which classifier to use and why, where it errs, how sure it is.
 
     ``write(format)`` gives the page as text, ``save(path)`` writes it by the extension.
+
+    Examples
+    --------
+    >>> import suffice as sf
+    >>> X, y = sf.datasets.load("exam").arrays()
+    >>> page = sf.report(X, y, models=["LDA"], cv=5, fast=True, name="exam")
+    >>> page.write("md").splitlines()[0]
+    '# exam'
     """
 
     title: str

@@ -51,7 +51,17 @@ def patch() -> None:
 
 
 def unpatch() -> None:
-    """Give scikit-learn its own classes back."""
+    """Give scikit-learn its own classes back.
+
+    Examples
+    --------
+    >>> import suffice.sklearn
+    >>> suffice.sklearn.patch()
+    >>> suffice.sklearn.unpatch()
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> GaussianNB is suffice.sklearn.GaussianNB
+    False
+    """
     _replace(_THEIRS)
 
 

@@ -18,7 +18,7 @@ from suffice.typing import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hyperplane(Surface):
-    r"""The hyperplane :math:`\{x : w^\top (x - m) + w_m = 0\}` and its two sides.
+    """The hyperplane {x : wᵀ(x − m) + w_m = 0} and its two sides.
 
     With the default anchor m = 0 this is wᵀx + w_0 = 0. An anchor near the data keeps every
     digit where the data are far from zero. Where y(x) is positive, ``labels[0]`` is preferred.
@@ -85,7 +85,7 @@ class Hyperplane(Surface):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quadric(Surface):
-    r"""The quadric :math:`\{x : (x-m)^\top A (x-m) + b^\top (x-m) + c = 0\}` and its two sides.
+    """The quadric {x : (x − m)ᵀA(x − m) + bᵀ(x − m) + c = 0} and its two sides.
 
     With the default anchor m = 0 this is xᵀAx + bᵀx + c = 0. An anchor near the data keeps
     every digit where the data are far from zero. Where y(x) is positive, ``labels[0]`` is

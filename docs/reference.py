@@ -1,0 +1,165 @@
+"""The API reference: a Markdown page for each group of public names, written from docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# page → title, module, names (None: all that no other page of this module has)
+GROUPS: dict[str, tuple[str, str, str | None]] = {
+    "gaussian": (
+        "Gaussian classifiers",
+        "suffice",
+        "GaussianClassifier LDA QDA RDA GaussianNB AutoGaussian AutoClassifier MixtureClassifier "
+        "NormalInverseWishart PowerTransform TableEncoder",
+    ),
+    "discriminative": (
+        "Discriminative models",
+        "suffice",
+        "LogisticRegression Perceptron LeastSquaresClassifier LinearGaussianRegressor descend",
+    ),
+    "moments": (
+        "Sufficient statistics and sources",
+        "suffice",
+        "Moments summarize predict_stream load",
+    ),
+    "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
+    "choosing": ("Choosing, comparing, checking", "suffice", None),
+    "plots": ("Figures", "suffice.plots", None),
+    "sklearn": ("Drop-in classes", "suffice.sklearn", None),
+}
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(\S.*)\n((?:(?:[ \t].*)?\n?)*)", re.MULTILINE)
+
+
+def members_of(group: str) -> dict[str, Any]:
+    """Return the public names of a page and what they are."""
+    _, module_name, names = GROUPS[group]
+    module = importlib.import_module(module_name)
+    public = [*module.__all__]
+    if names is not None:
+        return {name: getattr(module, name) for name in names.split() if name in public}
+    taken = {
+        name
+        for _, other, listed in GROUPS.values()
+        if other == module_name and listed
+        for name in listed.split()
+    }
+    return {name: getattr(module, name) for name in public if name not in taken}
+
+
+def write(folder: Path) -> None:
+    """Write the pages of the reference to a folder, an index first."""
+    folder.mkdir(parents=True)
+    index = ["# API reference", "", "Every public name, from its docstring. All examples run.", ""]
+    for group, (title, module, _) in GROUPS.items():
+        members = members_of(group)
+        prefix = "sf" if module == "suffice" else module.replace("suffice.plots", "sf.plots")
+        index += [f"## {title}", "", "| name | |", "|---|---|"]
+        page = [f"# {title}", ""]
+        for name, value in members.items():
+            first = _inline(_doc(value).partition("\n")[0])
+            index.append(f"| [`{prefix}.{name}`]({group}.md#{name.lower()}) | {first} |")
+            page += [*_member(name, value, prefix), ""]
+        index.append("")
+        (folder / f"{group}.md").write_text("\n".join(page))
+    (folder / "index.md").write_text("\n".join(index))
+
+
+def _member(name: str, value: Any, prefix: str) -> Iterator[str]:
+    """Yield the lines of one public name."""
+    yield from (f"## {name}", "")
+    if callable(value):
+        yield from ("```python", f"{prefix}.{name}{_signature(value)}", "```", "")
+    yield from _document(_doc(value))
+    if _is_preset(value):
+        yield from ("", "Settings, attributes and methods: [above](#gaussianclassifier).", "")
+    if inspect.isclass(value):
+        for verb, method in _methods(value):
+            yield from ("", f"### {name}.{verb}", "")
+            if callable(method):
+                yield from ("```python", f"{verb}{_signature(method)}", "```", "")
+            yield from _document(_doc(method))
+
+
+def _is_preset(value: Any) -> bool:
+    """Return whether a class only presets what another one has."""
+    parents = value.__mro__[1:] if inspect.isclass(value) else ()
+    return any(parent.__name__ == "GaussianClassifier" for parent in parents)
+
+
+def _methods(cls: type) -> list[tuple[str, Any]]:
+    """Return the public methods and properties that are our own; none of a preset."""
+    if _is_preset(cls):
+        return []
+    found = []
+    for verb, value in inspect.getmembers_static(cls):
+        plain = getattr(value, "__func__", getattr(value, "fget", value))
+        ours = (getattr(plain, "__module__", "") or "").startswith("suffice")
+        if not verb.startswith("_") and ours and _doc(value):
+            found.append((verb, value if isinstance(value, property) else getattr(cls, verb)))
+    return found
+
+
+def _doc(value: Any) -> str:
+    return inspect.cleandoc(getattr(value, "__doc__", None) or "")
+
+
+def _signature(value: Any) -> str:
+    """Return the arguments without types, one a line where they are many."""
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return "(…)"
+    plain = [p.replace(annotation=p.empty) for p in parameters if p.name != "self"]
+    written = str(inspect.Signature(plain)).replace("<factory>", "…") if plain else "()"
+    if len(written) < 80:
+        return written
+    inner = re.split(r", (?=\*?\*?\w+(?:=|,|$))", written[1:-1])
+    return "(\n    " + ",\n    ".join(inner) + ",\n)"
+
+
+def _inline(text: str) -> str:
+    """Return reStructuredText of a line as Markdown."""
+    text = re.sub(r"``([^`]+)``", r"`\1`", text)
+    text = re.sub(r":\w+:`([^`]+)`", r"`\1`", text)
+    return re.sub(r"(?<![`\w])\|(?!\|)", "∣", text)
+
+
+def _document(doc: str) -> Iterator[str]:
+    """Yield a numpydoc string as Markdown."""
+    parts = _SECTION.split(doc + "\n")
+    yield from _prose(parts[0])
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
+        yield from ("", f"**{title}**", "")
+        if title == "Examples":
+            yield from ("```pycon", body.strip("\n"), "```")
+        elif title in ("Parameters", "Attributes", "Returns", "Yields", "Raises"):
+            yield from _entries(body)
+        else:
+            yield from _prose(body)
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Yield paragraphs; indented lines of an example stay as they are."""
+    for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
+        if paragraph.lstrip().startswith(">>>"):
+            yield from ("", "```pycon", inspect.cleandoc(paragraph), "```", "")
+        elif paragraph.strip():
+            yield from (_inline(paragraph), "")
+
+
+def _entries(body: str) -> Iterator[str]:
+    """Yield a list of named things, each with its type and what it is."""
+    for head, told in _ENTRY.findall(body):
+        name, _, kind = head.partition(" : ")
+        words = " ".join(_inline(line.strip()) for line in told.splitlines() if line.strip())
+        label = f"`{name}`" if re.fullmatch(r"[\w*, ]+", name) else _inline(name)
+        kind = f" · {_inline(kind)}" if kind else ""
+        yield f"- {label}{kind}" + (f"<br>{words}" if words else "")

@@ -1,0 +1,114 @@
+"""Every public name is on a page of the reference, with an example; pages name what exists."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import suffice as sf
+from docs import reference
+
+ROOT = Path(__file__).parents[2]
+PAGES = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
+LESSONS = sorted((ROOT / "docs" / "course").glob("[0-9]*.md"))
+PUBLIC = [
+    (module, name)
+    for module in ("suffice", "suffice.plots", "suffice.sklearn")
+    for name in importlib.import_module(module).__all__
+]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC)
+def test_every_public_name_has_an_example(module, name):
+    assert ">>> " in inspect.getdoc(getattr(importlib.import_module(module), name))
+
+
+def test_every_public_name_is_on_one_page_of_the_reference(tmp_path):
+    reference.write(tmp_path / "api")
+    pages = {path.stem: path.read_text() for path in (tmp_path / "api").glob("*.md")}
+    for group, (_, module, _) in reference.GROUPS.items():
+        titles = re.findall(r"^## (\w+)$", pages[group], re.MULTILINE)
+        assert titles == list(reference.members_of(group))
+        assert all((module, name) in PUBLIC for name in titles)
+    listed = [name for group in reference.GROUPS for name in reference.members_of(group)]
+    assert sorted(listed) == sorted(name for _, name in PUBLIC)
+    assert "settings" in pages["gaussian"].lower()
+    assert pages["boundaries"].count("```pycon") == 2
+
+
+def test_numpydoc_becomes_markdown():
+    doc = "Return ``x``.\n\nParameters\n----------\na : int\n    First.\nb : float\n\nExamples\n"
+    doc += "--------\n>>> 1 + 1\n2"
+    written = "\n".join(reference._document(doc))
+    assert "Return `x`." in written
+    assert "- `a` · int<br>First.\n- `b` · float" in written
+    assert "```pycon\n>>> 1 + 1\n2\n```" in written
+
+
+@pytest.mark.parametrize("page", ["glossary.md", "mathematics.md", "coming-from.md"])
+def test_names_that_a_table_mentions_exist(page):
+    text = (ROOT / "docs" / page).read_text()
+    for dotted in set(re.findall(r"`sf\.([A-Za-z_.]+)", text)):
+        found = sf
+        for part in dotted.strip(".").split("."):
+            found = getattr(found, part)
+    verbs = {*dir(sf.GaussianClassifier), *dir(sf.LDA().fit([[0.0], [1.0], [3.0]], [0, 1, 1]))}
+    assert set(re.findall(r"`est\.(\w+)", text)) <= verbs
+    settings = {
+        name
+        for public in sf.__all__
+        if inspect.isclass(getattr(sf, public)) or public == "cross_validate"
+        for name in inspect.signature(getattr(sf, public)).parameters
+    }
+    written = set(re.findall(r"`(\w+)=[^`]*`", text)) - {"sample_weight", "rows"}
+    assert written <= settings, written - settings
+
+
+def test_tests_that_promises_name_exist():
+    named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "docs" / "reliability.md").read_text())
+    assert len(named) > 30
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
+    listed = set(re.findall(r"([\w/-]+\.md)", navigation))
+    staged = {"index.md", "changelog.md", "security.md"} | {
+        f"api/{group}.md" for group in ("index", *reference.GROUPS)
+    }
+    assert listed == {path.as_posix() for path in PAGES} | staged, "list it in mkdocs.yml"
+
+
+def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises():
+    assert [int(path.name[:2]) for path in LESSONS] == list(range(1, 13))
+    scenes = []
+    for path in LESSONS:
+        text = path.read_text()
+        scenes += re.findall(r"lab\.html#scene=(\w+)", text)
+        assert text.count("<details markdown") == text.count("</details>") == 2, path.name
+        assert re.search(r"!\[[^\]]{20,}\]\(\.\./images/course/", text), path.name
+    assert scenes == (
+        [
+            "problem",
+            "generative",
+            "likelihood",
+            "fish",
+            "lda",
+            "qda",
+            "softmax",
+            "costs",
+            "approaches",
+            "logistic",
+            "neighbours",
+            "bayes",
+        ]
+    )
+
+
+def test_no_picture_of_the_course_is_large_or_unused():
+    text = "".join(path.read_text() for path in LESSONS)
+    for path in (ROOT / "docs" / "images" / "course").iterdir():
+        assert path.name in text
+        assert path.stat().st_size < 120_000, path.name
