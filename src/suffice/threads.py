@@ -51,11 +51,6 @@ def n_threads_of(n_jobs: int | None) -> int:
     """Return the threads that ``n_jobs`` asks for: −1 is all cores, −2 all but one.
 
     None asks for what ``at_most`` allows, all cores where nothing was said.
-
-    Examples
-    --------
-    >>> n_threads_of(3)
-    3
     """
     if n_jobs is None:
         return _LIMIT.get() or usable_cores()

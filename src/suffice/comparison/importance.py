@@ -41,8 +41,6 @@ def permutation_importance(
 
     ``outcome`` must have kept the classifier of each fold. Of very many columns none is told.
 
-    References
-    ----------
     Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177).
     """
     work = len(folds.judged_rows) * len(names) * REPEATS

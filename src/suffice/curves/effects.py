@@ -43,8 +43,6 @@ def neighbour_curve(
     Neighbours are searched once for each fold, and every k votes with the first k of them.
     Features are used as they are: standardise them first where units differ.
 
-    References
-    ----------
     Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     """
     from sklearn.model_selection import StratifiedKFold
@@ -110,8 +108,6 @@ def tempered(log_posteriors: Floats, temperature: float) -> Floats:
 def temperature_curve(rows: Predictions, temperatures: Any = None) -> TemperatureCurve:
     """Return the mean log loss of rows under each temperature, and the best of all.
 
-    References
-    ----------
     Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
     """
     from scipy.optimize import minimize_scalar

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:
     """Return the change of each log odds for one standard deviation of each feature.
 
-    References
-    ----------
     Menard (2004), *The American Statistician* 58, 218–223.
     """
     w = np.atleast_2d(np.asarray(coefficients, np.float64))
@@ -32,8 +30,6 @@ def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:
 def separation(moments: Moments) -> Floats:
     """Return the ratio of variance between to variance within classes by feature, (d,).
 
-    References
-    ----------
     Fisher (1936), *Annals of Eugenics* 7, 179–188.
     """
     # Σ_k w_k (μ_k − μ)²_j  /  Σ_k S_k,jj

@@ -30,8 +30,6 @@ def distance_quantiles(
 ) -> Quantiles:
     """Return observed against expected distances √D² of rows from their class mean.
 
-    References
-    ----------
     Gnanadesikan & Kettenring (1972), *Biometrics* 28, 81–124.
     """
     from scipy.special import chdtri

@@ -59,15 +59,7 @@ def reliability(
     confidence : float
         Of Wilson's interval for the observed share, by the effective number of rows.
 
-    References
-    ----------
     DeGroot & Fienberg (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
-
-    Examples
-    --------
-    >>> r = reliability([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8], bins=2)
-    >>> r.stated, r.observed
-    (array([0.25, 0.7 ]), array([0.5, 1. ]))
     """
     p, event = np.asarray(probability, np.float64), np.asarray(happened, bool)
     _check(p, event, bins)

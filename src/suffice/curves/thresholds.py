@@ -48,8 +48,6 @@ class PrecisionRecallCurve:
 def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
     """Return the ROC curve of a score (n,) for rows that are positive or not (n,).
 
-    References
-    ----------
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
     """
     from sklearn import metrics
@@ -84,8 +82,6 @@ def precision_recall_curve(
 ) -> PrecisionRecallCurve:
     """Return precision and recall of a score (n,) for rows that are positive or not (n,).
 
-    References
-    ----------
     Davis & Goadrich (2006), *ICML*, 233–240.
     """
     from sklearn import metrics
@@ -154,8 +150,6 @@ class CostCurve:
 def reject_curve(rows: Predictions) -> RejectCurve:
     """Return the error of decided rows for every threshold on the greatest posterior.
 
-    References
-    ----------
     Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
     """
     greatest = np.exp(rows.log_posteriors.max(axis=1))

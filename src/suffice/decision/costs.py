@@ -45,15 +45,6 @@ class Decision:
 
     Berger (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4;
     Chow (1970) for the reject action.
-
-    Examples
-    --------
-    Missing a sick person is ten times as bad as a false alarm:
-
-    >>> import numpy as np
-    >>> costs = Decision(np.array(["ill", "well"]), np.array([[0.0, 1.0], [10.0, 0.0]]))
-    >>> costs.decode(costs.decide(np.array([[0.2, 0.8], [0.05, 0.95]])))
-    array(['ill', 'well'], dtype='<U4')
     """
 
     actions: Labels  # what each action predicts  (A,)

@@ -47,13 +47,6 @@ def shifted_priors(
 
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9;
     Varadhan & Roland (2008), *Scandinavian Journal of Statistics* 35(2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> posterior = np.array([[0.9, 0.1], [0.8, 0.2], [0.9, 0.1], [0.1, 0.9]])
-    >>> shifted_priors(np.log(posterior), [0.5, 0.5]).priors.round(3)
-    array([0.797, 0.203])
     """
     ratios = _Ratios.of(np.asarray(log_posterior, np.float64), np.asarray(priors, np.float64))
     if max_iter < 1 or not tol >= 0:

@@ -64,14 +64,6 @@ def data_checks(X: Any, y: Any) -> DataChecks:
     ----------
     X, y : array or frame (n, d), labels (n,)
         Rows of any kind, as they came.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.random.default_rng(0).normal(size=(60, 1))
-    >>> found = data_checks(np.hstack([x, np.arange(60)[:, None]]), np.repeat(["a", "b"], 30))
-    >>> [suspect.why for suspect in found.suspects]
-    ['counts the rows']
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # how columns are read was said where they were read

@@ -68,8 +68,6 @@ class FTest:
 def simulated_p(statistic: Any, replicates: Floats) -> Any:
     """Return (1 + #{replicates ≥ statistic}) / (1 + B), a valid p-value for any B.
 
-    References
-    ----------
     Davison & Hinkley (1997), *Bootstrap Methods and their Application*, section 4.2.
     """
     # a replicate that ties up to rounding counts as larger

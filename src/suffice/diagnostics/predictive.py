@@ -68,8 +68,6 @@ def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[float, Floats, F
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
     """Return A² of each column from log F and log (1 − F) of its sorted values, shape (d,).
 
-    References
-    ----------
     Anderson & Darling (1954), *Journal of the American Statistical Association* 49, 765–769.
     """
     n = len(log_below)

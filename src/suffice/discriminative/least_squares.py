@@ -23,8 +23,6 @@ def regress_indicators(moments: Moments) -> LinearModel:
 
     T is the total scatter. The K fits sum to one everywhere.
 
-    References
-    ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.2.
     """
     scaling = Scaling.of(moments)

@@ -185,8 +185,6 @@ def held_out_loss(problem: Problem, point: Evaluation) -> float:
     One Newton step from the fit of all rows gives those of all but one, from the Hessian without
     that row: a rank-C change, so that no row needs a factorisation of its own.
 
-    References
-    ----------
     Rad & Maleki (2020), *JRSS B* 82, 965–996.
     """
     inverse = solve_factored(positive_factor(point.hessian), np.eye(point.phi.size))

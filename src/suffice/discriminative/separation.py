@@ -32,8 +32,6 @@ _WIDEST = 1500  # parameters of a linear program that is still quick
 class Separation:
     """How the classes can be separated without a single error.
 
-    References
-    ----------
     Albert & Anderson (1984), *Biometrika* 71, 1–10.
     """
 

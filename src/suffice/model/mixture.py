@@ -57,8 +57,6 @@ class MixtureModel(ClassModel):
 
     The sum is over the components r of the class, whose shares :math:`s_r` sum to one.
 
-    References
-    ----------
     Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
     """
 

@@ -19,8 +19,6 @@ def grown(x: Any, codes: Any, w: Any, rows: Any, n_classes: int, least: int, see
     and greatest value; the pair with the least Gini impurity splits, unless a part would have
     fewer than ``least`` rows. A leaf leads to itself. Rows are reordered.
 
-    References
-    ----------
     Geurts, Ernst & Wehenkel (2006), *Machine Learning* 63, 3–42.
     """
     np.random.seed(seed)  # noqa: NPY002 (of compiled code)

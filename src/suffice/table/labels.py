@@ -39,13 +39,7 @@ def as_labels(y: Any) -> Labels:
 
 
 def has_label(y: Any) -> Any:
-    """Return which rows have a label, (n,) bool: not None, NaN or another library's "missing".
-
-    Examples
-    --------
-    >>> has_label(["a", None, "b"]).tolist()
-    [True, False, True]
-    """
+    """Return which rows have a label, (n,) bool: not None, NaN or another library's "missing"."""
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
         missing = (v is None or type(v).__name__ == "NAType" or v != v for v in labels.ravel())
@@ -171,13 +165,7 @@ def code_of(label: Any, classes: Any, *, where: str = "the call") -> int:
 
 
 def codes_of(labels: Any, classes: Any, *, strict: bool = True) -> Codes:
-    """Return the code of each label, (n,); −1, or an error if ``strict``, where it is no class.
-
-    Examples
-    --------
-    >>> codes_of(["b", "a", "c"], ["a", "b"], strict=False).tolist()
-    [1, 0, -1]
-    """
+    """Return the code of each label, (n,); −1, or an error if ``strict``, where it is no class."""
     found, known = np.asarray(labels), np.asarray(classes)
     kinds = {"text" if a.dtype.kind == "U" else a.dtype.kind in "iubf" for a in (found, known)}
     if len(kinds) > 1 or False in kinds or not len(known):

@@ -102,14 +102,7 @@ def taken(table: Any, rows: Codes) -> Any:
 
 
 def is_complete(table: Any) -> Any:
-    """Return which rows of an array or frame have no missing value, (n,) bool.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_complete(np.array([[1.0, 2.0], [np.nan, 3.0]])).tolist()
-    [True, False]
-    """
+    """Return which rows of an array or frame have no missing value, (n,) bool."""
     if hasattr(table, "notna"):
         return table.notna().to_numpy().reshape(len(table), -1).all(1)
     if hasattr(table, "__arrow_c_stream__"):

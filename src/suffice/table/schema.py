@@ -99,12 +99,6 @@ class Schema:
 
     Features are the numbers first, then an indicator for each number whose empty cells were
     filled, then an indicator for each level of each category.
-
-    Examples
-    --------
-    >>> schema = Schema((Category("sex", ("f", "m")), Number("age")))
-    >>> schema.feature_names
-    ('age', 'sex=f', 'sex=m')
     """
 
     columns: tuple[Column, ...]
@@ -245,16 +239,6 @@ class Encoding:
     Of each category one level, the reference, has no feature: where it holds all its
     indicators are 0. A level that the schema does not know, and an empty cell where that is no
     level, leave the indicators open: NaN, as an empty cell among the numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> schema = Schema((Number("age"), Category("sex", ("f", "m"))))
-    >>> code = Encoding.of(schema, np.array([3.0, 1.0]))
-    >>> code.feature_names, code.references
-    (('age', 'sex=m'), ('f',))
-    >>> code.rows(np.array([[30.0], [40.0]]), np.array([[1], [-1]])).tolist()
-    [[30.0, 1.0], [40.0, nan]]
     """
 
     schema: Schema

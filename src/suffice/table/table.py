@@ -19,16 +19,7 @@ from suffice.typing import Codes, Floats, Labels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Rows of numbers, each with its class and its weight: what everything is learnt from.
-
-    Examples
-    --------
-    >>> table = Table.of([[1.0], [2.0], [4.0]], ["b", "a", "b"])
-    >>> table.classes.tolist(), table.codes.tolist(), table.n_rows
-    (['a', 'b'], [1, 0, 1], 3)
-    >>> table.take([0, 2]).labels.tolist()
-    ['b', 'b']
-    """
+    """Rows of numbers, each with its class and its weight: what everything is learnt from."""
 
     x: Matrix  # numbers (n, p), any memory order
     classes: Labels  # sorted, some perhaps without rows  (K,)

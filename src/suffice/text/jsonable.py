@@ -7,13 +7,7 @@ from typing import Any
 
 
 def jsonable(value: Any) -> Any:
-    """Return arrays as lists, what is not finite as None, and keys that are no text as pairs.
-
-    Examples
-    --------
-    >>> jsonable({"error": float("nan"), "costs": {("a", "b"): 2.0}})
-    {'error': None, 'costs': [[['a', 'b'], 2.0]]}
-    """
+    """Return arrays as lists, what is not finite as None, and keys that are no text as pairs."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):

@@ -15,13 +15,7 @@ def plain(label: Any) -> Any:
 
 
 def plural(n: int, word: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(1200, "row"), plural(2, "class")
-    ('1 row', '1,200 rows', '2 classes')
-    """
+    """Return a number with its noun."""
     return f"{n:,} {noun(n, word)}"
 
 
@@ -31,26 +25,14 @@ def noun(n: int, word: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as a sentence lists them, the first few of many.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b", "c"], 2)
-    ('a', 'a, b and c', 'a, b and 1 more')
-    """
+    """Return names as a sentence lists them, the first few of many."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def quoted(labels: Iterable[Any], most: int = 4) -> str:
-    """Return labels as a message quotes them, the first few of many.
-
-    Examples
-    --------
-    >>> quoted(["a", "b"]), quoted(range(6))
-    ("'a', 'b'", '0, 1, 2, 3 and 2 more')
-    """
+    """Return labels as a message quotes them, the first few of many."""
     names = [repr(plain(label)) for label in labels]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -60,13 +42,6 @@ def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
     """Return labels as text of at most ``width`` letters, different ones kept different.
 
     The end is cut, or the middle where the ends are what differs, or a number is put behind.
-
-    Examples
-    --------
-    >>> shortened(["a short one", "a rather long one"], 12)
-    ('a short one', 'a rather lo…')
-    >>> shortened(["measured in 1998", "measured in 1999"], 12)
-    ('measur… 1998', 'measur… 1999')
     """
     texts = [" ".join(str(label).split()) for label in labels]
     for cut in (_end, _middle):
@@ -77,13 +52,7 @@ def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
 
 
 def truncated(text: str, most: int = 280) -> str:
-    """Return the beginning of a long remark, up to a whole word.
-
-    Examples
-    --------
-    >>> truncated("one two three", 9)
-    'one two …'
-    """
+    """Return the beginning of a long remark, up to a whole word."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 

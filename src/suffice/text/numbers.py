@@ -9,13 +9,7 @@ NOTHING = "–"
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Return a number to a few significant digits.
-
-    Examples
-    --------
-    >>> number(1234567.0), number(0.012345), number(-3.0), number(float("nan"))
-    ('1,234,567', '0.01235', '−3', '–')
-    """
+    """Return a number to a few significant digits."""
     if not np.isfinite(value):
         return NOTHING if np.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(float(value))
@@ -25,13 +19,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def percent(share: Any, digits: int = 1) -> str:
-    """Return a share in percent; its sign stays on the line of its number.
-
-    Examples
-    --------
-    >>> [percent(share).split() for share in (0.0202, 1.0, 0.00004)]
-    [['2.0', '%'], ['100', '%'], ['0.004', '%']]
-    """
+    """Return a share in percent; its sign stays on the line of its number."""
     if not np.isfinite(share):
         return NOTHING
     p = 100 * float(share)
@@ -45,13 +33,7 @@ def percent(share: Any, digits: int = 1) -> str:
 
 
 def percent_label(share: float) -> str:
-    """Return a share in percent for a figure, with a decimal only where it matters.
-
-    Examples
-    --------
-    >>> percent_label(0.5), percent_label(0.025)
-    ('50 %', '2.5 %')
-    """
+    """Return a share in percent for a figure, with a decimal only where it matters."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 10 or value == round(value) else f"{value:.1f} %"
 
@@ -64,26 +46,14 @@ def p_value(p: Any) -> str:
 
 
 def p_statement(p: float, relation: str = "=") -> str:
-    """Return a p-value as a sentence has it.
-
-    Examples
-    --------
-    >>> p_statement(0.0213), p_statement(1e-9), p_statement(0.3, "≥")
-    ('p = 0.021', 'p < 0.0001', 'p ≥ 0.3')
-    """
+    """Return a p-value as a sentence has it."""
     if not np.isfinite(p):
         return "p unknown"
     return "p < 0.0001" if p < 1e-4 else f"p {relation} {p:.2g}"
 
 
 def seconds(value: Any) -> str:
-    """Return a duration.
-
-    Examples
-    --------
-    >>> seconds(2e-5), seconds(0.0123), seconds(0.9999), seconds(75.2)
-    ('20 µs', '12.3 ms', '1 s', '75.2 s')
-    """
+    """Return a duration."""
     if not np.isfinite(value):
         return NOTHING
     if value < 1e-3:

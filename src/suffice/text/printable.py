@@ -9,13 +9,7 @@ _NAMED = re.compile(r"(?i)(passw(?:or)?d|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]
 
 
 def printable(text: str) -> str:
-    r"""Return text with control characters spelt out, and without passwords.
-
-    Examples
-    --------
-    >>> printable("\x1b[31mred"), printable("postgresql://me:secret@host/db")
-    ('\\x1b[31mred', 'postgresql://me:***@host/db')
-    """
+    """Return text with control characters spelt out, and without passwords."""
     return CONTROL.sub(lambda found: repr(found[0])[1:-1], without_passwords(text))
 
 

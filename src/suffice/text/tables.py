@@ -15,14 +15,7 @@ MOST = 12  # rows or columns shown in a notebook
 
 
 def text_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    r"""Yield the lines of a table: names on the left, all other cells on the right.
-
-    Examples
-    --------
-    >>> print(*text_lines(["class", "rows"], [["setosa", "50"]]), sep="\n")
-    class   rows
-    setosa    50
-    """
+    """Yield the lines of a table: names on the left, all other cells on the right."""
     lines = [list(head), *map(list, rows)]
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for name, *cells in lines:
@@ -54,13 +47,7 @@ def rich_table(
 def html_table(
     head: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "", best: int | None = None
 ) -> str:
-    """Return a table in HTML, its best row marked; whatever is written in it is escaped.
-
-    Examples
-    --------
-    >>> html_table(["class", "rows"], [["<b>", 50]])
-    '<table><thead><tr><th>class</th><th>rows</th></tr></thead><tbody><tr><td>&lt;b&gt;</td><td>50</td></tr></tbody></table>'
-    """
+    """Return a table in HTML, its best row marked; whatever is written in it is escaped."""
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     top = "".join(f"<th>{_html(cell)}</th>" for cell in head)
     lines = ["".join(f"<td>{_html(cell)}</td>" for cell in row) for row in rows]
