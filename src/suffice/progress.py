@@ -16,14 +16,8 @@ class Progress:
     """Counts what is done, and shows it once it takes longer than a second.
 
     ``wish`` None shows a bar on a terminal, True anywhere, False never; a function is called with
-    the number done and the number of all. Called itself, it takes both numbers as news.
-
-    Parameters
-    ----------
-    total : int, optional
-        How many there are; None if unknown.
-    unit : str
-        What is counted, where its speed is of interest: "rows".
+    the number done and the number of all, which may be unknown (None). Called itself, it takes
+    both numbers as news. ``unit`` is what is counted, where its speed is of interest: "rows".
     """
 
     def __init__(

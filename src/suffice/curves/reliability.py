@@ -40,26 +40,12 @@ def reliability(
     *,
     bins: int = 10,
     equal_counts: bool = False,
-    confidence: float = 0.95,
 ) -> Reliability:
-    """Return stated against observed probability of an event, by bins of what was stated.
+    """Return stated against observed probability of an event (n,), by bins of what was stated.
 
-    Parameters
-    ----------
-    happened : array of bool (n,)
-        Whether the event held.
-    probability : array (n,)
-        What was stated, in [0, 1].
-    sample_weight : array (n,), optional
-        Weights of the rows.
-    bins : int
-        Number of bins.
-    equal_counts : bool
-        Bins between quantiles of the stated probability, instead of equal widths.
-    confidence : float
-        Of Wilson's interval for the observed share, by the effective number of rows.
-
-    DeGroot & Fienberg (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
+    Bins have equal widths, or equal counts: then they lie between quantiles. Wilson's interval
+    of the observed share goes by the effective number of rows. DeGroot & Fienberg (1983), *The
+    Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
     """
     p, event = np.asarray(probability, np.float64), np.asarray(happened, bool)
     _check(p, event, bins)
@@ -74,7 +60,7 @@ def reliability(
     observed = np.bincount(bin_of, w * event, bins)[kept] / total[kept]
     # Kish's effective number of rows, (Σ w)² / Σ w²
     effective = total[kept] ** 2 / np.bincount(bin_of, w**2, bins)[kept]
-    low, high = wilson(observed, effective, confidence)
+    low, high = wilson(observed, effective)
     stated = np.bincount(bin_of, w * p, bins)[kept] / total[kept]
     counts = np.bincount(bin_of, w > 0, bins)[kept].astype(np.intp)
     return Reliability(

@@ -58,13 +58,7 @@ class DataChecks:
 
 
 def data_checks(X: Any, y: Any) -> DataChecks:
-    """Return copies, suspicious columns and impossible values of labelled rows.
-
-    Parameters
-    ----------
-    X, y : array or frame (n, d), labels (n,)
-        Rows of any kind, as they came.
-    """
+    """Return copies, suspicious columns and impossible values of labelled rows, as they came."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # how columns are read was said where they were read
         table = Table.of(X, y)
