@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -133,8 +134,8 @@ def descend(
     """Go downhill from a point until a step would gain less than ``tol``."""
     here, pairs = start, deque[Pair](maxlen=MEMORY)
     for iteration in range(max_iter):
-        flat = np.maximum(here.curvature, FLATTEST)
-        omega = -quasi_newton(here.gradient, pairs, lambda q, flat=flat: q / flat)
+        inverse = partial(np.multiply, 1 / np.maximum(here.curvature, FLATTEST))
+        omega = -quasi_newton(here.gradient, pairs, inverse)
         # each plane is counted twice in a skew matrix
         slope = float(np.vdot(here.gradient, omega)) / 2
         if -slope / 2 <= tol:
