@@ -6,14 +6,13 @@ changelog, the API reference written from docstrings, and the lab. Nothing is fe
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from docs import reference
+from suffice import lab
 
 ROOT = Path(__file__).parents[1]
 STAGED = ROOT / "build" / "docs"
@@ -28,9 +27,7 @@ def stage(folder: Path = STAGED) -> Path:
     shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
     reference.write(folder / "api")
-    if importlib.util.find_spec("suffice.lab"):
-        page = importlib.import_module("suffice.lab").page()
-        (folder / "lab.html").write_text(page)
+    (folder / "lab.html").write_text(lab.page())
     return folder
 
 

@@ -121,8 +121,11 @@ def _signature(value: Any) -> str:
     written = str(inspect.Signature(plain)).replace("<factory>", "…") if plain else "()"
     if len(written) < 80:
         return written
-    inner = re.split(r", (?=\*?\*?\w+(?:=|,|$))", written[1:-1])
-    return "(\n    " + ",\n    ".join(inner) + ",\n)"
+    lines = [re.sub("<factory>", "…", str(p)) for p in plain]
+    named = next((i for i, p in enumerate(plain) if p.kind is p.KEYWORD_ONLY), None)
+    if named is not None and not any(p.kind is p.VAR_POSITIONAL for p in plain):
+        lines.insert(named, "*")
+    return "(\n    " + ",\n    ".join(lines) + ",\n)"
 
 
 def _inline(text: str) -> str:

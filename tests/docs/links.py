@@ -36,7 +36,7 @@ def broken_in_markdown(folder):
             if urlsplit(path).scheme:
                 continue
             there = page.parent / unquote(path) if path else page
-            gone = not there.exists() and there.name != "lab.html"  # written with the site
+            gone = not there.exists()
             if gone or (anchor and there.suffix == ".md" and anchor not in anchors_of(there)):
                 yield f"{page.relative_to(folder)}: {target}"
 
@@ -76,8 +76,8 @@ def broken_in_site(site):
             there = (path.parent / unquote(address)).resolve() if address else path
             there = there / "index.html" if there.is_dir() else there
             scene = there.name == "lab.html"  # the lab reads its anchors itself
-            known = scene or (
-                there.exists() and (there not in pages or anchor in pages[there].anchors)
+            known = there.exists() and (
+                scene or there not in pages or anchor in pages[there].anchors
             )
             if not known:
                 yield f"{path.relative_to(site)}: {link}"

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -105,6 +106,13 @@ def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises(
             "bayes",
         ]
     )
+
+
+def test_every_scene_of_a_lesson_is_one_of_the_lab():
+    told = (ROOT / "src" / "suffice" / "lab" / "page" / "scenes.json").read_text()
+    known = list(json.loads(told)["scenes"])
+    for path in LESSONS:
+        assert re.search(r"lab\.html#scene=(\w+)", path.read_text())[1] in known
 
 
 def test_no_picture_of_the_course_is_large_or_unused():
