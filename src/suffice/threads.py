@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -135,14 +136,22 @@ def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Res
 def one_blas_thread(*, when: bool = True) -> AbstractContextManager[Any]:
     """Return a limit to one thread of BLAS: more would wait for those of our own.
 
-    ``when`` is whether our own threads work at all; otherwise nothing is limited.
+    Many small products are slower by several threads too, much slower where cores are busy.
+    Unless ``when``, nothing is limited.
     """
     if not when:
         return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    libraries = _blas_libraries("scipy.linalg" in sys.modules)
+    limits: AbstractContextManager[Any] = libraries.limit(limits=1, user_api="blas")
     return limits
+
+
+@functools.cache
+def _blas_libraries(_with_scipy: bool) -> Any:  # noqa: FBT001
+    """Return the libraries of BLAS that are loaded, found once: to look takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def side_by_side(

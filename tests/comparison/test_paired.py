@@ -1,6 +1,7 @@
 """One rule compares models, by rows, with one correction; and one rule recommends."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,9 +10,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
-from suffice.comparison.comparison import compared, folds_for
+from suffice.comparison.comparison import compared, folds_for, size_of
 from suffice.comparison.competitors import NUMBERS, CalibratedSvm, ChosenNeighbours
-from suffice.comparison.models import affordable, parse_models
+from suffice.comparison.models import FitSize, affordable, parse_models
 from suffice.comparison.paired import RowLosses, choice_estimate
 
 
@@ -188,11 +189,24 @@ def test_the_nested_estimate_is_that_of_choosing_by_the_other_folds():
 
 def test_models_that_take_too_long_are_named():
     models = parse_models(None, 0)
-    kept, said = affordable(models, 10, (1600, 64, 10))
+    kept, said = affordable(models, 10, FitSize(1600, 64, 10))
     names = {model.name for model in kept}
     assert "gradient boosting" not in names
+    assert {"AutoGaussian", "logistic regression"} <= names
     assert any(each.startswith("gradient boosting would take about") for each in said)
-    assert affordable(models, 10, (135, 4, 3)) == (models, ())
+    assert affordable(models, 10, FitSize(135, 4, 3)) == (models, ())
+    assert affordable(models, 10, FitSize(330, 6, 3, holed=4)) == (models, ())
+    holes = {m.name for m in affordable(models, 10, FitSize(600, 35, 19, holed=35))[0]}
+    whole = {m.name for m in affordable(models, 10, FitSize(600, 35, 19))[0]}
+    assert whole - holes == {"QDA"}
+
+
+def test_the_size_of_a_fit_counts_columns_as_they_are_encoded():
+    frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0] * 5, "b": list("xyzx") * 5})
+    folds = folds_for(frame, np.arange(20) % 2, 5, None, None, 0)
+    assert size_of(folds) == (16, 4, 2, 1)  # a, a missing, b=y, b=z
+    plain = folds_for(np.arange(40.0).reshape(20, 2), np.arange(20) % 2, 5, None, None, 0)
+    assert size_of(plain) == (16, 2, 2, 0)
 
 
 def test_the_penalty_of_logistic_regression_is_chosen(iris):

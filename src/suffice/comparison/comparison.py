@@ -11,13 +11,21 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from suffice.comparison.judging import judged
-from suffice.comparison.models import ComparedModel, affordable, parse_models, with_constant
+from suffice.comparison.models import (
+    ComparedModel,
+    FitSize,
+    affordable,
+    parse_models,
+    with_constant,
+)
 from suffice.comparison.outcome import Failure, Outcome
 from suffice.comparison.paired import CONSTANT, LOSSES, Difference, RowLosses
 from suffice.comparison.rendering import InTerminal, as_html, as_text, in_words
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError
+from suffice.estimators.encoder import TableEncoder
 from suffice.progress import Progress, Wish
+from suffice.table.matrix import is_complete, taken
 from suffice.text.tables import Tabled
 from suffice.typing import Labels
 from suffice.validation.folds import Folds
@@ -244,14 +252,19 @@ def compare(
     folds = folds_for(X, y, cv, sample_weight, groups, random_state)
     left_out: tuple[str, ...] = ()
     if models is None:
-        named, left_out = affordable(named, len(folds.splits), shape_of(folds))
+        named, left_out = affordable(named, len(folds.splits), size_of(folds))
     return compared(named, folds, random_state, progress, left_out=left_out)
 
 
-def shape_of(folds: Folds) -> tuple[int, int, int]:
-    """Return how many rows, columns and classes a model is fitted to."""
-    n_train = len(folds.splits[0][0])
-    return min(n_train, SAMPLE_ROWS), np.shape(folds.X)[1], len(folds.classes)
+def size_of(folds: Folds) -> FitSize:
+    """Return the size of one fit."""
+    n, k = min(len(folds.splits[0][0]), SAMPLE_ROWS), len(folds.classes)
+    if folds.is_plain:
+        return FitSize(n, np.shape(folds.X)[1], k)
+    few = taken(folds.X, np.arange(min(len(folds.codes), SAMPLE_ROWS)))
+    encoding = TableEncoder().fit(few).encoding_
+    holed = 0 if is_complete(few).all() else len(encoding.schema.numbers)
+    return FitSize(n, len(encoding.kept), k, holed)
 
 
 def folds_for(X: Any, y: Any, cv: Any, sample_weight: Any, groups: Any, seed: int) -> Folds:

@@ -9,7 +9,6 @@ import numpy as np
 
 from suffice.discriminative.descent import Solution, Solver
 from suffice.discriminative.design import (
-    SMALL,
     WIDEST_HESSIAN,
     CompiledDesign,
     DeviceDesign,
@@ -145,7 +144,7 @@ def fit_logistic(
         stopping = replace(way.default, **(limits or {}))
         return problem, way.solve(problem, first, stopping, record=record)
 
-    with one_blas_thread(when=table.n_rows * table.n_features > SMALL):
+    with one_blas_thread():
         problem, solution = fitted(l2)
         looked = refuse_separation and l2 == 0
         separation = find_separation(problem, solution) if looked else None
@@ -163,7 +162,7 @@ def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
             f"most {WIDEST_HESSIAN} is affordable: pass a number, or fewer features"
         )
     best, beta = (np.inf, 0.0), None
-    with one_blas_thread(when=table.n_rows * table.n_features > SMALL):
+    with one_blas_thread():
         for l2 in penalties(moments.total_weight).tolist():
             problem = Problem.of(table, moments, l2=l2, **posed)
             start = lda_start(problem) if beta is None else problem.scaling.from_original(beta)

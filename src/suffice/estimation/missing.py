@@ -23,6 +23,7 @@ from suffice.moments.expectation import Expected, e_step
 from suffice.moments.patterns import with_patterns
 from suffice.moments.scatter_storage import Scatter
 from suffice.text.lists import noun, plural, quoted
+from suffice.threads import one_blas_thread
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def completed(
     if diagonal:
         moments = with_patterns(moments, patterns.by_column(), "diagonal")
     _check(moments, group_of, quiet=quiet)
-    found = em(moments, m_step, group_of)
+    with one_blas_thread():
+        found = em(moments, m_step, group_of)
     if not quiet:
         found.report(_names(moments))
     return found.moments
@@ -175,7 +177,7 @@ class _Problem:
         state = self._state(self.moments.centred_means, self.moments.scatter)
         if self.scale.ndim == 3:
             C = self._covariances(state)
-            least = self._eigen(C)[0][:, 0]
+            least = np.linalg.eigvalsh(self._grouped(C))[:, 0]
             # (1 − t) C + t I has the least eigenvalue 0.01
             t = np.where(least < 0.01, (0.01 - least) / (1 - least), 0.0)[self.of_part]
             C += t[:, None, None] * (np.eye(len(self.centre)) * C - C)
@@ -225,9 +227,17 @@ class _Problem:
             return None
         alpha = length / bend
         state: Floats = zero + 2 * alpha * r + alpha**2 * v
-        C = self._covariances(state)
-        possible = (self._eigen(C)[0] > 0 if C.ndim == 3 else C >= 0).all()
-        return state if possible else None
+        return state if self._is_possible(self._covariances(state)) else None
+
+    def _is_possible(self, C: Floats) -> bool:
+        """Return whether all are covariances of some rows."""
+        if C.ndim == 2:
+            return bool((C >= 0).all())
+        try:
+            np.linalg.cholesky(self._grouped(C))
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
     def resolved(self, state: Floats) -> Floats:
         """Return the state without the directions in which only the prior has any variance."""
@@ -235,7 +245,7 @@ class _Problem:
             return state
         state, floors = state.copy(), 2 * self.prior_rows / np.maximum(self.weights, EPS)
         C = self._covariances(state)
-        for g, (e, v) in enumerate(zip(*self._eigen(C), strict=True)):
+        for g, (e, v) in enumerate(zip(*np.linalg.eigh(self._grouped(C)), strict=True)):
             kept = v[:, e > max(10 * TOLERANCE, floors[g])]
             if kept.shape[1] < len(v):
                 # P C P, where P = V Vᵀ projects onto what varies
@@ -254,16 +264,16 @@ class _Problem:
         """Return the covariances of a state, (B, d, d) or their diagonals (B, d): a view."""
         return state[self.moments.n_classes :].reshape(self.scale.shape)
 
-    def _eigen(self, C: Floats) -> tuple[Floats, Floats]:
-        """Return eigenvalues and vectors of each group's covariance (G, …)."""
+    def _grouped(self, C: Floats) -> Floats:
+        """Return each group's covariance (G, d, d), variances 1 where there are none."""
         w = self.moments.weights if len(C) > 1 else self.weights
         groups = np.zeros((len(self.weights), *C.shape[1:]))
         np.add.at(groups, self.of_part, w[:, None, None] * C)
         groups /= np.maximum(self.weights, EPS)[:, None, None]
         # columns and groups without variance are none of our business
         blank = np.where(self.weights[:, None] > 0, 1.0 - self.varies, 1.0)
-        e, v = np.linalg.eigh(groups + blank[:, :, None] * np.eye(len(self.unit)))
-        return e, v
+        found: Floats = groups + blank[:, :, None] * np.eye(len(self.unit))
+        return found
 
 
 def _names(moments: Moments) -> Any:

@@ -39,7 +39,7 @@ from suffice.table.foreign import all_finite, is_foreign, like, to_numpy
 from suffice.table.labels import as_labels, code_of, codes_of, has_label
 from suffice.table.matrix import filled, has_missing, refuse_unusable
 from suffice.table.table import numbering_rows, require_as_many
-from suffice.threads import at_most, one_at_a_time
+from suffice.threads import at_most, one_at_a_time, one_blas_thread
 from suffice.typing import Floats
 from suffice.validation.conformal import Conformity, PredictionSets
 from suffice.validation.drift import Drift, drift, rows_like
@@ -371,7 +371,7 @@ class GaussianClassifier(
         table = table.with_rows(filled(table.x), table.names)
         require_two_classes(table.classes, table.class_weights)
         rows = table if table.weight is None else table.take(table.weight > 0)
-        with at_most(self.n_jobs), numbering_rows(table):
+        with at_most(self.n_jobs), numbering_rows(table), one_blas_thread():
             found = settled(recipe, rows, power=power, temperature=temperature)
         how, self.temperature_ = found.recipe.regularisation, found.temperature
         self.pooling_, self.shrinkage_ = how.pooling, how.shrinkage.fixed

@@ -7,11 +7,18 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.comparison import Comparison
-from suffice.comparison.comparison import compared, folds_for
+from suffice.comparison.comparison import compared, folds_for, size_of
 from suffice.comparison.importance import Importance, permutation_importance
 from suffice.comparison.judging import FromMoments, learner_of, overheard
 from suffice.comparison.learning_curve import Growth, growth
-from suffice.comparison.models import ComparedModel, affordable, n_parameters, parse_models, seconds
+from suffice.comparison.models import (
+    ComparedModel,
+    FitSize,
+    affordable,
+    n_parameters,
+    parse_models,
+    seconds,
+)
 from suffice.comparison.outcome import Outcome
 from suffice.comparison.verdict import Verdict, verdict_on
 from suffice.diagnostics import Calibration, calibration
@@ -67,19 +74,16 @@ class ReportSettings:
     fast: bool = False  # a first look: few models, three folds, no simulation
 
     def members(
-        self, n_fits: int, shape: tuple[int, int, int]
+        self, n_fits: int, size: FitSize
     ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
-        """Return who is compared, an estimator that a person chose first; and who takes too long.
-
-        ``shape`` are the rows, columns and classes of a fit.
-        """
+        """Return who is compared, an estimator that a person chose first; and who takes long."""
         models = FAST if self.fast and self.models is None else self.models
         members = parse_models(models, self.seed)
         left_out: tuple[str, ...] = ()
         if models is None:
-            members, left_out = affordable(members, n_fits, shape)
+            members, left_out = affordable(members, n_fits, size)
             if not {m.name for m in members} & set(SEARCHING):
-                closed, slow = affordable(_closed_forms(), n_fits, shape)
+                closed, slow = affordable(_closed_forms(), n_fits, size)
                 members, left_out = (*members, *closed), (*left_out, *slow)
         if self.estimator is None:
             return members, left_out
@@ -92,8 +96,8 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
     table = sample.table
     cv = 3 if settings.fast and settings.cv is None else settings.cv
     folds = folds_for(sample.rows, table.labels, cv, table.weight, None, settings.seed)
-    shape = (len(folds.splits[0][0]), table.n_features, table.n_classes)
-    members, left_out = settings.members(len(folds.splits), shape)
+    size = size_of(folds)
+    members, left_out = settings.members(len(folds.splits), size)
     comparison = compared(
         members, folds, settings.seed, settings.progress, left_out=left_out, keep=True
     )
@@ -107,7 +111,7 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
         expected = (
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))
         )
-        importance, curve = _explored(member, comparison, folds, sample, settings)
+        importance, curve = _explored(member, comparison, folds, size, sample, settings)
         checks = data_checks(data.frame if data.source is None else data.source, data.table.labels)
     comparison = _forgetful(comparison, n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
@@ -126,6 +130,7 @@ def _explored(
     member: ComparedModel,
     comparison: Comparison,
     folds: Folds,
+    size: FitSize,
     sample: DocumentedTable,
     settings: ReportSettings,
 ) -> tuple[tuple[Importance, ...], Growth | None]:
@@ -133,10 +138,8 @@ def _explored(
     if settings.fast:
         return (), None
     own, seed = comparison[member.name], settings.seed
-    n, d, k = shape = (sample.table.n_rows, sample.table.n_features, sample.table.n_classes)
-    # as many repeats as a few seconds have time for; penalties are chosen by all curvatures
-    curvature = 1e-8 * n * (k * d) ** 2 if member.name == "logistic regression" else 0.0
-    one = max(seconds(member.name, shape), curvature, 1e-10 * d**3, 1e-3)
+    # as many repeats as a few seconds have time for
+    one = max(seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
     curve = None if one > 1 else growth(member, folds, own.error, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
