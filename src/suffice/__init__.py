@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from suffice.reporting.build import report as report
     from suffice.sources.predict import predict_stream as predict_stream
     from suffice.sources.summarize import summarize as summarize
+    from suffice.store import MomentStore as MomentStore
     from suffice.validation.cross_validation import cross_validate as cross_validate
     from suffice.validation.leave_one_out import leave_one_out as leave_one_out
     from suffice.validation.splitting import split as split
@@ -74,6 +75,7 @@ _HOMES = {
         "reporting": "Report report",
         "sources.predict": "predict_stream",
         "sources.summarize": "summarize",
+        "store": "MomentStore",
         "validation.cross_validation": "cross_validate",
         "validation.leave_one_out": "leave_one_out",
         "validation.splitting": "split",

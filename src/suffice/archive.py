@@ -80,6 +80,14 @@ def write(
     path: str | Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> None:
     """Write an archive, or leave whatever stood at ``path`` untouched."""
+    with replacing(path) as file:
+        write_into(file, kind, header, arrays)
+
+
+def write_into(
+    file: IO[bytes], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write the bytes of an archive."""
     members = {f"{name}.npy": _npy_bytes(array) for name, array in arrays.items()}
     top = {
         "suffice": kind,
@@ -88,22 +96,28 @@ def write(
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
     text = json.dumps(top, indent=1, ensure_ascii=False).encode()
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {_HEADER: text, **members}.items():
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED, 1)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return header and arrays, after checking that the file is whole and unaltered."""
+    with open(path, "rb") as file:
+        return read_from(file, path)
+
+
+def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return header and arrays of bytes that can be read in any order; messages name ``path``."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            _refuse_bombs(archive, Path(path).stat().st_size)
+        with zipfile.ZipFile(file) as archive:
+            _refuse_bombs(archive, file.seek(0, os.SEEK_END))
             header = _header(archive, path)
             arrays = {
                 name.removesuffix(".npy"): _array(_member(archive, name), digest)
                 for name, digest in header["sha256"].items()
             }
-    except (FileNotFoundError, IsADirectoryError, PermissionError, FileFormatError):
+    except FileFormatError:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__

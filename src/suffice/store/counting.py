@@ -1,0 +1,96 @@
+"""Which files are new to a store, or have changed since they were counted."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from glob import has_magic
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources.files import paths_of
+from suffice.sources.formats import FORMATS, is_url
+from suffice.store.manifest import Entry, FileStamp
+
+_ENDINGS = {f".{part}" for ending in FORMATS for part in ending.split(".")[1:]}
+
+
+def are_files(data: Any) -> bool:
+    """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
+    names = [data] if isinstance(data, (str, Path)) else data
+    return isinstance(names, (list, tuple)) and all(
+        isinstance(name, (str, Path))
+        and (is_url(name) or has_magic(str(name)) or Path(name).exists())
+        for name in names
+    )
+
+
+def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
+    """Return the rows of each partition: of the one that is named, or files by their places."""
+    if partition == "" or (partition is None and not are_files(data)):
+        msg = "the rows come without a name: name their partition"
+        raise InvalidParameterError(msg)
+    if partition is not None:
+        return {partition: data}
+    found: dict[str, list[str]] = {}
+    for path in _paths(data):
+        found.setdefault(partition_of(path), []).append(path)
+    return found
+
+
+def partition_of(path: str) -> str:
+    """Return the hive folders of a file, or else its name without its ending.
+
+    Examples
+    --------
+    >>> partition_of("in/day=2026-11-01/part-0.parquet"), partition_of("in/2026-11-01.csv.gz")
+    ('day=2026-11-01', '2026-11-01')
+    """
+    place = Path(path)
+    hive = [folder for folder in place.parts[:-1] if "=" in folder]
+    while place.suffix.lower() in _ENDINGS:
+        place = place.with_suffix("")
+    return "/".join(hive) or place.name
+
+
+def new_files(partition: str, data: Any, entries: Sequence[Entry]) -> list[FileStamp]:
+    """Return the files whose content a partition lacks; raise if it is in another one."""
+    files = [(entry.file, entry.partition) for entry in entries if entry.file]
+    by_address = {file.address: (file, where) for file, where in files}
+    by_content = {file.content: where for file, where in files}
+    found: list[FileStamp] = []
+    for now in map(stamp_of, _paths(data)):
+        before, where = by_address.get(now.address, (now, None))
+        same = where is not None and before[:3] == now[:3]
+        stamp = before if same else now._replace(content=_content(*now[:3]))
+        holder = by_content.get(stamp.content)
+        for other in {where, holder} - {None, partition}:
+            msg = f"{now.address} is counted in the partition {other!r}: name that, or remove it"
+            raise InvalidInputError(msg)
+        if holder is None:
+            found.append(stamp)
+            by_content[stamp.content] = partition
+    return found
+
+
+def _paths(data: Any) -> list[str]:
+    names = [data] if isinstance(data, (str, Path)) else data
+    return sorted({str(path) for name in names for path in paths_of(str(name))})
+
+
+def stamp_of(path: str) -> FileStamp:
+    """Return the stamp of a file as it is now, its content not read."""
+    place = Path(path).resolve()
+    if not place.is_file():
+        msg = f"there is no file {path!r}: check the path"
+        raise InvalidInputError(msg)
+    return FileStamp(str(place), place.stat().st_size, place.stat().st_mtime_ns)
+
+
+@lru_cache(1 << 16)
+def _content(address: str, size: int, changed: int | str) -> str:
+    """Return what identifies the content of a file of this stamp."""
+    if is_url(address):
+        return f"{size} {changed}"
+    with open(address, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,109 @@
+"""What a store holds at one moment, and the record of every change that led to it."""
+
+import getpass
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from suffice.errors import FileFormatError, InvalidInputError
+from suffice.store.place import Place
+
+_NAME = "manifest"
+
+
+class FileStamp(NamedTuple):
+    """A file that was counted, and how to know it again."""
+
+    address: str
+    size: int
+    changed: int | str  # nanoseconds, or the tag of an object in a store
+    content: str = ""  # SHA-256, or that tag
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The sums of rows of a partition: of one file, or of all rows that were given at once."""
+
+    partition: str
+    digest: str  # SHA-256 of the object that holds them
+    rows: int
+    target: str | None = None
+    weight: str | None = None
+    file: FileStamp | None = None
+
+    @property
+    def key(self) -> str:
+        """What sorts entries, whatever their files are called; no key begins another."""
+        return f"{self.partition}\0{self.digest}{self.file.content if self.file else '':64}"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The entries of a store, by their keys, and the record of every change, as JSON."""
+
+    entries: tuple[Entry, ...] = ()
+    records: tuple[bytes, ...] = ()
+
+    @classmethod
+    def read(cls, place: Place, *, begin: bool = False) -> "Manifest":
+        """Return what a store holds, after checking that it is whole; or begin the store."""
+        kept = place.get(_NAME)
+        if kept is None and not place.names("objects"):
+            if begin:
+                cls()._write(place)  # before any object, so that it is never lost unseen
+                return cls()
+            msg = f"there is no store of moments at {place.label}: add a partition to begin one"
+            raise InvalidInputError(msg)
+        digest, _, text = (kept or b"").partition(b"\n")
+        if digest != sha256(text).hexdigest().encode():
+            cure = "restore it from a backup, or count the files into a new store"
+            msg = f"the manifest of the store {place.label} is damaged or gone: {cure}"
+            raise FileFormatError(msg)
+        first, *records = text.split(b"\n")
+        return cls(tuple(map(_entry, json.loads(first)["entries"])), tuple(records))
+
+    def _write(self, place: Place) -> None:
+        """Take the place of the manifest before: the moment when a change is made."""
+        first = {"suffice": "store", "format": 1, "entries": self.entries}
+        text = b"\n".join([json.dumps(first, default=vars).encode(), *self.records])
+        place.put(_NAME, sha256(text).hexdigest().encode() + b"\n" + text)
+
+    def of(self, partition: str) -> list[Entry]:
+        """Return the entries of a partition."""
+        return [entry for entry in self.entries if entry.partition == partition]
+
+    def change(
+        self, place: Place, action: str, partition: str, why: str, new: Sequence[Entry]
+    ) -> "Manifest":
+        """Give a partition other entries, on record; return what the store holds then."""
+        before, rest = self.of(partition), [e for e in self.entries if e.partition != partition]
+        record = {
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "who": _user(),
+            "action": action,
+            "partition": partition,
+            "why": why,
+            "before": [entry.digest for entry in before],
+            "after": [entry.digest for entry in new],
+            "rows": [sum(entry.rows for entry in entries) for entries in (before, new)],
+        }
+        entries = tuple(sorted([*rest, *new], key=lambda entry: entry.key))
+        after = Manifest(entries, (*self.records, json.dumps(record).encode()))
+        after._write(place)
+        return after
+
+
+def _entry(told: dict[str, Any]) -> Entry:
+    return Entry(**{**told, "file": told["file"] and FileStamp(*told["file"])})
+
+
+def _user() -> str:
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # an account without a name
+        name = str(os.getuid())
+    return f"{name}@{os.uname().nodename}"

@@ -1,0 +1,160 @@
+"""Where a store keeps its contents: named bytes, which one writer at a time replaces whole.
+
+In a folder every put is whole or not at all, so that a change is made when its last put is. In a
+table of a database all puts of a writer are one transaction. Readers never wait for a lock.
+"""
+
+import fcntl
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from suffice.errors import DatabaseError, InvalidParameterError
+from suffice.text.printable import without_passwords
+
+_TABLE = "suffice_moments"  # where an address names none
+_PATIENCE = 60.0  # seconds that a writer waits for others
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """Files, each replaced by a rename; the kernel frees the lock of whoever dies."""
+
+    path: Path
+
+    @property
+    def label(self) -> str:
+        return str(self.path)
+
+    @contextmanager
+    def reading(self) -> Iterator[Self]:
+        yield self
+
+    @contextmanager
+    def writing(self) -> Iterator[Self]:
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield self
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def put(self, name: str, content: bytes) -> None:
+        unfinished, file = self.path / "unfinished", self.path / name
+        file.parent.mkdir(exist_ok=True)
+        with unfinished.open("wb") as new:
+            new.write(content)
+            new.flush()
+            os.fsync(new.fileno())
+        os.replace(unfinished, file)
+        folder = os.open(file.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+    def drop(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+    def names(self, folder: str) -> list[str]:
+        inside = self.path / folder
+        return [f"{folder}/{name}" for name in os.listdir(inside)] if inside.is_dir() else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of names and bytes in a table of a database, with the verbs of a folder."""
+
+    label: str
+    table: str
+    connect: Callable[..., Any]  # of whether a writer does
+    error: type[Exception]  # of the driver
+    mark: str  # of a parameter
+    bytes_type: str
+    begin: tuple[str, ...]  # a transaction of one writer at a time
+    connection: Any = None
+
+    @contextmanager
+    def reading(self, *, write: bool = False) -> Iterator[Self]:
+        try:
+            with closing(self.connect(write=write)) as connection:
+                yield replace(self, connection=connection)
+        except self.error as error:
+            msg = f"the store {self.label} cannot be used ({' '.join(str(error).split())})"
+            raise DatabaseError(without_passwords(msg)) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[Self]:
+        columns = f"name TEXT PRIMARY KEY, content {self.bytes_type} NOT NULL"
+        with self.reading(write=True) as rows:
+            for begin in (*self.begin, f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})"):
+                rows.run(begin)
+            yield rows
+            rows.run("COMMIT")
+
+    def run(self, statement: str, *values: Any) -> Any:
+        return self.connection.execute(statement.replace("?", self.mark), values)
+
+    def get(self, name: str) -> bytes | None:
+        row = self.run(f"SELECT content FROM {self.table} WHERE name = ?", name).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def put(self, name: str, content: bytes) -> None:
+        insert = f"INSERT INTO {self.table} (name, content) VALUES (?, ?)"
+        self.run(f"{insert} ON CONFLICT (name) DO UPDATE SET content = ?", name, content, content)
+
+    def drop(self, name: str) -> None:
+        self.run(f"DELETE FROM {self.table} WHERE name = ?", name)
+
+    def names(self, folder: str) -> list[str]:
+        found = self.run(f"SELECT name FROM {self.table} WHERE name LIKE ?", f"{folder}/%")
+        return [name for (name,) in found.fetchall()]
+
+
+Place: TypeAlias = _Folder | _Rows
+
+
+def place_of(where: str | Path) -> Place:
+    """Return the folder, or the table ``#NAME`` of a database, that a path or address names."""
+    address, _, table = str(where).partition("#")
+    table = table or _TABLE
+    if not address.startswith(("sqlite:", "postgresql:", "postgres:")):
+        return _Folder(Path(where))
+    if not re.fullmatch(r"\w+(\.\w+)?", table):
+        msg = f"the table {table!r} must be a word, or two with a dot between: rename it"
+        raise InvalidParameterError(msg)
+    return (_sqlite if address.startswith("sqlite:") else _postgres)(address, table)
+
+
+def _sqlite(address: str, table: str) -> _Rows:
+    file = Path(address.removeprefix("sqlite:").removeprefix("//"))
+
+    def connect(*, write: bool) -> Any:
+        # never read-only: a reader, too, may have to undo what a killed writer began
+        uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"
+        return sqlite3.connect(uri, _PATIENCE, isolation_level=None, uri=True)
+
+    begin = ("BEGIN IMMEDIATE",)
+    return _Rows(f"sqlite:{file}", table, connect, sqlite3.Error, "?", "BLOB", begin)
+
+
+def _postgres(address: str, table: str) -> _Rows:
+    try:
+        import psycopg
+    except ImportError as error:
+        msg = "a store in PostgreSQL needs psycopg: pip install 'suffice[sql]'"
+        raise InvalidParameterError(msg) from error
+
+    def connect(**_: bool) -> Any:
+        return psycopg.connect(address, autocommit=True)
+
+    begin = ("BEGIN", f"SELECT pg_advisory_xact_lock(hashtext('{table}'))")
+    label = without_passwords(address)
+    return _Rows(label, table, connect, psycopg.Error, "%s", "BYTEA", begin)

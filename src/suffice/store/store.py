@@ -1,0 +1,290 @@
+"""The store: partitions added, replaced and withdrawn, each change whole and on record."""
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from suffice import errors
+from suffice.moments import Moments
+from suffice.sources.summarize import summarize
+from suffice.store.counting import are_files, by_partition, new_files, stamp_of
+from suffice.store.manifest import Entry, Manifest
+from suffice.store.place import Place, place_of
+from suffice.store.totals import load, object_name, packed, sweep, total_of
+from suffice.text.lists import quoted
+
+
+class _Part(NamedTuple):
+    """Sums on their way into a store."""
+
+    entry: Entry
+    moments: Moments
+    content: bytes
+
+
+class MomentStore:
+    """Sums of partitions (days, sites, tenants), kept apart: the total of any set of them.
+
+    Every change is one commit, whole or not at all, whatever is killed and whoever else writes,
+    and leaves a record of who, when, what and why. What is withdrawn is left out of the sums,
+    never subtracted.
+
+    Parameters
+    ----------
+    place : path or str
+        A folder, made by the first change, or a table of a database: ``"sqlite:FILE#TABLE"``,
+        ``"postgresql://…/DATABASE#TABLE"``; the table is by default ``suffice_moments``.
+
+    Examples
+    --------
+    >>> import tempfile, suffice as sf
+    >>> store = sf.MomentStore(tempfile.mkdtemp())
+    >>> for site, sums in sf.summarize("penguins", "species", groups="island").items():
+    ...     _ = store.add(sums, site)
+    >>> store.partitions
+    ('Biscoe', 'Dream', 'Torgersen')
+    >>> lda = sf.LDA().fit_moments(store.total(except_=["Torgersen"]))
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self._place = place_of(place)
+
+    def __repr__(self) -> str:
+        return f"MomentStore({self._place.label!r})"
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What is in the store: partition, digest, rows, and the file that was counted."""
+        with self._place.reading() as place:
+            return Manifest.read(place).entries
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Names of the partitions, sorted."""
+        return tuple(dict.fromkeys(entry.partition for entry in self.entries))
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """Every change: who, when, what, why, and the digests and rows before and after."""
+        with self._place.reading() as place:
+            return [json.loads(record) for record in Manifest.read(place).records]
+
+    def add(
+        self, data: Any, partition: str | None = None, *, why: str = "", **options: Any
+    ) -> dict[str, int]:
+        """Count what is new or has changed; return the rows that were counted, by partition.
+
+        Parameters
+        ----------
+        data : Moments, or whatever ``summarize`` takes
+            Sums or rows of a new partition; or files, of which those that were counted and are
+            the same are not read again. They may be archived.
+        partition : str, optional
+            Its name; by default, for each file, its hive folders such as ``day=2026-11-01``, or
+            else its name without its ending.
+        why : str
+            The reason, for the record.
+        **options
+            Of ``summarize``, for rows; by default those of the partitions that are there.
+        """
+        counted = dict[str, int]()
+        for name, given in by_partition(data, partition).items():
+            while name not in counted:
+                parts = self._parts(name, given, options, new=True)
+                joined = partial(_joined, name, given, parts)
+                if not parts or self._change("add", name, why, parts, joined):
+                    counted[name] = sum(part.entry.rows for part in parts)
+        if are_files(data) and any(counted.values()):
+            self.consolidate()
+        return counted
+
+    def replace(self, partition: str, data: Any, *, why: str = "", **options: Any) -> None:
+        """Put other sums in the place of a partition's, as after a person's rows were deleted."""
+        parts = self._parts(partition, data, options)
+
+        def replaced(now: Manifest) -> Sequence[Entry]:
+            _chosen(now, [partition])
+            return [part.entry for part in parts]
+
+        self._change("replace", partition, why, parts, replaced)
+
+    def remove(self, partition: str, *, why: str = "") -> None:
+        """Withdraw a partition: totals are as if it had never been added."""
+        self._change("remove", partition, why, (), lambda now: _chosen(now, [partition])[:0])
+
+    def total(
+        self, partitions: Iterable[str] | None = None, except_: Iterable[str] = ()
+    ) -> Moments:
+        """Return the sums of all rows of some partitions, the same to the bit in any order.
+
+        Parameters
+        ----------
+        partitions : list of str, optional
+            Their names, or patterns such as ``"2026-11-*"``; by default all.
+        except_ : list of str
+            Names or patterns of those to leave out.
+        """
+        return self._summed(partitions, except_)[0]
+
+    def consolidate(self) -> None:
+        """Keep the sums of many partitions whose names begin alike, for quicker totals."""
+        _, made, manifest = self._summed(None, ())
+        with self._place.writing() as place:
+            if Manifest.read(place) == manifest:
+                for name, moments in made.items():
+                    place.put(name, packed(moments))
+
+    def _summed(
+        self, partitions: Iterable[str] | None, except_: Iterable[str]
+    ) -> tuple[Moments, dict[str, Moments], Manifest]:
+        """Return a total, the sums of groups that were added up for it, and of what."""
+        with self._place.reading() as place:
+            while True:
+                manifest, made = Manifest.read(place), dict[str, Moments]()
+                entries = _chosen(manifest, partitions, except_)
+                try:
+                    return total_of(place, entries, set(place.names("sums")), made), made, manifest
+                except errors.FileFormatError:
+                    if Manifest.read(place) == manifest:  # no writer came between
+                        raise
+
+    def _parts(
+        self, name: str, data: Any, options: Mapping[str, Any], *, new: bool = False
+    ) -> list[_Part]:
+        """Return the sums of a partition, one for each file; of ``new`` ones only, or of all."""
+        with self._place.writing() as place:
+            entries = Manifest.read(place, begin=True).entries
+            options = {**(_columns(place, entries[0]) if entries else {}), **options}
+        entries = tuple(entry for entry in entries if new or entry.partition != name)
+        blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
+        if isinstance(data, Moments):
+            parts = [_part(replace(blank, target=None), data)]
+        elif options.get("target") is None:
+            msg = f"the store {self._place.label} does not know the target yet: name it"
+            raise errors.InvalidParameterError(msg)
+        elif are_files(data):
+            files = new_files(name, data, entries)
+            return [_counted(replace(blank, file=file), options) for file in files]
+        else:
+            parts = [_part(blank, summarize(data, **options))]
+        there = {entry.digest for entry in entries if entry.partition == name}
+        return [part for part in parts if part.entry.digest not in there]
+
+    def _change(
+        self,
+        action: str,
+        partition: str,
+        why: str,
+        parts: Sequence[_Part],
+        decide: Callable[[Manifest], Sequence[Entry] | None],
+    ) -> bool:
+        """Give a partition the entries that are decided on, None for no change, in one commit."""
+        with self._place.writing() as place:
+            now = Manifest.read(place, begin=True)
+            entries = decide(now)
+            if entries is None:
+                return False
+            others = [e for e in now.entries if e.partition != partition or e in entries]
+            for part in parts:
+                _refuse_unlike(place, others, part)
+                place.put(object_name(part.entry), part.content)
+            sweep(place, now.change(place, action, partition, why, entries).entries)
+        return True
+
+
+def _columns(place: Place, entry: Entry) -> dict[str, Any]:
+    """Return the options of ``summarize`` that the rows of an entry were counted with."""
+    sums = load(place, entry)
+    schema = sums.schema
+    return {
+        "target": entry.target,
+        "weight": entry.weight,
+        "features": schema.names if schema else sums.feature_names,
+        "categorical": [column.name for column in schema.categories] if schema else [],
+        "storage": sums.storage,
+        "fourth": sums.fourth is not None,
+    }
+
+
+def _part(entry: Entry, moments: Moments) -> _Part:
+    content, rows = packed(moments), int(moments.counts.sum())
+    return _Part(replace(entry, digest=sha256(content).hexdigest(), rows=rows), moments, content)
+
+
+def _counted(entry: Entry, options: Mapping[str, Any]) -> _Part:
+    """Return the sums of the file of an entry."""
+    address = entry.file.address if entry.file else ""
+    part = _part(entry, summarize(address, **options))
+    if entry.file and stamp_of(address)[:3] != entry.file[:3]:
+        msg = f"{address} changed while it was counted: try again"
+        raise errors.InvalidInputError(msg)
+    return part
+
+
+def _joined(
+    partition: str, data: Any, parts: Sequence[_Part], now: Manifest
+) -> Sequence[Entry] | None:
+    """Return the entries of a partition and new ones, None if another writer was quicker."""
+    there, new = now.of(partition), [part.entry for part in parts]
+    if not are_files(data):
+        if there and new[0].digest not in [entry.digest for entry in there]:
+            msg = f"the partition {partition!r} is there, with other sums: replace it"
+            raise errors.InvalidInputError(msg)
+        return None if there else new
+    files = [entry.file for entry in new]
+    if new_files(partition, data, now.entries) != files:
+        return None
+    changed = {file.address for file in files if file}
+    return [e for e in there if not (e.file and e.file.address in changed)] + new
+
+
+def _chosen(
+    manifest: Manifest, partitions: Iterable[str] | None, except_: Iterable[str] = ()
+) -> Sequence[Entry]:
+    """Return the entries of partitions by name or pattern, without some."""
+    names = {entry.partition for entry in manifest.entries}
+    kept = names if partitions is None else _matching(names, partitions)
+    kept = kept - _matching(names, except_)
+    if not kept:
+        msg = "no partition is left to sum: add one, or leave out fewer"
+        raise errors.InvalidInputError(msg)
+    return [entry for entry in manifest.entries if entry.partition in kept]
+
+
+def _matching(names: set[str], patterns: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        matched = {pattern} & names or {name for name in names if fnmatchcase(name, pattern)}
+        if not matched:
+            near = get_close_matches(pattern, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {quoted(sorted(names))}"
+            msg = f"there is no partition {pattern!r}: {hint}"
+            raise errors.InvalidInputError(msg)
+        found |= matched
+    return found
+
+
+def _refuse_unlike(place: Place, others: Sequence[Entry], part: _Part) -> None:
+    """Raise unless sums can be added to those of the store, and nothing is lost."""
+    for other in others[:1]:
+        theirs, found = load(place, other), ""
+        if other.target and part.entry.target not in (None, other.target):
+            found = f"the target there is {other.target!r}, here {part.entry.target!r}"
+        if (theirs.fourth is None) != (part.moments.fourth is None):
+            found = "only one side keeps fourth moments: count with the same option fourth"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", errors.SufficeWarning)
+            try:
+                theirs + part.moments
+            except (errors.SufficeError, errors.SufficeWarning) as error:
+                found = str(error)
+        if found:
+            msg = f"{part.entry.partition!r} does not fit {other.partition!r}: {found}"
+            raise errors.FeatureMismatchError(msg)
