@@ -61,12 +61,13 @@ class Data:
     name: str
     columns: Mapping[str, Any] = field(default_factory=dict)  # in the words of ColumnOptions
     reading: Mapping[str, Any] = field(default_factory=dict)  # how its text is written
+    total: Moments | None = None  # the sums, where they are known
 
     @property
     def is_ours(self) -> bool:
         """Whether this is a model or moments file rather than rows."""
         path = Path(self.name)
-        if path.suffix in (".moments", ".suffice"):
+        if self.total is not None or path.suffix in (".moments", ".suffice"):
             return True
         if not (path.is_file() and zipfile.is_zipfile(path)):
             return False
@@ -103,7 +104,9 @@ class Data:
             return summarize_source(source, roles, progress=progress, **options)
 
     def sums(self, terminal: Terminal, **options: Any) -> Moments:
-        """Return the sums that a file of ours holds, or those of the rows."""
+        """Return the sums that are known or a file of ours holds, or those of the rows."""
+        if self.total is not None:
+            return self.total
         return load_moments(Path(self.name)) if self.is_ours else self.moments(terminal, **options)
 
     def rows(self, **taken: bool) -> Chunk:

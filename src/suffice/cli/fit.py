@@ -15,7 +15,7 @@ import click
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.options import choice, learning_data, output, several
+from suffice.cli.options import choice, given, learning_data, output, several
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 
@@ -105,6 +105,21 @@ def _priors(texts: tuple[str, ...], classes: Any) -> Any:
         raise InvalidParameterError(msg) from error
 
 
+model_options = given(
+    output("The model file to write.", required=True),
+    choice("-m", "--model", of=KINDS, text="Which model.", default="lda"),
+    click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code."),
+    click.option("--tied/--untied", default=None, help="One covariance, or one a class."),
+    choice("--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, by class."),
+    click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto."),
+    click.option("--shrinkage", metavar="SHARE", help="In [0, 1], or oas, ledoit-wolf, auto."),
+    several("--prior", of="LABEL=P", text="uniform, or one for every class."),
+    click.option("--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto."),
+    click.option("--reject-cost", type=float, help="Cost of giving no label."),
+    several("--set", "settings", of="NAME=VALUE", text="Any setting, as JSON."),
+)
+
+
 @subcommand(
     "fit",
     "suffice fit iris -o iris.suffice",
@@ -114,20 +129,18 @@ def _priors(texts: tuple[str, ...], classes: Any) -> Any:
     "suffice fit wine -m gaussian --shrinkage 0.2 --set target=sphere -o wine.suffice",
 )
 @learning_data
-@output("The model file to write.", required=True)
-@choice("-m", "--model", of=KINDS, text="Which model.", default="lda")
-@click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code.")
-@click.option("--tied/--untied", default=None, help="One covariance for all classes, or one each.")
-@choice("--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, or by class.")
-@click.option("--pooling", metavar="SHARE", help="A number in [0, 1], or auto.")
-@click.option("--shrinkage", metavar="SHARE", help="A number in [0, 1], oas, ledoit-wolf, auto.")
-@several("--prior", of="LABEL=P", text="uniform, or one for every class.")
-@click.option("--temperature", metavar="NUMBER", help="Of the posteriors: 1 is Bayes; or auto.")
-@click.option("--reject-cost", type=float, help="Cost of giving no label.")
-@several("--set", "settings", of="NAME=VALUE", text="Any setting, as JSON.")
-def command(
+@model_options
+def command(terminal: Terminal, /, data: Data, **options: Any) -> None:
+    """Fit a classifier and save it.
+
+    DATA may also be a moments file: then no row is read. What is left to "auto" is chosen by
+    cross-validation, which needs rows, in memory.
+    """
+    fit_and_save(terminal, data, **options)
+
+
+def fit_and_save(
     terminal: Terminal,
-    /,
     data: Data,
     output: Path,
     model: str,
@@ -135,15 +148,11 @@ def command(
     settings: tuple[str, ...],
     **said: Any,
 ) -> None:
-    """Fit a classifier and save it.
-
-    DATA may also be a moments file: then no row is read. What is left to "auto" is chosen by
-    cross-validation, which needs rows, in memory.
-    """
-    given = {name: value for name, value in said.items() if value is not None}
-    given |= {name: _read(given[name], float) for name in _CHOSEN if name in given}
-    given |= dict(map(_setting, settings))
-    estimator = _estimator(KINDS[model], given)
+    """Fit what the options of a command say, and save it."""
+    told = {name: value for name, value in said.items() if value is not None}
+    told |= {name: _read(told[name], float) for name in _CHOSEN if name in told}
+    told |= dict(map(_setting, settings))
+    estimator = _estimator(KINDS[model], told)
     classes, fit = _prepared(estimator, data, "diagonal" if model == "nb" else "auto", terminal)
     if prior:
         estimator.set_params(priors=_priors(prior, classes))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import choice, file_argument, learning_data, output
+from suffice.cli.options import file_argument, learning_data, output, sums_options
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
@@ -29,15 +29,9 @@ if TYPE_CHECKING:
 )
 @learning_data
 @output("The moments file to write.", required=True)
-@choice(
-    "--storage",
-    of=["auto", "per-class", "pooled", "diagonal"],
-    text="What scatter to keep; auto keeps one matrix per class where that is affordable.",
-    default="auto",
-)
+@sums_options
 @output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
 @click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
-@click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs.")
 def summarize(
     terminal: Terminal, /, data: Data, output: Path, cluster: str, **options: Any
 ) -> None:

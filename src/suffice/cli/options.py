@@ -71,7 +71,7 @@ def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, data=Data(data, columns, reading), **options)
 
     argument = click.argument("data", type=DataName())
-    return _given(argument, *_COLUMNS.values(), *_READING.values())(packed)
+    return given(argument, *_COLUMNS.values(), *_READING.values())(packed)
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,11 +81,23 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def packed(*args: Any, **options: Any) -> Any:
         return function(*args, reading=_said(options, _READING), **options)
 
-    return _given(*_READING.values())(packed)
+    return given(*_READING.values())(packed)
 
 
-def _given(*options: Decorator) -> Decorator:
+def given(*options: Decorator) -> Decorator:
+    """Return several options as one decorator."""
     return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
+
+
+sums_options = given(
+    choice(
+        "--storage",
+        of=["auto", "per-class", "pooled", "diagonal"],
+        text="What scatter to keep; auto keeps one matrix per class where that is affordable.",
+        default="auto",
+    ),
+    click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs."),
+)
 
 
 def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -1,16 +1,18 @@
 """Which files are new to a store, or have changed since they were counted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from glob import has_magic
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, warn
+from suffice.sources import stores
 from suffice.sources.files import paths_of
-from suffice.sources.formats import FORMATS, is_url
-from suffice.store.manifest import Entry, FileStamp
+from suffice.sources.formats import FORMATS
+from suffice.sources.stores import is_url
+from suffice.store.manifest import FileStamp, Manifest
 
 _ENDINGS = {f".{part}" for ending in FORMATS for part in ending.split(".")[1:]}
 
@@ -53,12 +55,12 @@ def partition_of(path: str) -> str:
     return "/".join(hive) or place.name
 
 
-def new_files(partition: str, data: Any, entries: Sequence[Entry]) -> list[FileStamp]:
-    """Return the files whose content a partition lacks; raise if it is in another one."""
-    files = [(entry.file, entry.partition) for entry in entries if entry.file]
+def new_files(partition: str, data: Any, known: Manifest) -> list[FileStamp]:
+    """Return the files whose content a store lacks; raise if another partition has it."""
+    files = [(entry.file, entry.partition) for entry in known.entries if entry.file]
     by_address = {file.address: (file, where) for file, where in files}
     by_content = {file.content: where for file, where in files}
-    found: list[FileStamp] = []
+    found, withdrawn = list[FileStamp](), known.withdrawn
     for now in map(stamp_of, _paths(data)):
         before, where = by_address.get(now.address, (now, None))
         same = where is not None and before[:3] == now[:3]
@@ -67,7 +69,9 @@ def new_files(partition: str, data: Any, entries: Sequence[Entry]) -> list[FileS
         for other in {where, holder} - {None, partition}:
             msg = f"{now.address} is counted in the partition {other!r}: name that, or remove it"
             raise InvalidInputError(msg)
-        if holder is None:
+        if holder is None and stamp.content in withdrawn:
+            warn(f"{now.address} was withdrawn, and is not counted: replace {partition!r} by it")
+        elif holder is None:
             found.append(stamp)
             by_content[stamp.content] = partition
     return found
@@ -80,11 +84,11 @@ def _paths(data: Any) -> list[str]:
 
 def stamp_of(path: str) -> FileStamp:
     """Return the stamp of a file as it is now, its content not read."""
-    place = Path(path).resolve()
-    if not place.is_file():
+    if not is_url(path) and not Path(path).is_file():
         msg = f"there is no file {path!r}: check the path"
         raise InvalidInputError(msg)
-    return FileStamp(str(place), place.stat().st_size, place.stat().st_mtime_ns)
+    address = path if is_url(path) else str(Path(path).resolve())
+    return FileStamp(address, *stores.stamp_of(address))
 
 
 @lru_cache(1 << 16)

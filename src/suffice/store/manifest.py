@@ -76,6 +76,16 @@ class Manifest:
         """Return the entries of a partition."""
         return [entry for entry in self.entries if entry.partition == partition]
 
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """The record of every change."""
+        return [json.loads(record) for record in self.records]
+
+    @property
+    def withdrawn(self) -> set[str]:
+        """Contents of files that were once taken out."""
+        return {content for record in self.log for content in record["withdrawn"]}
+
     def change(
         self, place: Place, action: str, partition: str, why: str, new: Sequence[Entry]
     ) -> "Manifest":
@@ -90,6 +100,7 @@ class Manifest:
             "before": [entry.digest for entry in before],
             "after": [entry.digest for entry in new],
             "rows": [sum(entry.rows for entry in entries) for entries in (before, new)],
+            "withdrawn": [e.file.content for e in before if e.file and action != "add"],
         }
         entries = tuple(sorted([*rest, *new], key=lambda entry: entry.key))
         after = Manifest(entries, (*self.records, json.dumps(record).encode()))

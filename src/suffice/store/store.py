@@ -1,6 +1,5 @@
 """The store: partitions added, replaced and withdrawn, each change whole and on record."""
 
-import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -74,7 +73,7 @@ class MomentStore:
     def log(self) -> list[dict[str, Any]]:
         """Every change: who, when, what, why, and the digests and rows before and after."""
         with self._place.reading() as place:
-            return [json.loads(record) for record in Manifest.read(place).records]
+            return Manifest.read(place).log
 
     def add(
         self, data: Any, partition: str | None = None, *, why: str = "", **options: Any
@@ -110,7 +109,8 @@ class MomentStore:
         parts = self._parts(partition, data, options)
 
         def replaced(now: Manifest) -> Sequence[Entry]:
-            _chosen(now, [partition])
+            if partition not in (record["partition"] for record in now.log):
+                _chosen(now, [partition])
             return [part.entry for part in parts]
 
         self._change("replace", partition, why, parts, replaced)
@@ -160,22 +160,20 @@ class MomentStore:
     ) -> list[_Part]:
         """Return the sums of a partition, one for each file; of ``new`` ones only, or of all."""
         with self._place.writing() as place:
-            entries = Manifest.read(place, begin=True).entries
-            options = {**(_columns(place, entries[0]) if entries else {}), **options}
-        entries = tuple(entry for entry in entries if new or entry.partition != name)
+            known = Manifest.read(place, begin=True)
+            others = tuple(entry for entry in known.entries if entry.partition != name)
+            known, like = known if new else Manifest(others), others or known.entries
+            if not isinstance(data, Moments):
+                options = {**_columns(place, like), **options}
         blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
-        if isinstance(data, Moments):
-            parts = [_part(replace(blank, target=None), data)]
-        elif options.get("target") is None:
+        if not isinstance(data, Moments) and blank.target is None:
             msg = f"the store {self._place.label} does not know the target yet: name it"
             raise errors.InvalidParameterError(msg)
-        elif are_files(data):
-            files = new_files(name, data, entries)
+        if are_files(data):
+            files = new_files(name, data, known)
             return [_counted(replace(blank, file=file), options) for file in files]
-        else:
-            parts = [_part(blank, summarize(data, **options))]
-        there = {entry.digest for entry in entries if entry.partition == name}
-        return [part for part in parts if part.entry.digest not in there]
+        part = _part(blank, data if isinstance(data, Moments) else summarize(data, **options))
+        return [] if part.entry.digest in [entry.digest for entry in known.of(name)] else [part]
 
     def _change(
         self,
@@ -191,7 +189,9 @@ class MomentStore:
             entries = decide(now)
             if entries is None:
                 return False
-            others = [e for e in now.entries if e.partition != partition or e in entries]
+            new = [part.entry for part in parts]
+            rest = [entry for entry in now.entries if entry.partition != partition]
+            others = [entry for entry in (*rest, *entries) if entry not in new]
             for part in parts:
                 _refuse_unlike(place, others, part)
                 place.put(object_name(part.entry), part.content)
@@ -199,9 +199,11 @@ class MomentStore:
         return True
 
 
-def _columns(place: Place, entry: Entry) -> dict[str, Any]:
-    """Return the options of ``summarize`` that the rows of an entry were counted with."""
-    sums = load(place, entry)
+def _columns(place: Place, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the options of ``summarize`` that the rows of entries were counted with."""
+    if not entries:
+        return {}
+    entry, sums = entries[0], load(place, entries[0])
     schema = sums.schema
     return {
         "target": entry.target,
@@ -239,7 +241,7 @@ def _joined(
             raise errors.InvalidInputError(msg)
         return None if there else new
     files = [entry.file for entry in new]
-    if new_files(partition, data, now.entries) != files:
+    if new_files(partition, data, now) != files:
         return None
     changed = {file.address for file in files if file}
     return [e for e in there if not (e.file and e.file.address in changed)] + new
@@ -277,14 +279,14 @@ def _refuse_unlike(place: Place, others: Sequence[Entry], part: _Part) -> None:
         theirs, found = load(place, other), ""
         if other.target and part.entry.target not in (None, other.target):
             found = f"the target there is {other.target!r}, here {part.entry.target!r}"
-        if (theirs.fourth is None) != (part.moments.fourth is None):
+        elif (theirs.fourth is None) != (part.moments.fourth is None):
             found = "only one side keeps fourth moments: count with the same option fourth"
         with warnings.catch_warnings():
             warnings.simplefilter("error", errors.SufficeWarning)
             try:
                 theirs + part.moments
             except (errors.SufficeError, errors.SufficeWarning) as error:
-                found = str(error)
+                found = found or str(error)
         if found:
             msg = f"{part.entry.partition!r} does not fit {other.partition!r}: {found}"
             raise errors.FeatureMismatchError(msg)

@@ -1,0 +1,193 @@
+"""``suffice store``: sums of partitions, kept apart, and the model of any set of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.command import subcommand
+from suffice.cli.fit import fit_and_save, model_options
+from suffice.cli.options import given, learning_data, output, several, sums_options
+from suffice.cli.terminal import Terminal
+from suffice.text.lists import plural, quoted
+
+if TYPE_CHECKING:
+    from suffice.cli.data import Data
+    from suffice.moments import Moments
+
+_place = click.argument("store")
+_why = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
+_selection = given(
+    several("--only", of="NAME", text="These partitions, or a pattern such as 2026-11-*."),
+    several("--except", "except_", of="NAME", text="Leave out; repeatable."),
+    click.option("--last", type=click.IntRange(1), help="So many partitions, the last by name."),
+)
+
+
+class StoreGroup(click.Group):
+    """The subcommands of a store, and examples."""
+
+    examples = (
+        "suffice store add sales.store 'data/*.parquet' --target y",
+        "suffice store list sales.store",
+        "suffice store fit sales.store --last 30 --model qda -o model.suffice",
+    )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the examples, each on a line of its own."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+@click.group("store", cls=StoreGroup)
+def command() -> None:
+    """Keep the sums of days, sites or tenants apart, and fit any set of them.
+
+    STORE is a folder, sqlite:FILE or postgresql://…/DATABASE, both with #TABLE if need be. The
+    first add makes it. Every change is whole or not at all, and on record.
+    """
+
+
+def _opened(store: str) -> Any:
+    from suffice.store import MomentStore
+
+    return MomentStore(store)
+
+
+def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any) -> Any:
+    """Give a store the sums of a file of ours, or rows by their name to count."""
+    if data.is_ours:
+        return into(data.sums(terminal))
+    with terminal.progress("rows") as progress:
+        return into(data.name, progress=progress, **data.columns, **data.reading, **sums)
+
+
+def _total(store: str, *, only: Any, except_: Any, last: int | None) -> Moments:
+    """Return the sums of the partitions that options name."""
+    opened = _opened(store)
+    total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
+    return total
+
+
+@subcommand(
+    "add",
+    "suffice store add sales.store 'data/*.parquet' --target y",
+    "suffice store add sales.store rows.csv --target label --partition 2026-11-01",
+    "suffice store add sales.store site-a.moments",
+)
+@_place
+@learning_data
+@click.option("--partition", metavar="NAME", help="Of all rows; by default by file.")
+@_why
+@sums_options
+def add(
+    terminal: Terminal, /, store: str, data: Data, partition: str | None, why: str, **sums: Any
+) -> None:
+    """Count the files that are new or have changed.
+
+    The partition of a file is its hive folders, such as day=2026-11-01, or else its name without
+    its ending. Files counted before are known by name, size, time and content, and not read again.
+    Columns, target and weight are those of the first partition.
+    """
+    named = partition or (Path(data.name).stem if data.is_ours else None)
+    said = {name: value for name, value in sums.items() if value not in ("auto", False)}
+    counted = _count(terminal, data, partial(_opened(store).add, partition=named, why=why), **said)
+    new = {name: rows for name, rows in counted.items() if rows}
+    rows = f", {sum(new.values()):,} rows: {quoted(new, 5)}" if new else ""
+    text = f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
+    terminal.result({"store": store, "counted": counted}, f"{store}: {text}")
+
+
+@subcommand(
+    "replace", "suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'"
+)
+@_place
+@click.argument("partition")
+@learning_data
+@_why
+def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: str) -> None:
+    """Count a partition anew, as after a person's rows were deleted.
+
+    Nothing is left of the sums before but their digest in the log.
+    """
+    _count(terminal, data, partial(_opened(store).replace, partition, why=why))
+    _tell_last(store, terminal)
+
+
+@subcommand("remove", "suffice store remove sales.store 2026-11-01 --why 'sensor was broken'")
+@_place
+@click.argument("partition")
+@_why
+def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
+    """Withdraw a partition, as if it had never been added."""
+    _opened(store).remove(partition, why=why)
+    _tell_last(store, terminal)
+
+
+def _tell_last(store: str, terminal: Terminal) -> None:
+    """Say what the last change was."""
+    record = _opened(store).log[-1]
+    before, after = record["rows"]
+    text = f"{record['partition']!r}: {before:,} rows before, {after:,} now"
+    terminal.result({"store": store, **record}, f"{store}: {text}")
+
+
+@subcommand("list", "suffice store list sales.store")
+@_place
+def list_(terminal: Terminal, /, store: str) -> None:
+    """List the partitions, their rows and the files that were counted."""
+    entries = _opened(store).entries
+    if terminal.json:
+        terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
+        return
+    lines = [(e.partition, e.rows, e.digest[:12], e.file and e.file.address) for e in entries]
+    terminal.table(["partition", "rows", "sums", "file"], lines)
+
+
+@subcommand("log", "suffice store log sales.store")
+@_place
+def log(terminal: Terminal, /, store: str) -> None:
+    """Show who changed what, when and why."""
+    records = _opened(store).log
+    if terminal.json:
+        terminal.result({"store": store, "records": records})
+        return
+    fields = ("when", "who", "action", "partition", "why")
+    lines = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
+    terminal.table([*fields, "rows"], lines)
+
+
+@subcommand("total", "suffice store total sales.store --except site-b -o rest.moments")
+@_place
+@output("The moments file to write.", required=True)
+@_selection
+def total(terminal: Terminal, /, store: str, output: Path, **selection: Any) -> None:
+    """Save the sums of some partitions, or of all."""
+    sums = _total(store, **selection)
+    sums.save(output)
+    terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
+
+
+@subcommand(
+    "fit",
+    "suffice store fit sales.store --last 30 --model qda -o model.suffice",
+    "suffice store fit sales.store --except 2026-11-01 -o model.suffice",
+)
+@_place
+@_selection
+@model_options
+def fit(terminal: Terminal, /, store: str, **options: Any) -> None:
+    """Fit a classifier to some partitions, or to all, and save it. No row is read."""
+    from suffice.cli.data import Data
+
+    chosen = {name: options.pop(name) for name in ("only", "except_", "last")}
+    fit_and_save(terminal, Data(store, total=_total(store, **chosen)), **options)
+
+
+for one in (add, replace, remove, list_, log, total, fit):
+    command.add_command(one)
