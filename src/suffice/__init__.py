@@ -14,12 +14,14 @@ from suffice import drawing
 if TYPE_CHECKING:
     from suffice.comparison import compare as compare
     from suffice.comparison import select as select
+    from suffice.comparison.bias_variance import bias_variance as bias_variance
     from suffice.comparison.learning_curve import learning_curve as learning_curve
     from suffice.diagnostics import box_m as box_m
     from suffice.diagnostics import class_separation as class_separation
     from suffice.diagnostics import predictive_check as predictive_check
     from suffice.diagnostics.calibration import calibration as calibration
     from suffice.diagnostics.normality import normality as normality
+    from suffice.discriminative.path import descend as descend
     from suffice.estimation.normal_inverse_wishart import (
         NormalInverseWishart as NormalInverseWishart,
     )
@@ -58,8 +60,10 @@ _HOMES = {
     name: f"suffice.{room}"
     for room, names in {
         "comparison": "compare select",
+        "comparison.bias_variance": "bias_variance",
         "comparison.learning_curve": "learning_curve",
         "diagnostics": "box_m calibration class_separation normality predictive_check",
+        "discriminative.path": "descend",
         "estimation.normal_inverse_wishart": "NormalInverseWishart",
         "estimators.auto": "AutoClassifier AutoGaussian",
         "estimators.encoder": "TableEncoder",

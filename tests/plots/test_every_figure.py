@@ -57,8 +57,29 @@ def perceptron_steps(**more):
     return plots.perceptron_steps(learner.fit(X, y), X, y, **more)
 
 
+def regression_line(**more):
+    x = np.arange(6.0)[:, None]
+    y = [1.0, 3.0, 5.0, 7.0, 9.0, 11.5]
+    return plots.regression_line(sf.LinearGaussianRegressor().fit(x, y), x, y, **more)
+
+
+def loss_surface(**more):
+    path = sf.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
+    return plots.loss_surface(path, window=((-2, 2), (-3, 3)), **more)
+
+
 # not of any classifier and its rows
-OTHERS = {"perceptron_steps": perceptron_steps}
+OTHERS = {
+    "hyperplane": lambda **more: plots.hyperplane(
+        sf.Hyperplane([3.0, 4.0], -10.0), [[3.0, 4.0]], **more
+    ),
+    "loss_surface": loss_surface,
+    "neighbourhood": lambda **more: plots.neighbourhood(
+        [[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], ["a", "b", "b"], (0.2, 0.0), 2, **more
+    ),
+    "perceptron_steps": perceptron_steps,
+    "regression_line": regression_line,
+}
 MANY_AXES = {"perceptron_steps"}
 
 
@@ -75,7 +96,7 @@ def test_every_public_function_is_in_this_list():
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_other_figures_are_drawn_where_they_are_told_in_the_ink_of_the_theme(name, theme):
     figure = plt.figure()
-    projection = "3d" if name in SOLID else None
+    projection = "3d" if name == "loss_surface" else None
     where = (
         {"figure": figure}
         if name in MANY_AXES

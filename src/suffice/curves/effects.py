@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,12 +37,19 @@ class NeighbourCurve:
 
 
 def neighbour_curve(
-    X: Any, y: Any, neighbours: Any = None, *, folds: int = 10, random_state: int = 0
+    X: Any,
+    y: Any,
+    neighbours: Any = None,
+    *,
+    weights: str = "uniform",
+    folds: int = 10,
+    random_state: int = 0,
 ) -> NeighbourCurve:
     """Return the error of k-nearest-neighbour voting for every k, by cross-validation.
 
-    Neighbours are searched once for each fold, and every k votes with the first k of them.
-    Features are used as they are: standardise them first where units differ.
+    Neighbours are searched once for each fold, and every k votes with the first k of them, all
+    alike or by 1 / distance. Features are used as they are: standardise them first where units
+    differ.
 
     Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     """
@@ -51,27 +59,41 @@ def neighbour_curve(
     splits = StratifiedKFold(folds, shuffle=True, random_state=random_state)
     pairs = list(splits.split(x, codes))
     ks = _checked(neighbours, min(len(train) for train, _ in pairs))
-    tested = np.array([_errors(x, codes, train, test, ks) for train, test in pairs])
+    if weights not in ("uniform", "distance"):
+        raise InvalidParameterError(f"weights={weights!r}: expected 'uniform' or 'distance'")
+    judged = partial(_errors, x, codes, by_distance=weights == "distance", ks=ks)
+    tested = np.array([judged(train, test) for train, test in pairs])
     everyone = np.arange(len(x))
     return NeighbourCurve(
         ks,
-        _errors(x, codes, everyone, everyone, ks),
+        judged(everyone, everyone),
         tested.mean(axis=0),
         tested.std(axis=0, ddof=1) / np.sqrt(folds),
     )
 
 
-def _errors(x: Any, codes: Codes, train: Codes, test: Codes, ks: Codes) -> Floats:
+def _errors(
+    x: Any, codes: Codes, train: Codes, test: Codes, *, by_distance: bool, ks: Codes
+) -> Floats:
     """Return the error on the test rows for each k, (m,)."""
     from sklearn.neighbors import NearestNeighbors
 
     search = NearestNeighbors(n_neighbors=int(ks.max())).fit(x[train])
     wrong = np.zeros(len(ks))
     for rows in np.array_split(test, len(test) // BLOCK + 1):
-        near = codes[train][search.kneighbors(x[rows], return_distance=False)]
-        votes = np.cumsum(near[:, :, None] == np.arange(codes.max() + 1), axis=1)  # (n, k, K)
+        distances, near = search.kneighbors(x[rows])
+        voices = distance_weights(distances) if by_distance else np.ones(near.shape)
+        own = codes[train][near][:, :, None] == np.arange(codes.max() + 1)
+        votes = np.cumsum(own * voices[:, :, None], axis=1)  # (n, k, K)
         wrong += (votes[:, ks - 1].argmax(axis=2) != codes[rows][:, None]).sum(axis=0)
     return wrong / len(test)
+
+
+def distance_weights(distances: Floats) -> Floats:
+    """Return 1 / distance of neighbours (n, k); those at distance 0 vote alone."""
+    at_zero = distances == 0
+    with np.errstate(divide="ignore"):
+        return np.where(at_zero.any(axis=1, keepdims=True), at_zero, 1 / distances)
 
 
 def _checked(neighbours: Any, most: int) -> Codes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,9 +71,12 @@ class DescentPath:
         frame = pd.DataFrame(steps | dict(zip(self.names, self.parameters.T, strict=True)))
         return frame.rename_axis("step")
 
-    def plot(self, parameters: ParameterPair | None = None) -> Figure:
-        """Return a figure: loss and gradient by step; the way over the contours of the loss."""
-        return cast("Figure", draw("path", self, self.pair(parameters)))
+    def plot(self, parameters: ParameterPair | None = None, window: Any = None) -> Figure:
+        """Return a figure: loss and gradient by step; the way over the contours of the loss.
+
+        ``window`` is (low, high) of each parameter that is drawn, by default around the way.
+        """
+        return cast("Figure", draw("path", self, self.pair(parameters), window))
 
     def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:
         """Return an animation of the way over the contours of the loss."""

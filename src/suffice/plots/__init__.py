@@ -9,11 +9,17 @@ from typing import Any
 
 from suffice.plots import diagnostics, paths, results
 from suffice.plots.densities import class_densities, density_contours, density_surface
-from suffice.plots.effects import effect_of_neighbours, effect_of_temperature, temperature_loss
+from suffice.plots.effects import (
+    effect_of_neighbours,
+    effect_of_temperature,
+    neighbourhood,
+    temperature_loss,
+)
 from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
 from suffice.plots.importances import coefficient_importance
-from suffice.plots.linear import perceptron_steps
+from suffice.plots.linear import hyperplane, perceptron_steps, regression_line
 from suffice.plots.panels import pairs
+from suffice.plots.paths import loss_surface
 from suffice.plots.posteriors import posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
 from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
@@ -25,6 +31,7 @@ from suffice.validation.predictions import Predictions
 DRAWERS: Mapping[str, Callable[..., Any]] = {
     "Box's M": diagnostics.box_m,
     "animated path": paths.animate,
+    "bias and variance": diagnostics.bias_variance,
     "calibration": diagnostics.calibration,
     "class separation": diagnostics.class_separation,
     "comparison": results.comparison,
@@ -54,13 +61,17 @@ __all__ = [
     "effect_of_neighbours",
     "effect_of_temperature",
     "error_against_threshold",
+    "hyperplane",
+    "loss_surface",
     "mahalanobis_qq",
+    "neighbourhood",
     "pairs",
     "perceptron_steps",
     "posterior_line",
     "posterior_surface",
     "precision_recall",
     "real_against_synthetic",
+    "regression_line",
     "reliability",
     "roc",
     "temperature_loss",

@@ -1,14 +1,16 @@
-"""Drawings of the answers in ``suffice.diagnostics``; each draws into ``ax`` and returns it."""
+"""Drawings of the answers of diagnostics and the like; each draws into ``ax`` and returns it."""
 
 from typing import Any
 
 import numpy as np
 from scipy.special import chdtri
 
+from suffice.comparison.bias_variance import BiasVariance
 from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
 from suffice.diagnostics.normality import TESTS
 from suffice.diagnostics.predictive import LEVELS
 from suffice.plots.canvas import new_axes
+from suffice.plots.style import COLOURS
 from suffice.text.numbers import p_statement
 from suffice.validation.drift import Drift
 from suffice.validation.significance import LEVEL
@@ -25,6 +27,20 @@ def box_m(found: BoxM, ax: Any = None) -> Any:
     ax.set_yticks(place, [str(label) for label in found.classes])
     ax.set_xlabel("log |Σₖ| − log |Σ pooled|")
     ax.set_title(f"Box's M, {p_statement(found.p_value)}")
+    return ax
+
+
+def bias_variance(found: BiasVariance, ax: Any = None) -> Any:
+    """Draw squared bias and variance of each classifier, one upon the other."""
+    ax = new_axes(ax)
+    place = np.arange(len(found.names))
+    ax.barh(place, found.bias, label="squared bias", color=COLOURS[0])
+    ax.barh(place, found.variance, left=found.bias, label="variance", color=COLOURS[1], hatch="//")
+    ax.set_yticks(place, found.names)
+    ax.invert_yaxis()
+    ax.set_xlabel("mean squared distance of the posteriors from the true ones")
+    ax.set_title(f"{found.repeats} training sets of {found.n_rows} rows")
+    ax.legend()
     return ax
 
 

@@ -6,13 +6,24 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.patches import Circle
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
-from suffice.curves.effects import NeighbourCurve, neighbour_curve, temperature_curve, tempered
+from suffice.curves.effects import (
+    NeighbourCurve,
+    distance_weights,
+    neighbour_curve,
+    temperature_curve,
+    tempered,
+)
+from suffice.errors import InvalidParameterError
+from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted, predictions_of
 from suffice.plots.plane import line_for
 from suffice.table.labels import code_of
+from suffice.table.table import Table
+from suffice.text.lists import default_names
 
 
 @figure("legend")
@@ -22,6 +33,7 @@ def effect_of_neighbours(
     y: Any = None,
     neighbours: Any = None,
     *,
+    weights: str = "uniform",
     folds: int = 10,
     random_state: int = 0,
 ) -> None:
@@ -34,6 +46,8 @@ def effect_of_neighbours(
         ``NeighbourCurve`` alone will do in place of both.
     neighbours : array of int, optional
         Numbers of neighbours k; by default odd ones.
+    weights : {"uniform", "distance"}
+        Whether all neighbours have one vote, or each 1 / distance.
     folds, random_state : int
         Of cross-validation.
 
@@ -51,7 +65,9 @@ def effect_of_neighbours(
     curve = (
         X
         if isinstance(X, NeighbourCurve)
-        else neighbour_curve(X, y, neighbours, folds=folds, random_state=random_state)
+        else neighbour_curve(
+            X, y, neighbours, weights=weights, folds=folds, random_state=random_state
+        )
     )
     handles = _neighbour_curves(canvas, curve)
     _neighbour_axes(canvas, curve)
@@ -207,3 +223,57 @@ def _temperatures(
 
 def _width(temperature: float) -> float:
     return 2.6 if temperature == 1 else 1.6
+
+
+@figure("legend", "palette")
+def neighbourhood(
+    canvas: Canvas, X: Any, y: Any, query: Any, k: int = 5, *, weights: str = "uniform"
+) -> None:
+    """Return axes with the k rows nearest to a point, the circle they lie in, and their votes.
+
+    The window is three times as wide as the circle.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, 2) and array (n,)
+        Rows of two features and their labels.
+    query : array (2,)
+        The point to classify.
+    k : int
+        Number of neighbours.
+    weights : {"uniform", "distance"}
+        Whether all neighbours have one vote, or each 1 / distance.
+
+    Examples
+    --------
+    >>> neighbourhood(X[:, 2:], y, (4.8, 1.6), k=7).get_title()
+    '1: 4, 2: 3'
+    """
+    table = Table.of(X, y)
+    x, point = np.asarray(table.x, np.float64), np.asarray(query, np.float64)
+    if x.shape[1] != 2 or point.shape != (2,) or not 1 <= k <= len(x):
+        msg = (
+            f"a neighbourhood is drawn of two features, a point of two numbers and 1 to {len(x)} k"
+        )
+        raise InvalidParameterError(msg)
+    canvas = canvas.with_looks(table.classes)
+    distances = np.linalg.norm(x - point, axis=1)
+    near = np.argsort(distances, kind="stable")[:k]
+    voices = distance_weights(distances[None, near])[0] if weights == "distance" else np.ones(k)
+    votes = np.bincount(table.codes[near], voices, table.n_classes)
+    marks.points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
+    for row in near:
+        canvas.ax.plot(*np.stack([point, x[row]]).T, color=canvas.style.soft, linewidth=0.8)
+    circle: Any = {"facecolor": "none", "edgecolor": canvas.style.soft, "linestyle": "--"}
+    radius = float(distances[near[-1]]) or 1.0
+    canvas.ax.add_patch(Circle(tuple(point), radius, **circle))
+    here = canvas.dot(
+        point[0], point[1], canvas.palette.looks[votes.argmax()].colour, 13, marker="*", zorder=4
+    )
+    names = canvas.palette.names
+    said = ", ".join(f"{names[c]}: {votes[c]:.3g}" for c in np.argsort(-votes) if votes[c] > 0)
+    canvas.ax.set_title(said, loc="right", parse_math=False)
+    (left, low), (right, high) = point - 3 * radius, point + 3 * radius
+    canvas.ax.set(xlim=(left, right), ylim=(low, high), aspect="equal")
+    canvas.name_axes(*(table.names or default_names(2)))
+    canvas.legend_of_classes(extra=[(here, f"classified as {names[votes.argmax()]}")])

@@ -1,4 +1,4 @@
-"""Linear rules in the plane of the data: a hyperplane and its distances, a perceptron's steps."""
+"""Lines in the plane of the data: a hyperplane, a perceptron's steps, a regression."""
 
 from typing import Any
 
@@ -8,12 +8,99 @@ from matplotlib.figure import FigureBase
 from suffice.errors import InvalidInputError
 from suffice.model.geometry import Hyperplane
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas
+from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.panels import row_of
+from suffice.plots.paths import WAY
 from suffice.plots.plane import plane_for
 from suffice.plots.style import Palette, Theme, palette_for
+from suffice.table.matrix import as_matrix
+from suffice.text.lists import default_names
 from suffice.typing import Floats
+
+
+@figure(size=(4.6, 4.2))
+def hyperplane(canvas: Canvas, boundary: Hyperplane, points: Any = ()) -> None:
+    """Return axes with a line wᵀx + w_0 = 0, its w, and the distances of points and the origin.
+
+    A point is y(x) / ‖w‖ away, with its sign; the line is −w_0 / ‖w‖ away from the origin.
+
+    Parameters
+    ----------
+    boundary : Hyperplane
+        Of two features.
+    points : array (m, 2), optional
+        Points whose projections and distances are drawn.
+
+    Examples
+    --------
+    >>> hyperplane(sf.Hyperplane([3.0, 4.0], -10.0), [[3.0, 4.0]]).get_title()
+    '3·x₁ + 4·x₂ − 10 = 0'
+    """
+    if boundary.n_features != 2 or not boundary.normal.any():
+        msg = f"a hyperplane is drawn in two features, and this one has {boundary.n_features}"
+        raise InvalidInputError(msg)
+    w, style = boundary.normal / np.linalg.norm(boundary.normal), canvas.style
+    x = np.array([np.zeros(2), *np.asarray(points, np.float64).reshape(-1, 2)])
+    feet, distances = boundary.project(x), boundary.signed_distance(x)
+    length = max(0.4 * float(np.ptp(np.vstack([x, feet]))), 1e-9)
+    tail = feet.mean(axis=0)
+    tip = tail + length * w
+    shown = np.vstack([x, feet, tip])
+    middle, half = (shown.min(0) + shown.max(0)) / 2, 0.65 * max(*np.ptp(shown, axis=0), 1e-9)
+    window = np.stack([middle - half, middle + half], axis=1)
+    _line(canvas, boundary, window, color=style.ink)
+    canvas.ax.annotate("", tip, tail, arrowprops=_arrow(style.accent))
+    canvas.ax.annotate("w", tip, (4, 4), textcoords="offset points", color=style.accent)
+    said = [f"−w₀/‖w‖ = {boundary.distance_of_origin:.3g}", *(f"{d:.3g}" for d in distances[1:])]
+    for point, foot, text in zip(x, feet, said, strict=True):
+        canvas.ax.plot(*np.stack([point, foot]).T, "--", color=style.soft, linewidth=1)
+        near = {"textcoords": "offset points", "color": style.ink, "fontsize": 9}
+        canvas.ax.annotate(text, point, (5, -13), **near)
+    canvas.dot(x[1:, 0], x[1:, 1], style.accent)
+    canvas.dot(0, 0, style.ink, marker="s")
+    canvas.ax.set(xlim=window[0], ylim=window[1], aspect="equal")
+    canvas.ax.set_title(boundary.equation(3), parse_math=False)
+    canvas.name_axes(*(boundary.feature_names or default_names(2)))
+
+
+@figure("legend")
+def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any, *, at: Any = None) -> None:
+    """Return axes with a regression line, and the Gaussians of y | x that it says stand along it.
+
+    Parameters
+    ----------
+    estimator : LinearGaussianRegressor
+        Fitted to one feature.
+    X, y : array or frame (n, 1) and array (n,)
+        Rows and their targets.
+    at : array, optional
+        Where Gaussians are drawn; by default at four places.
+
+    Examples
+    --------
+    >>> x = X[:, 2:3]
+    >>> regression_line(sf.LinearGaussianRegressor().fit(x, X[:, 3]), x, X[:, 3]).get_xlabel()
+    'x₁'
+    """
+    (x, names), sigma = as_matrix(X), float(np.sqrt(estimator.variance_))
+    if x.shape[1] != 1:
+        msg = f"a regression line is drawn over one feature, and X has {x.shape[1]}"
+        raise InvalidInputError(msg)
+    low, high = float(x.min()), float(x.max())
+    ends = np.array([[low], [high]])
+    (line,) = canvas.ax.plot(ends[:, 0], estimator.predict(ends), color=canvas.style.ink)
+    rows = canvas.dot(x[:, 0], y, canvas.style.accent, 4.5, alpha=0.7)
+    places = np.linspace(low, high, 6)[1:-1] if at is None else np.asarray(at, np.float64)
+    z = np.linspace(-3, 3, 121)
+    # N(y; wᵀx + w_0, σ²), sideways: as high as a sixth of the way
+    heights = (high - low) / 6 * np.exp(-0.5 * z**2)
+    look = {"color": WAY, "linewidth": 1.4}
+    for place, mean in zip(places, estimator.predict(places[:, None]), strict=True):
+        canvas.ax.fill_betweenx(mean + sigma * z, place, place + heights, alpha=0.25, **look)
+        (bell,) = canvas.ax.plot(place + heights, mean + sigma * z, label="_gaussian", **look)
+    canvas.name_axes((names or default_names(1))[0], "y")
+    canvas.legend([(rows, "rows"), (line, "mean of y | x"), (bell, f"y | x, σ = {sigma:.3g}")])
 
 
 def perceptron_steps(
@@ -97,5 +184,9 @@ def _normal(canvas: Canvas, line: Hyperplane, window: Floats) -> None:
     if line.normal.any():
         foot = line.project(window.mean(axis=1))[0]
         reach = 0.2 * np.ptp(window, axis=1).min() / np.linalg.norm(line.normal)
-        arrow = {"arrowstyle": "-|>", "color": canvas.style.accent, "linewidth": 1.6}
+        arrow = _arrow(canvas.style.accent)
         canvas.ax.annotate("", foot + reach * line.normal, foot, arrowprops=arrow)
+
+
+def _arrow(colour: str) -> dict[str, Any]:
+    return {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from suffice.errors import InvalidParameterError
+from suffice.plots.canvas import SOLID, Canvas, figure
 from suffice.plots.style import Style, Theme, style_of
 from suffice.typing import Floats
 
@@ -27,22 +28,24 @@ MANY_STEPS = 300  # from which early steps are stretched
 WAY = "#D55E00"
 
 
-def draw(path: DescentPath, axes: tuple[int, ...], theme: Theme = "light") -> Figure:
+def draw(
+    path: DescentPath, axes: tuple[int, ...], window: Any = None, theme: Theme = "light"
+) -> Figure:
     """Return a figure: loss and gradient by step, and the way over the contours of the loss."""
     style = style_of(theme)
     with style.context():
-        figure = plt.figure(figsize=(9.4, 4.2), layout="constrained")
-        grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.3))
-        loss = figure.add_subplot(grid[0, 0])
-        slope = figure.add_subplot(grid[1, 0], sharex=loss)
-        ground = figure.add_subplot(grid[:, 1])
+        whole = plt.figure(figsize=(9.4, 4.2), layout="constrained")
+        grid = whole.add_gridspec(2, 2, width_ratios=(1, 1.3))
+        loss = whole.add_subplot(grid[0, 0])
+        slope = whole.add_subplot(grid[1, 0], sharex=loss)
+        ground = whole.add_subplot(grid[:, 1])
         _draw_curves(path, loss, slope, style)
-        draw_ground(path, axes, ground, style)
+        draw_ground(path, axes, ground, style, window)
         draw_way(path, axes, ground, style)
         for ax in (loss, slope, ground):
             style.dress(ax)
-        figure.align_ylabels([loss, slope])
-    return figure
+        whole.align_ylabels([loss, slope])
+    return whole
 
 
 def animate(
@@ -51,7 +54,7 @@ def animate(
     """Return an animation: the way appears step by step."""
     style = style_of(theme)
     with style.context():
-        figure, ground = plt.subplots(
+        whole, ground = plt.subplots(
             figsize=(5.6, 4.6), layout="constrained", facecolor=style.ground
         )
         draw_ground(path, axes, ground, style)
@@ -69,7 +72,7 @@ def animate(
         title.set_text(f"step {t:,}   loss {path.losses[t]:.5g}")
         return way, here, title
 
-    return FuncAnimation(figure, show, frames=frames.tolist(), interval=120, blit=False)
+    return FuncAnimation(whole, show, frames=frames.tolist(), interval=120, blit=False)
 
 
 def save(path: DescentPath, axes: tuple[int, ...], n_frames: int, file: str | Path) -> None:
@@ -108,9 +111,11 @@ def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None
         ax.grid(axis="y", color=style.grid)
 
 
-def draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style) -> None:
-    """Draw the loss around the way: contours in two parameters, or a curve in one."""
-    grids = [_span(path.parameters[:, axis]) for axis in axes]
+def draw_ground(
+    path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style, window: Any = None
+) -> None:
+    """Draw the loss in a window, or around the way: contours in two parameters, a curve in one."""
+    grids = _grids(path, axes, window)
     values = path.section(axes, grids)
     x, y = [*(path.names[axis] for axis in axes), "loss"][:2]
     ax.set_xlabel(x, parse_math=False)
@@ -118,8 +123,7 @@ def draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style)
     if len(axes) == 1:
         ax.plot(grids[0], values, color=style.soft, linewidth=1)
         return
-    levels, ends = _levels(values), [_blend(style.accent, style.ground, 0.6), style.ground]
-    shades = LinearSegmentedColormap.from_list("loss", ends)
+    levels, shades = _levels(values), _shades(style)
     # a shade for each band, so that bands near the lowest loss differ as much as others
     norm = BoundaryNorm(levels, shades.N, extend="both")
     ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
@@ -152,6 +156,66 @@ def _on_ground(path: DescentPath, axes: tuple[int, ...]) -> Floats:
     if len(axes) == 1:
         return np.column_stack([path.parameters[:, axes[0]], path.losses])
     return path.parameters[:, axes]
+
+
+@figure(**SOLID)
+def loss_surface(
+    canvas: Canvas,
+    path: DescentPath,
+    parameters: Any = None,
+    *,
+    window: Any = None,
+    likelihood: bool = False,
+) -> None:
+    """Return 3-D axes with the loss of a descent over two parameters, and the way down.
+
+    Parameters
+    ----------
+    path : DescentPath
+        ``path_`` of a solver that recorded it, or what ``sf.descend`` returns.
+    parameters : two names or indices, optional
+        By default the first two; the others are held at their last values.
+    window : ((low, high), (low, high)), optional
+        Of the parameters; by default around the way.
+    likelihood : bool
+        Draw the log-likelihood, −loss: of logistic regression a concave surface, climbed.
+
+    Examples
+    --------
+    >>> path = sf.descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0])
+    >>> loss_surface(path, window=((-2, 2), (-3, 3))).get_zlabel()
+    'loss'
+    """
+    axes, sign = path.pair(parameters), -1 if likelihood else 1
+    if len(axes) < 2:
+        msg = f"a surface needs two parameters, and this path has {path.names[0]!r} only"
+        raise InvalidParameterError(msg)
+    grids = _grids(path, axes, window)
+    z = sign * path.section(axes, grids)
+    shades = _shades(canvas.style)
+    fine = {"cmap": shades.reversed() if likelihood else shades, "alpha": 0.85, "linewidth": 0}
+    canvas.ax.plot_surface(*np.meshgrid(*grids), z, rcount=GRID, ccount=GRID, **fine)
+    way = (*path.parameters[:, axes].T, sign * path.losses)
+    canvas.ax.plot(*way, zorder=10, **_line(path))
+    canvas.ax.view_init(elev=28, azim=-125)
+    names = (path.names[axis] for axis in axes)
+    canvas.name_axes(*names, "log-likelihood" if likelihood else "loss")
+
+
+def _shades(style: Style) -> LinearSegmentedColormap:
+    ends = [_blend(style.accent, style.ground, 0.6), style.ground]
+    return LinearSegmentedColormap.from_list("loss", ends)
+
+
+def _grids(path: DescentPath, axes: tuple[int, ...], window: Any) -> list[Floats]:
+    """Return the values of each parameter, over a window or around the way."""
+    if window is None:
+        return [_span(path.parameters[:, axis]) for axis in axes]
+    ends = np.asarray(window, np.float64).reshape(-1, 2)
+    if len(ends) != len(axes) or not (ends[:, 0] < ends[:, 1]).all():
+        msg = f"window={window!r}: expected (low, high) for each of {len(axes)} parameters"
+        raise InvalidParameterError(msg)
+    return [np.linspace(low, high, GRID) for low, high in ends]
 
 
 def _span(values: Floats) -> Floats:
