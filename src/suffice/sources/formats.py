@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
@@ -19,11 +21,13 @@ from suffice.sources.blocks import head_of, line_blocks
 from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
-from suffice.sources.stores import is_url
+from suffice.sources.stores import is_url, stamp_of
 
 if TYPE_CHECKING:
     Sink = Callable[[pl.LazyFrame, Any], object]
 
+_NUMBERS = 6 << 20  # read at a time: 48 MB
+_PIECES = 1024  # of one file, at most
 _NO_DOUBTS: dict[str, str] = {}  # types say what columns hold
 
 
@@ -42,7 +46,7 @@ class TypedTable:
         """Return the table of a file."""
         n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path), lambda: unreadable_part(path)):
-            return cls(str(path), scanner(path).head(n_rows).collect(), scanner)
+            return cls(str(path), _cut(scanner(path), 0, n_rows), scanner)
 
     @classmethod
     def of_lines(cls, path: Any, _: TextStyle, label: str = "", **__: Any) -> TypedTable:
@@ -55,7 +59,25 @@ class TypedTable:
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
         rows = self.scanner(path, self._types(columns)).select(cast(columns))
-        return Scan(self.label, rows, where=lambda: unreadable_part(path))
+        size = self._piece(path, len(columns)) if self.scanner is _scan_parquet else 0
+        if not size:
+            return Scan(self.label, rows, where=lambda: unreadable_part(path))
+        batches = partial(_in_pieces, rows, path, size)
+        lazily = register_io_source(lambda *_: batches(0, None), schema=rows.collect_schema())
+        return Scan(self.label, lazily, batches=batches, where=lambda: unreadable_part(path))
+
+    def _piece(self, path: Any, width: int) -> int:
+        """Return how many rows to read at a time, or nothing where that is left to the reader.
+
+        It reads ahead without a bound. A piece is some whole row groups, or a part of a large one,
+        which is fetched anew for every part; from another machine it would have to travel again.
+        """
+        n_rows = 0 if is_url(path) else self.n_rows(path) or 0
+        if n_rows * width <= _NUMBERS:
+            return 0
+        first = self.scanner(path).select(pl.nth(0)).collect_batches(maintain_order=True)
+        group, rows = max(next(iter(first)).height, 1), max(_NUMBERS // width, 1)
+        return max(rows // group * group or max(rows, group // 32), n_rows // _PIECES)
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
         """Return the rows of bytes that come piece by piece and can be read once."""
@@ -76,6 +98,30 @@ class TypedTable:
     def n_rows(self, path: Path | str) -> int | None:
         """Return the number of rows, where the file tells."""
         return self.scanner(path).select(pl.len()).collect().item() if self.counts else None
+
+
+def _cut(rows: pl.LazyFrame, start: int, n_rows: int) -> pl.DataFrame:
+    """Return some rows, a few columns at a time: the reader fetches whole columns of row groups."""
+    names = rows.collect_schema().names()
+    wide = max(8, -(-len(names) // 16))
+    parts = [names[at : at + wide] for at in range(0, len(names), wide)]
+    cuts = [rows.select(map(exactly, part)).slice(start, n_rows) for part in parts]
+    return pl.concat([interruptibly(cut.collect) for cut in cuts], how="horizontal")
+
+
+def _in_pieces(
+    rows: pl.LazyFrame, path: Any, size: int, start: int, n_rows: int | None
+) -> Iterator[pl.DataFrame]:
+    """Yield rows from a start on, all or some, that many at a time."""
+    before, end = stamp_of(str(path)), math.inf if n_rows is None else start + n_rows
+    while start < end:
+        wanted = int(min(size, end - start))
+        frame = _cut(rows, start, wanted)
+        if stamp_of(str(path)) != before:
+            msg = f"{path} has changed while it was read: read it again"
+            raise InvalidInputError(msg)
+        yield frame
+        start = start + wanted if frame.height == wanted else end
 
 
 def _scan_lines(path: Any, types: Any = None) -> pl.LazyFrame:

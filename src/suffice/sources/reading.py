@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -67,7 +68,7 @@ def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:
     """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
     with reading_of(scan.label, scan.where), _checked(scan):
-        yield from scan.batches() if scan.batches else _batches(scan, skip, n_rows)
+        yield from (scan.batches or partial(_batches, scan))(skip, n_rows)
 
 
 @contextmanager

@@ -53,7 +53,8 @@ class Scan:
     label: str
     frame: pl.LazyFrame
     careful: pl.LazyFrame | None = None  # the same, read more slowly, if a number fails to parse
-    batches: Callable[[], Iterator[pl.DataFrame]] | None = None  # the same, where it comes so
+    # the same in frames, where it comes so: rows from a start on, and how many
+    batches: Callable[[int, int | None], Iterator[pl.DataFrame]] | None = None
     where: Callable[[], str] | None = None  # which part of it cannot be read, after a failure
     check: Callable[[], None] | None = None  # raises where rows would be lost in silence
 
