@@ -3,12 +3,16 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.comparison.comparison import compared, folds_for
 from suffice.comparison.models import parse_models
+from suffice.reporting import build
+from suffice.table.sampling import stratified_sample
 from suffice.validation.predictions import Predictions
 
 FITS: Counter[str] = Counter()
@@ -49,3 +53,27 @@ def test_posteriors_are_not_kept_unless_asked_for(iris):
     outcome = sf.compare(*iris, ["LDA"], 3)["LDA"]
     assert outcome.held_out.logs is None
     assert outcome.held_out.error == pytest.approx(outcome.error, abs=0.01)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_of_many_rows_others_than_the_compared_ones_test_the_choice(mixed, monkeypatch):
+    monkeypatch.setattr(build, "SAMPLE_ROWS", 120)
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 300)
+    X = pd.DataFrame({"a": rng.normal(size=300) + y, "b": rng.normal(size=300), "c": y})
+    X["c"] = rng.permutation(X["c"])
+    if mixed:
+        X["c"] = np.where(X["c"] == 1, "u", "v")
+    result = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True)
+    sample = stratified_sample(y, 120, 0)
+    others = np.random.default_rng(0).permutation(np.setdiff1d(np.arange(300), sample))[:120]
+    assert result.comparison.reference == "LDA"
+    learnt = sf.LDA().fit(X.iloc[sample], y[sample])
+    wrong = learnt.predict(X.iloc[others]) != y[others]
+    found = result.judgement.verdict.choice
+    assert (found.error, found.n_rows) == (pytest.approx(wrong.mean()), 120)
+    interval = stats.binomtest(int(wrong.sum()), 120).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert "Of 120 other rows, which had no part in the choice" in " ".join(
+        result.judgement.verdict.sentences
+    )

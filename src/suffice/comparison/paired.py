@@ -156,12 +156,18 @@ class RowLosses:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceEstimate:
-    """The error of the whole procedure, choice included: no fold had a part in its own choice."""
+    """The error of the whole procedure, choice included, on rows that had no part in the choice."""
 
     error: float
-    low: float
+    low: float  # its 95 % interval
     high: float
-    choices: tuple[str, ...]  # the model that the other folds chose, fold by fold
+    choices: tuple[str, ...] = ()  # the model that the other folds chose, fold by fold
+    n_rows: int = 0  # of a test that no fold saw, where there was one
+
+    @classmethod
+    def of_test(cls, wrong: Floats, weights: Floats) -> ChoiceEstimate:
+        """Return the error of rows held out from the comparison, given which it misclassifies."""
+        return cls(*_error(wrong, weights), n_rows=len(wrong))
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
@@ -179,9 +185,13 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
         chosen = losses.within(~here).recommended()
         each[here] = losses.losses[0, chosen, here]
         choices.append(losses.names[chosen])
-    known = np.isfinite(each)
-    w = losses.weights[known]
-    error = float(np.average(each[known], weights=w))
-    effective = w.sum() ** 2 / (w @ w) / (1 + losses.overlap)
-    low, high = wilson(np.array([error]), np.array([effective]))
-    return ChoiceEstimate(error, float(low[0]), float(high[0]), tuple(choices))
+    return ChoiceEstimate(*_error(each, losses.weights, losses.overlap), tuple(choices))
+
+
+def _error(wrong: Floats, weights: Floats, overlap: float = 0.0) -> tuple[float, float, float]:
+    """Return the share of rows that are wrong, NaN apart, and its interval."""
+    known = np.isfinite(wrong)
+    w = weights[known]
+    error = np.average(wrong[known], weights=w)
+    low, high = wilson(error, w.sum() ** 2 / (w @ w) / (1 + overlap))
+    return float(error), float(low), float(high)

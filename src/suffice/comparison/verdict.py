@@ -75,7 +75,7 @@ class Verdict:
     error: float  # of rows not seen
     low: float  # its 95 % interval
     high: float
-    choice: ChoiceEstimate | None  # the error of choosing anew for each fold, where one chose
+    choice: ChoiceEstimate | None  # its error where it had to be chosen, by rows without a say
     protocol: str  # how the error was estimated
     gains: tuple[Gain, ...]  # error, log-loss, balanced accuracy; without posteriors no log-loss
     found: tuple[Found, ...]  # least share first
@@ -109,11 +109,7 @@ class Verdict:
         """What it gains, what it misses, at which threshold it is useful, and its price."""
         said = [self._misses()]
         if self.choice is not None:
-            e, low, high = map(percent, (self.choice.error, self.choice.low, self.choice.high))
-            said.append(
-                f"Were the model chosen anew for each fold, by the others, {e} would be "
-                f"misclassified ({low} to {high}): that is what choosing among models costs."
-            )
+            said.append(self._chosen(self.choice))
         others = [gain for gain in self.gains if gain.measure != "error"]
         said.append(
             "; ".join(
@@ -128,6 +124,18 @@ class Verdict:
         if self.price:
             said.append(f"The simplest model about as good is {self.model}: {self.price}.")
         return tuple(said)
+
+    def _chosen(self, choice: ChoiceEstimate) -> str:
+        e, low, high = map(percent, (choice.error, choice.low, choice.high))
+        if choice.n_rows:
+            return (
+                f"Of {choice.n_rows:,} other rows, which had no part in the choice of the model, "
+                f"it misclassifies {e} ({low} to {high})."
+            )
+        return (
+            f"Were the model chosen anew for each fold, by the others, {e} would be "
+            f"misclassified ({low} to {high}): that is what choosing among models costs."
+        )
 
     def _misses(self) -> str:
         worst = self.found[0]
@@ -147,15 +155,20 @@ class Verdict:
 
 
 def verdict_on(
-    comparison: Comparison, *, chosen: bool, first: Sequence[str] = (), last: Sequence[str] = ()
+    comparison: Comparison,
+    *,
+    chosen: bool,
+    tested: ChoiceEstimate | None = None,
+    first: Sequence[str] = (),
+    last: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on the reference of a comparison whose outcomes kept posteriors.
 
-    ``chosen`` says that the reference was chosen by the comparison itself. The ``first`` caveats
-    forbid a plain yes, the ``last`` ones do not.
+    ``chosen`` says that the reference was chosen by the comparison itself, ``tested`` what rows
+    say that it never saw. The ``first`` caveats forbid a plain yes, the ``last`` ones do not.
     """
     own = comparison[comparison.reference]
-    choice = choice_estimate(comparison.row_losses) if chosen else None
+    choice = tested or (choice_estimate(comparison.row_losses) if chosen else None)
     protocol = comparison.protocol + ("" if chosen else "; the model was named beforehand")
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]

@@ -171,8 +171,8 @@ def report_of(
     new: NewRows | None = None,
 ) -> Report:
     """Return the report of a table."""
-    sample = data.sampled(SAMPLE_ROWS, settings.seed)
-    judgement = judge(data, sample, settings)
+    sample, others = data.sampled(SAMPLE_ROWS, settings.seed)
+    judgement = judge(data, sample, others, settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f = Findings(data, sample, Moments.of_table(sample.table), judgement)

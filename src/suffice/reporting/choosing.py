@@ -20,6 +20,7 @@ from suffice.comparison.models import (
     seconds,
 )
 from suffice.comparison.outcome import Outcome
+from suffice.comparison.paired import ChoiceEstimate
 from suffice.comparison.verdict import Verdict, verdict_on
 from suffice.diagnostics import Calibration, calibration
 from suffice.diagnostics.data import DataChecks, data_checks
@@ -91,8 +92,16 @@ class ReportSettings:
         return (own, *(m for m in members if m.name != own.name)), left_out
 
 
-def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettings) -> Judgement:
-    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
+def judge(
+    data: DocumentedTable,
+    sample: DocumentedTable,
+    others: DocumentedTable | None,
+    settings: ReportSettings,
+) -> Judgement:
+    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all.
+
+    Rows that are not in the sample, if any, say how good the choice was.
+    """
     table = sample.table
     cv = 3 if settings.fast and settings.cv is None else settings.cv
     folds = folds_for(sample.rows, table.labels, cv, table.weight, None, settings.seed)
@@ -107,6 +116,7 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
     member = next(m for m in members if m.name == comparison.reference)
     with overheard():
         chosen = fitted_on(data, member.estimator)
+        tested = None if others is None else _tested(fitted_on(sample, member.estimator), others)
         explained = explained_by(chosen, data)
         expected = (
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))
@@ -119,11 +129,17 @@ def judge(data: DocumentedTable, sample: DocumentedTable, settings: ReportSettin
     verdict = verdict_on(
         comparison,
         chosen=not asked,
+        tested=tested,
         first=checks.caveats,
         last=() if calibrated is None else calibrated.caveats,
     )
     answer = (asked, checks, calibrated, verdict, importance, curve, settings.fast)
     return Judgement(comparison, chosen, explained, held_out, expected, *answer)
+
+
+def _tested(fitted: Any, rows: DocumentedTable) -> ChoiceEstimate:
+    wrong = np.asarray(fitted.predict(rows.asked)) != rows.table.labels
+    return ChoiceEstimate.of_test(wrong, rows.table.weights)
 
 
 def _explored(

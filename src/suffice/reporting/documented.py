@@ -106,11 +106,14 @@ class DocumentedTable:
         few: dict[str, Any] = {"ids": self.ids[rows], "source": source, "profiles": tuple(cut)}
         return replace(self, table=self.table.take(rows), **few)
 
-    def sampled(self, n_rows: int, seed: int) -> Self:
-        """Return these rows, or a seeded sample that keeps the share of every class."""
+    def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
+        """Return these rows, or a seeded sample of them and at most as many others."""
         if self.table.n_rows <= n_rows:
-            return self
-        return self.take(stratified_sample(self.table.codes, n_rows, seed))
+            return self, None
+        kept = stratified_sample(self.table.codes, n_rows, seed)
+        others = np.delete(np.arange(self.table.n_rows), kept)
+        drawn = np.random.default_rng(seed).permutation(others)[:n_rows]
+        return self.take(kept), self.take(np.sort(drawn))
 
 
 def _profiles(table: Table, names: Sequence[str]) -> tuple[Profile, ...]:
