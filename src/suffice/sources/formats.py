@@ -113,15 +113,17 @@ def _in_pieces(
     rows: pl.LazyFrame, path: Any, size: int, start: int, n_rows: int | None
 ) -> Iterator[pl.DataFrame]:
     """Yield rows from a start on, all or some, that many at a time."""
-    before, end = stamp_of(str(path)), math.inf if n_rows is None else start + n_rows
-    while start < end:
-        wanted = int(min(size, end - start))
-        frame = _cut(rows, start, wanted)
-        if stamp_of(str(path)) != before:
-            msg = f"{path} has changed while it was read: read it again"
-            raise InvalidInputError(msg)
+    before, left = stamp_of(str(path)), math.inf if n_rows is None else n_rows
+    while left > 0:
+        wanted = int(min(size, left))
+        try:
+            frame = _cut(rows, start, wanted)
+        finally:
+            if stamp_of(str(path)) != before:
+                msg = f"{path} has changed while it was read: read it again"
+                raise InvalidInputError(msg)
         yield frame
-        start = start + wanted if frame.height == wanted else end
+        start, left = start + wanted, left - wanted if frame.height == wanted else 0
 
 
 def _scan_lines(path: Any, types: Any = None) -> pl.LazyFrame:
