@@ -192,6 +192,6 @@ def _error(wrong: Floats, weights: Floats, overlap: float = 0.0) -> tuple[float,
     """Return the share of rows that are wrong, NaN apart, and its interval."""
     known = np.isfinite(wrong)
     w = weights[known]
-    error = np.average(wrong[known], weights=w)
-    low, high = wilson(error, w.sum() ** 2 / (w @ w) / (1 + overlap))
+    error, n = np.average(wrong[known], weights=w), w.sum() ** 2 / (w @ w) / (1 + overlap)
+    low, high = wilson(np.asarray(error), np.asarray(n))
     return float(error), float(low), float(high)

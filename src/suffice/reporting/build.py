@@ -172,7 +172,7 @@ def report_of(
 ) -> Report:
     """Return the report of a table."""
     sample, others = data.sampled(SAMPLE_ROWS, settings.seed)
-    judgement = judge(data, sample, others, settings)
+    judgement = judge(data, sample, settings, others)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f = Findings(data, sample, Moments.of_table(sample.table), judgement)

@@ -95,8 +95,8 @@ class ReportSettings:
 def judge(
     data: DocumentedTable,
     sample: DocumentedTable,
-    others: DocumentedTable | None,
     settings: ReportSettings,
+    others: DocumentedTable | None = None,
 ) -> Judgement:
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all.
 
