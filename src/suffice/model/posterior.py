@@ -19,7 +19,7 @@ from suffice.typing import Array, Codes, Floats
 class Readout(Protocol):
     """A function of the scores of each row."""
 
-    name: str = ""  # write_… of ``softmax_kernels``
+    name: str = ""  # a word of ``softmax_kernels``
     temperature: float = 1.0
     dtype: Any = np.float64  # of the values read out
     per_class: bool = True  # whether there is a value for each class, (n, K), rather than one, (n,)
@@ -36,8 +36,8 @@ class Readout(Protocol):
         """Write ``read`` of a score tile to rows; return whether some row has none."""
         from suffice.model import softmax_kernels
 
-        kernel = getattr(softmax_kernels, f"write_{self.name}")
-        return bool(kernel(tile, n_classes, 1 / self.temperature, out))
+        what, rows = getattr(softmax_kernels, self.name), out if self.per_class else out[:, None]
+        return bool(softmax_kernels.write(tile, n_classes, 1 / self.temperature, what, rows))
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Posterior(Readout):
     """softmax(a / T)."""
 
     temperature: float = 1.0
-    name = "posterior"
+    name = "POSTERIOR"
 
     def read(self, a: Floats) -> Floats:
         """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
@@ -57,7 +57,7 @@ class Posterior(Readout):
 class LogPosterior(Posterior):
     """log softmax(a / T)."""
 
-    name = "log_posterior"
+    name = "LOG_POSTERIOR"
 
     def read(self, a: Floats) -> Floats:
         """Return log pₖ = dₖ − log1p(Σ exp d over the losers), (n, K)."""
@@ -69,7 +69,7 @@ class LogPosterior(Posterior):
 class LogDensity(Readout):
     """log Σₖ exp aₖ: the log density of x, where a is the log joint density."""
 
-    name = "log_density"
+    name = "LOG_DENSITY"
     per_class = False
 
     def read(self, a: Floats) -> Floats:
@@ -82,7 +82,7 @@ class LogDensity(Readout):
 class Joint(Readout):
     """The scores themselves."""
 
-    name = "joint"
+    name = "JOINT"
 
     def read(self, a: Floats) -> Floats:
         """Return a, (n, K)."""
@@ -93,7 +93,7 @@ class Joint(Readout):
 class Argmax(Readout):
     """The code of the greatest score, of equal ones the first."""
 
-    name = "argmax"
+    name = "ARGMAX"
     dtype = np.intp
     per_class = False
 

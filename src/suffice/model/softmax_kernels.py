@@ -1,7 +1,7 @@
 """Compiled loops from a score tile to the caller's rows: softmax, its logarithm, argmax.
 
-A score tile is (chunks, classes, LANES), see ``kernels``. Every writer returns whether some row
-has no finite score at all; such a row becomes NaN, its code −1.
+A score tile is (chunks, classes, LANES), see ``kernels``. Whether some row has no finite score at
+all is told; such a row becomes NaN, its code −1.
 """
 # mypy: disallow-untyped-decorators=False
 
@@ -11,86 +11,47 @@ import numpy as np
 
 from suffice.model.kernels import compiled
 from suffice.model.tiles import LANES
-from suffice.typing import Codes, Floats
+from suffice.typing import Array, Codes, Floats
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND, _ROUND_BITS = 6755399441055744.0, 0x4338000000000000  # 1.5 · 2⁵²
 
 
-@compiled
-def write_posterior(scores: Floats, n_classes: int, beta: float, out: Floats) -> bool:
-    """Write softmax(β a), β = 1 / T to the rows of ``out`` (n, K)."""
-    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
-    e, bad = np.empty(scores.shape[1:]), False
-    for c in range(scores.shape[0]):
-        rows = out[c * LANES : (c + 1) * LANES]
-        n = rows.shape[0]
-        bad |= _winners(scores[c], n_classes, n, top, code)
-        _exponentials(scores[c], n_classes, beta, top, code, e, rest)
-        # p_k = exp(β (a_k − max a)) / (1 + Σ over the losers)
-        for b in range(LANES):
-            rest[b] = 1.0 / (1.0 + rest[b])
-        for b in range(n):
-            for k in range(n_classes):
-                rows[b, k] = e[k, b] * rest[b]
-    return bad
+# what is written of each row: a value for each class, or one
+JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY, ARGMAX = range(5)
 
 
 @compiled
-def write_log_posterior(scores: Floats, n_classes: int, beta: float, out: Floats) -> bool:
-    """Write log softmax(β a), β = 1 / T to the rows of ``out`` (n, K)."""
+def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) -> bool:
+    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ, or argmax a, to rows (n, K) or (n, 1).
+
+    β = 1 / T is 1 for densities; of equal classes the first is the greatest.
+    """
     top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
     e, bad = np.empty(scores.shape[1:]), False
     for c in range(scores.shape[0]):
         a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
         n = rows.shape[0]
         bad |= _winners(a, n_classes, n, top, code)
-        _exponentials(a, n_classes, beta, top, code, e, rest)
-        # log p_k = β (a_k − max a) − log1p(Σ over the losers)
+        if what in (POSTERIOR, LOG_POSTERIOR, LOG_DENSITY):
+            _exponentials(a, n_classes, beta, top, code, e, rest)
         for b in range(n):
-            total = math.log1p(rest[b])
-            for k in range(n_classes):
-                rows[b, k] = beta * (a[k, b] - top[b]) - total
-    return bad
-
-
-@compiled
-def write_log_density(scores: Floats, n_classes: int, beta: float, out: Floats) -> bool:
-    """Write log Σₖ exp aₖ, where β is 1, to ``out`` (n,)."""
-    top, rest, code = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.intp)
-    e, bad = np.empty(scores.shape[1:]), False
-    for c in range(scores.shape[0]):
-        rows = out[c * LANES : (c + 1) * LANES]
-        bad |= _winners(scores[c], n_classes, rows.shape[0], top, code)
-        _exponentials(scores[c], n_classes, beta, top, code, e, rest)
-        for b in range(rows.shape[0]):
-            rows[b] = top[b] + math.log1p(rest[b])
-    return bad
-
-
-@compiled
-def write_joint(scores: Floats, n_classes: int, _: float, out: Floats) -> bool:
-    """Write a to the rows of ``out`` (n, K)."""
-    top, code, bad = np.empty(LANES), np.empty(LANES, np.intp), False
-    for c in range(scores.shape[0]):
-        a, rows = scores[c], out[c * LANES : (c + 1) * LANES]
-        bad |= _winners(a, n_classes, rows.shape[0], top, code)
-        for b in range(rows.shape[0]):
-            for k in range(n_classes):
-                rows[b, k] = a[k, b]
-    return bad
-
-
-@compiled
-def write_argmax(scores: Floats, n_classes: int, _: float, out: Codes) -> bool:
-    """Write argmax a to ``out`` (n,), of equal classes the first."""
-    top, code, bad = np.empty(LANES), np.empty(LANES, np.intp), False
-    for c in range(scores.shape[0]):
-        rows = out[c * LANES : (c + 1) * LANES]
-        bad |= _winners(scores[c], n_classes, rows.shape[0], top, code)
-        for b in range(rows.shape[0]):
-            rows[b] = code[b]
+            if what == JOINT:
+                for k in range(n_classes):
+                    rows[b, k] = a[k, b]
+            elif what == POSTERIOR:
+                # p_k = exp(β (a_k − max a)) / (1 + Σ over the losers)
+                share = 1.0 / (1.0 + rest[b])
+                for k in range(n_classes):
+                    rows[b, k] = e[k, b] * share
+            elif what == LOG_POSTERIOR:
+                # log p_k = β (a_k − max a) − log1p(Σ over the losers)
+                total = math.log1p(rest[b])
+                for k in range(n_classes):
+                    rows[b, k] = beta * (a[k, b] - top[b]) - total
+            else:
+                rows[b, 0] = code[b] if what == ARGMAX else top[b] + math.log1p(rest[b])
     return bad
 
 
