@@ -142,7 +142,7 @@ def test_a_plane_far_from_the_origin_keeps_every_digit():
         ),
         (
             lambda: Hyperplane([1.0, 1.0], 0.0, ("u", "v")).section(("u", "z")),
-            FeatureMismatchError,
+            InvalidParameterError,
             "'z'",
         ),
         (

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.model.geometry.conic import real_roots, traced
 from suffice.model.geometry.equation import LATEX, UNICODE, Form, beyond_rounding, written
+from suffice.table.matrix import column_position
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
@@ -95,9 +96,13 @@ class Surface(ABC):
         self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
     ) -> Self:
         """Return the curve over two features, the others held at ``at`` (d,), default zero."""
-        axes = plane_axes(features, self.feature_names, self.n_features)
-        names = self.feature_names and tuple(self.feature_names[i] for i in axes)
-        here, (A, _, _) = np.zeros(self.n_features), self.coefficients
+        d, known = self.n_features, self.feature_names
+        axes = [column_position(feature, known, d, "feature") for feature in features]
+        if len(set(axes)) != 2:
+            msg = f"features={features!r}: a plane is drawn over two different features"
+            raise InvalidParameterError(msg)
+        names = known and tuple(known[i] for i in axes)
+        here, (A, _, _) = np.zeros(d), self.coefficients
         if at is not None:
             here = fixed("at", at, here.shape).copy()
         here[axes] = self.anchor[axes]
@@ -193,20 +198,3 @@ def points(x: npt.ArrayLike, d: int) -> Floats:
 def signed(y: Floats, distance: Floats) -> Floats:
     """Return the distances with the sign of y, zero on the boundary itself."""
     return np.where(y == 0, 0.0, np.copysign(distance, y))
-
-
-def plane_axes(
-    features: tuple[int | str, int | str], names: tuple[str, ...] | None, d: int
-) -> list[int]:
-    """Return the indices of two different features, given by index or by name."""
-    known, axes = names or (), list[int]()
-    for feature in features:
-        here = feature in known if isinstance(feature, str) else 0 <= feature < d
-        if not here:
-            msg = f"no feature {feature!r}: there are {d}" + (f", {list(known)}" if known else "")
-            raise FeatureMismatchError(msg)
-        axes.append(known.index(feature) if isinstance(feature, str) else int(feature))
-    if len(axes) != 2 or axes[0] == axes[1]:
-        msg = f"features={features!r}: a plane is drawn over two different features"
-        raise InvalidParameterError(msg)
-    return axes
