@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.archive import replacing
 from suffice.cli.command import subcommand
 from suffice.cli.options import folds, learning_data, output, seed, several
+from suffice.cli.plot import FORMS, write_figure
 from suffice.cli.terminal import Terminal, write_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.comparison import Comparison
-
-FIGURES = (".pdf", ".png", ".svg")
 
 
 @subcommand(
@@ -48,8 +46,8 @@ def command(
     output: Path | None,
 ) -> None:
     """Compare classifiers by cross-validation."""
-    if plot is not None and plot.suffix not in FIGURES:
-        msg = f"--plot {plot}: a figure is written to {', '.join(FIGURES)}"
+    if plot is not None and plot.suffix not in FORMS:
+        msg = f"--plot {plot}: a figure is written to {', '.join(FORMS)}"
         raise InvalidParameterError(msg)
     rows = data.rows()
     from suffice.comparison import compare
@@ -68,7 +66,10 @@ def command(
 
         write_table(pl.DataFrame(result.rows()).lazy(), output, terminal)
     if plot is not None:
-        _write_figure(result, plot)
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        write_figure(result.plot()[0].figure, plot)
     _tell(result, terminal)
 
 
@@ -91,15 +92,6 @@ def _imported(path: str) -> Any:
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         msg = f"--add {path}: {error}; give the import path of a class, such as sklearn.svm.SVC"
         raise InvalidParameterError(msg) from error
-
-
-def _write_figure(result: Comparison, plot: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    figure, form = result.plot()[0].figure, plot.suffix.removeprefix(".")
-    with replacing(plot) as file:
-        figure.savefig(file, format=form, dpi=160, facecolor="white")
 
 
 def _tell(result: Comparison, terminal: Terminal) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
-KINDS: Mapping[str, str] = {
+MODELS: Mapping[str, str] = {
     "lda": "LDA",
     "qda": "QDA",
     "nb": "GaussianNB",
@@ -37,7 +37,7 @@ KINDS: Mapping[str, str] = {
 }
 
 
-def _estimator(name: str, settings: Mapping[str, Any]) -> Any:
+def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:
     """Return the estimator with these settings, or say which setting it lacks."""
     cls = getattr(suffice, name)
     known = list(inspect.signature(cls).parameters)
@@ -80,7 +80,7 @@ def _read(text: str, kind: Callable[[str], Any]) -> Any:
     return text
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
     """Return a setting ``NAME=VALUE``; the value is JSON, or else the text itself."""
     name, mark, value = text.partition("=")
     if not mark:
@@ -107,7 +107,7 @@ def _priors(texts: tuple[str, ...], classes: Any) -> Any:
 
 model_options = given(
     output("The model file to write.", required=True),
-    choice("-m", "--model", of=KINDS, text="Which model.", default="lda"),
+    choice("-m", "--model", of=MODELS, text="Which model.", default="lda"),
     click.option("--covariance", metavar="WORD", help="full, diagonal, spherical or an EDDA code."),
     click.option("--tied/--untied", default=None, help="One covariance, or one a class."),
     choice("--divisor", of=["mle", "unbiased", "averaged"], text="Of scatter: n, n − K, by class."),
@@ -151,8 +151,8 @@ def fit_and_save(
     """Fit what the options of a command say, and save it."""
     told = {name: value for name, value in said.items() if value is not None}
     told |= {name: _read(told[name], float) for name in _CHOSEN if name in told}
-    told |= dict(map(_setting, settings))
-    estimator = _estimator(KINDS[model], told)
+    told |= dict(map(setting, settings))
+    estimator = estimator_of(MODELS[model], told)
     classes, fit = _prepared(estimator, data, "diagonal" if model == "nb" else "auto", terminal)
     if prior:
         estimator.set_params(priors=_priors(prior, classes))

@@ -20,6 +20,7 @@ COMMANDS = {
     "merge": "Add up the sums of several files.",
     "forget": "Take rows out of sums or of a model, as if never seen.",
     "store": "Keep the sums of days, sites or tenants apart, and fit any set of them.",
+    "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
     "drift": "Test whether new rows differ from those a model was fitted to.",
     "sample": "Draw rows from a fitted model.",
     "boundary": "Print where two classes are equally probable.",

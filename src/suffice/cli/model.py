@@ -36,7 +36,8 @@ def show(terminal: Terminal, /, file: Path) -> None:
         document |= {"classes": moments.classes, "weights": moments.weights}
         document |= {"counts": moments.counts, "means": _means(moments)}
     elif "classes" in arrays:
-        document |= {"classes": arrays["classes"]}
+        told = ("classes", "intercept", "coef")
+        document |= {name: arrays[name] for name in told if name in arrays}
     if terminal.json:
         terminal.result(document)
         return

@@ -1,0 +1,72 @@
+"""``suffice plot``: the figures of the library, from the command line."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+import suffice as sf
+from suffice import datasets, plots
+from suffice.cli.plot import KINDS
+
+PNG = b"\x89PNG"
+
+
+def test_every_kind_is_a_figure_and_is_listed_with_its_line(ok):
+    text = ok("plot", "--help")
+    for kind, line in KINDS.items():
+        assert inspect.isfunction(getattr(plots, kind.replace("-", "_")))
+        assert re.search(rf"{kind} +{re.escape(line)}", text)
+
+
+@pytest.mark.parametrize(
+    "kind", ["decision-regions", "density-surface", "confusion-matrix", "pairs"]
+)
+def test_a_figure_of_each_sort_is_written(ok_json, tmp_path, kind):
+    wanted = ["--feature", "petal_length", "--feature", "petal_width"]
+    told = ok_json("plot", kind, "iris", *wanted, "-o", "figure.png")
+    assert told["output"] == "figure.png"
+    assert (tmp_path / "figure.png").read_bytes()[:4] == PNG
+
+
+def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
+    seen = []
+    monkeypatch.setattr(plots, "roc", lambda *args, **_: seen.append(args) or plots.pairs(X, y))
+    X, y = datasets.load("iris").arrays()
+    ok("plot", "roc", "iris", "-m", "qda", "-o", "roc.svg")
+    ((found,),) = seen
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    expected = cross_val_predict(sf.QDA(), X, y, cv=folds, method="predict_proba")
+    np.testing.assert_allclose(found.posteriors, expected, rtol=1e-9)
+    ok("fit", "iris", "-m", "lda", "-o", "iris.suffice", "-q")
+    ok("plot", "roc", "iris", "-m", "iris.suffice", "-o", "roc.svg")
+    assert isinstance(seen[1][0], sf.LDA)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["roc", "iris", "-o", "x.jpg"], ".pdf, .png, .svg"),
+        (["roc", "iris", "-m", "perceptron", "-o", "x.png"], "perceptron has none"),
+        (["roc", "iris", "-m", "best", "-o", "x.png"], "use one of lda"),
+        (["roc", "iris", "--set", "colour=red", "-o", "x.png"], "has no parameter 'colour'"),
+        (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_a_line(refused, words, said):
+    assert said in refused("plot", *words)
+
+
+def test_an_unknown_kind_is_refused(refused):
+    assert "'decision-regions'" in refused("plot", "regions", "iris", "-o", "x.png", code=2)
+
+
+def test_show_prints_the_coefficients_of_a_logistic_model(ok, ok_json):
+    ok("fit", "exam", "-m", "logistic", "--set", "l2=0", "-o", "exam.suffice", "-q")
+    assert re.search(r"intercept +-4\.0777\d* *\n +hours +1\.5046", ok("show", "exam.suffice"))
+    told = ok_json("show", "exam.suffice")
+    np.testing.assert_allclose(
+        [told["intercept"][0], told["coef"][0][0]], [-4.0777, 1.5046], atol=1e-4
+    )
