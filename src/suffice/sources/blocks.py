@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
 import gzip
 import io
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from suffice.errors import InvalidInputError
+from suffice.sources.reading import batches_of
+from suffice.sources.stores import is_url
 
 if TYPE_CHECKING:
     from suffice.sources.layout import Layout
@@ -22,19 +28,49 @@ _HEAD = 1 << 16
 _LINES = 20  # of a head at least, however long they are
 
 
-def opened(path: Path) -> IO[bytes]:
-    """Return the bytes of a file, unpacked."""
-    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+def is_packed(path: Path | str) -> bool:
+    """Return whether the bytes of a file must be unpacked, or fetched from another machine."""
+    return is_url(path) or Path(path).suffix.lower() in PACKED
 
 
-def head_of(path: Path) -> bytes:
+def pieces_in(path: Path | str, size: int = 0) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked, piece by piece; raise where its end is lacking."""
+    ending, size = Path(path).suffix.lower(), size or BLOCK
+    if is_url(path) or ending == ".zst":
+        for lines in batches_of(pl.scan_lines(path, glob=False)):
+            text = "\n".join([*lines.to_series(), ""]).encode()
+            yield from (text[lo : lo + size] for lo in range(0, len(text), size))
+        return
+    try:
+        with PACKED.get(ending, Path.open)(Path(path), "rb") as file:
+            yield from pieces_of(file, size=size)
+    except (EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise OSError(str(error)) from error
+
+
+def _in_zip(path: Path, _: str) -> IO[bytes]:
+    names = [name for name in zipfile.ZipFile(path).namelist() if not name.endswith("/")]
+    if len(names) != 1:
+        msg = f"{path} holds {len(names)} files: unpack it, and name those to read"
+        raise InvalidInputError(msg)
+    return zipfile.ZipFile(path).open(names[0])
+
+
+PACKED: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".zip": _in_zip,
+    ".zst": gzip.open,  # by the reader
+}
+
+
+def head_of(path: Path | str) -> bytes:
     """Return the first bytes of a file: some whole lines, or all it has."""
-    head = b""
-    with opened(path) as file:
-        while part := file.read(max(_HEAD, len(head))):
-            head += part
-            if head.count(b"\n") >= _LINES:
-                return head[: head.rfind(b"\n") + 1] if file.read(1) else head
+    head, pieces = b"", pieces_in(path, _HEAD)
+    for piece in pieces:
+        head += piece
+        if head.count(b"\n") >= _LINES:
+            return head[: head.rfind(b"\n") + 1] if next(pieces, b"") else head
     return head
 
 
@@ -47,17 +83,16 @@ def read_fully(stream: Any, size: int) -> bytes:
     return b"".join(parts)
 
 
-def pieces_of(stream: Any, begun: bytes = b"") -> Iterator[bytes]:
+def pieces_of(stream: Any, begun: bytes = b"", size: int = 0) -> Iterator[bytes]:
     """Yield the bytes that were read already, and the rest of a stream, piece by piece."""
     yield begun
-    while piece := read_fully(stream, BLOCK):
+    while piece := read_fully(stream, size or BLOCK):
         yield piece
 
 
-def file_rows(path: Path, layout: Layout, label: str) -> Iterator[bytes]:
+def file_rows(path: Path | str, layout: Layout, label: str) -> Iterator[bytes]:
     """Yield the rows of a text file, as ``text_rows`` does."""
-    with opened(path) as file:
-        yield from text_rows(pieces_of(file), layout, label)
+    return text_rows(pieces_in(path), layout, label)
 
 
 def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:

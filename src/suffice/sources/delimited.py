@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from suffice.sources.blocks import file_rows, text_rows
+from suffice.sources.blocks import file_rows, is_packed, text_rows
 from suffice.sources.layout import Layout
 from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, TextStyle, copy_of, exactly
@@ -60,7 +60,7 @@ class TextTable:
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return the rows of a file of this layout, lazily."""
-        if self.layout.translate:
+        if self.layout.translate or is_packed(path):
             return self._in_blocks(file_rows(path, self.layout, self.label), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
         quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
@@ -111,7 +111,7 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
     options = {**layout.options, "schema": dict.fromkeys(layout.names, pl.String), "n_rows": n_rows}
 
     with reading_of(label):
-        if table is None or layout.translate:
+        if table is None or layout.translate or is_packed(table):
             told = layout, label
             rows = file_rows(table, *told) if table else text_rows([head, b""], *told)
             return pl.scan_csv(io.BytesIO(next(rows, b"")), **options).collect()
@@ -126,10 +126,9 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
 
 
 def refuse_open_quotes(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise where a quote in a file, unless it is on another machine, swallows rows."""
-    if isinstance(path, Path):
-        for _ in file_rows(path, layout, label):
-            pass
+    """Raise where a quote in a file swallows rows."""
+    for _ in file_rows(path, layout, label):
+        pass
 
 
 def scan_of_blocks(

@@ -15,7 +15,7 @@ import polars as pl
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
-from suffice.sources.blocks import head_of, line_blocks, pieces_of, read_fully
+from suffice.sources.blocks import head_of, is_packed, line_blocks, pieces_of, read_fully
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.kinds import refuse_other_columns
@@ -48,7 +48,7 @@ class File:
     @property
     def expected_rows(self) -> int | None:
         """Number of rows, of lines on this machine guessed from the size of the file."""
-        if self.n_rows is not None or isinstance(self.path, str) or self.path.suffix == ".gz":
+        if self.n_rows is not None or isinstance(self.path, str) or is_packed(self.path):
             return self.n_rows
         head = head_of(self.path)
         return self.path.stat().st_size * head.count(b"\n") // max(len(head), 1)

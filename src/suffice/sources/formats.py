@@ -17,7 +17,7 @@ from polars.io.plugins import register_io_source
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.blocks import head_of, line_blocks
+from suffice.sources.blocks import PACKED, head_of, line_blocks
 from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
@@ -139,11 +139,7 @@ def _scan_arrow(path: Any, _: Any = None) -> pl.LazyFrame:
 
 
 def _text_table(path: Any, reading: TextStyle, separator: str | None = None, **_: Any) -> TextTable:
-    if isinstance(path, str):  # on another machine
-        head = "\n".join(pl.scan_lines(path, n_rows=1000).collect().to_series()).encode()
-    else:
-        head = head_of(path)
-    return TextTable.of(head, path, reading, str(path), separator)
+    return TextTable.of(head_of(path), path, reading, str(path), separator)
 
 
 def _json_table(path: Any, reading: TextStyle, **_: Any) -> TypedTable:
@@ -165,13 +161,14 @@ FileTable: TypeAlias = TextTable | TypedTable
 
 # extension → path, reading, whether types are enough → table
 FORMATS: Mapping[str, Callable[..., FileTable]] = {
-    **dict.fromkeys((".csv", ".txt", ".data", ".csv.gz"), _text_table),
-    **dict.fromkeys((".tsv", ".tab", ".tsv.gz"), partial(_text_table, separator="\t")),
+    **dict.fromkeys((".csv", ".txt", ".data"), _text_table),
+    **dict.fromkeys((".tsv", ".tab"), partial(_text_table, separator="\t")),
     **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, _scan_parquet)),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, _scan_arrow)),
     **dict.fromkeys((".jsonl", ".ndjson"), TypedTable.of_lines),
     ".json": _json_table,
 }
+_TEXT = (".csv", ".txt", ".data", "")  # that may be packed, beside those with tabs
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 
 
@@ -204,9 +201,12 @@ def _is_readable(rows: pl.LazyFrame) -> bool:
 def format_of(where: Path | str) -> Callable[..., FileTable]:
     """Return what opens a file of the format that its extension names."""
     path = Path(str(where).split("?")[0])
-    for ending in ("".join(path.suffixes[-2:]), path.suffix):
-        if ending.lower() in FORMATS:
-            return FORMATS[ending.lower()]
+    ending = path.suffix.lower()
+    if ending in PACKED:
+        ending = path.with_suffix("").suffix.lower()
+        ending = ending if ending in (".tsv", ".tab") else ".csv" if ending in _TEXT else ""
+    if ending in FORMATS:
+        return FORMATS[ending]
     if path.suffix in (".suffice", ".moments"):
         msg = f"{path} is a file of suffice, not a table of rows: give the data file"
         raise InvalidInputError(msg)
