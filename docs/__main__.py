@@ -1,4 +1,4 @@
-"""Build the site, or serve it: ``python -m docs build``, ``python -m docs serve``.
+"""Build the site, or build and serve it: ``python -m docs build``, ``python -m docs serve``.
 
 Pages are staged in ``build/docs``: those of this folder, the README as the first page, the
 changelog, the API reference written from docstrings, and the lab. Nothing is fetched from anywhere.
@@ -38,8 +38,8 @@ def zensical(*words: str) -> int:
 
 def main(words: list[str]) -> int:
     """Build or serve the site."""
-    if words not in (["build"], ["serve"]):
-        print("usage: python -m docs build | serve")
+    if words not in ([], ["build"], ["serve"]):
+        print("usage: python -m docs [build | serve]")
         return 2
     stage()
     if words == ["build"]:
