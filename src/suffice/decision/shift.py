@@ -1,7 +1,6 @@
 """Prior shift: the priors of new, unlabelled rows, by EM on the posteriors."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -48,72 +47,40 @@ def shifted_priors(
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9;
     Varadhan & Roland (2008), *Scandinavian Journal of Statistics* 35(2).
     """
-    ratios = _Ratios.of(np.asarray(log_posterior, np.float64), np.asarray(priors, np.float64))
     if max_iter < 1 or not tol >= 0:
         msg = f"tol={tol} and max_iter={max_iter}: expected tol ≥ 0 and max_iter ≥ 1"
         raise InvalidParameterError(msg)
-    pi = ratios.start
-    for iterations in range(0, max_iter, 2):
-        growth = ratios.growth(pi)
-        gap = float(growth.max() - 1)
-        if gap <= tol:
-            return PriorShift(pi, iterations, gap, gap <= tol, *ratios.tested(pi))
-        pi = ratios.two_steps(pi, growth)
-    gap = float(ratios.growth(pi).max() - 1)
-    return PriorShift(pi, max_iter, gap, gap <= tol, *ratios.tested(pi))
+    start = np.asarray(priors, np.float64)
+    L = _densities(np.asarray(log_posterior, np.float64), start)
+    pi = start = start / start.sum()
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ratios:
-    """Densities of the rows up to a factor of each row, and the priors to start from."""
-
-    L: Floats  # p(x | k) up to a factor per row  (n, K), greatest of each row 1
-    start: Floats  # π⁰  (K,)
-
-    @classmethod
-    def of(cls, log_posterior: Floats, priors: Floats) -> Self:
-        """Undo Bayes' rule."""
-        _check(log_posterior, priors)
-        # log p(x | k) = log p(k | x) − log π⁰_k + const(x)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_L = np.where(priors > 0, log_posterior - np.log(priors), -np.inf)
-        top = log_L.max(axis=1, keepdims=True)
-        lost = np.flatnonzero(~np.isfinite(top))
-        if lost.size:
-            msg = f"row {lost[0]} has no finite log posterior in a class of positive prior"
-            raise InvalidInputError(msg)
-        return cls(np.exp(log_L - top), priors / priors.sum())
-
-    def growth(self, pi: Floats) -> Floats:
-        """Return the factor by which an EM step multiplies each prior, (K,)."""
+    def growth(pi: Floats) -> Floats:
         # G_k = (1/n) Σ_i L_ik / Σ_j L_ij π_j;  the maximum is where G ≤ 1, and = 1 where π > 0
-        g: Floats = (1 / (self.L @ pi)) @ self.L / len(self.L)
-        return g
+        return np.asarray((1 / (L @ pi)) @ L / len(L))
 
-    def two_steps(self, pi: Floats, growth: Floats) -> Floats:
-        """Return the priors after two EM steps, or beyond them where that is more likely."""
-        one = pi * growth
-        two = one * self.growth(one)
+    def log_likelihood(pi: Floats) -> float:
+        return float(np.log(L @ pi).mean())
+
+    for iterations in range(0, max_iter + 2, 2):
+        factors = growth(pi)
+        gap = float(factors.max() - 1)
+        if gap <= tol or iterations >= max_iter:
+            break
+        one = pi * factors
+        two = one * growth(one)
         # π − 2αr + α²v,  r = π₁ − π,  v = (π₂ − π₁) − r,  α = −|r| / |v|
         r, v = one - pi, (two - one) - (one - pi)
         alpha = np.linalg.norm(r) / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
         beyond = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two)
         beyond = beyond / beyond.sum()
-        better = self._log_likelihood(beyond) > self._log_likelihood(two)
-        chosen: Floats = beyond if better else two / two.sum()
-        return chosen
-
-    def tested(self, pi: Floats) -> tuple[float, int]:
-        """Return 2 n (ℓ(π) − ℓ(π⁰)) of the mean log-likelihood ℓ, and the degrees of freedom."""
-        gain = self._log_likelihood(pi) - self._log_likelihood(self.start)
-        return 2 * len(self.L) * gain, int((self.start > 0).sum()) - 1
-
-    def _log_likelihood(self, pi: Floats) -> float:
-        return float(np.log(self.L @ pi).mean())
+        pi = beyond if log_likelihood(beyond) > log_likelihood(two) else two / two.sum()
+    statistic = 2 * len(L) * (log_likelihood(pi) - log_likelihood(start))
+    df = int((start > 0).sum()) - 1
+    return PriorShift(pi, min(iterations, max_iter), gap, gap <= tol, statistic, df)
 
 
-def _check(log_posterior: Floats, priors: Floats) -> None:
-    """Refuse shapes that do not fit and numbers that are no logarithms or priors."""
+def _densities(log_posterior: Floats, priors: Floats) -> Floats:
+    """Return p(x | k) up to a factor of each row, its greatest 1, (n, K): Bayes' rule undone."""
     if log_posterior.ndim != 2 or log_posterior.shape[1:] != priors.shape:
         msg = f"log posteriors {log_posterior.shape} and priors {priors.shape} do not fit"
         raise InvalidInputError(msg)
@@ -125,3 +92,11 @@ def _check(log_posterior: Floats, priors: Floats) -> None:
     if not np.all(np.isfinite(priors) & (priors >= 0)) or not priors.sum() > 0:
         msg = f"priors={priors.tolist()} are not non-negative numbers with a positive sum"
         raise InvalidParameterError(msg)
+    # log p(x | k) = log p(k | x) − log π⁰_k + const(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_L = np.where(priors > 0, log_posterior - np.log(priors), -np.inf)
+    top = log_L.max(axis=1, keepdims=True)
+    for row in np.flatnonzero(~np.isfinite(top))[:1]:
+        msg = f"row {row} has no finite log posterior in a class of positive prior"
+        raise InvalidInputError(msg)
+    return np.asarray(np.exp(log_L - top))
