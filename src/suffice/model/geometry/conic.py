@@ -44,37 +44,15 @@ def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
     return np.sort(np.array([t for t in roots if math.isfinite(t)], dtype=np.float64))
 
 
-def _line(w: Floats, w_0: float, n: int) -> list[Floats]:
-    """Return the n points (n, 2) of wᵀu + w_0 = 0 in the square, as a list of none or one."""
-    size = np.abs(w).max()
-    if size == 0 or abs(w_0) > np.abs(w).sum():
-        return []
-    w, w_0 = w / size, w_0 / size
-    # u(t) = u₀ + t p,  u₀ = −w_0 w / |w|² the point nearest to the middle,  p ⟂ w
-    u_0 = -w_0 * w / (w @ w)
-    p = np.array([-w[1], w[0]]) / np.linalg.norm(w)
-    # |u₀ + t p| ≤ 1 in both coordinates
-    ends = [
-        ((-1 - u) / step, (1 - u) / step) if step else (-np.inf, np.inf)
-        for u, step in zip(u_0, p, strict=True)
-    ]
-    first, last = max(min(pair) for pair in ends), min(max(pair) for pair in ends)
-    if first >= last:
-        return []
-    t = np.linspace(first, last, n)
-    return [np.clip(u_0 + t[:, None] * p, -1.0, 1.0)]
-
-
 def traced(A: Floats | None, b: Floats, c: float, n: int) -> list[Floats]:
     """Return the arcs in the square as joined polylines (m, 2), n points to a smooth arc."""
-    if A is None:
-        return _line(b, c, n)
+    A = np.zeros((2, 2)) if A is None else A
     size = max(np.abs(A).max(), np.abs(b).max(), abs(c))
     if size == 0 or abs(c) > np.abs(A).sum() + np.abs(b).sum():
         return []
     conic = Sheets.of(A / size, b / size, c / size)
     if conic.is_lines:
-        return [line for w, w_0 in conic.lines() for line in _line(w, w_0, n)]
+        return [line for w, w_0 in conic.lines() for line in traced(None, w, w_0, n)]
     return _joined(list(conic.arcs(n)))
 
 
