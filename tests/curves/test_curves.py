@@ -51,12 +51,9 @@ seeds = st.integers(0, 10_000)
 def test_roc_and_its_area_are_those_of_scikit_learn(seed, ties):
     positive, score, weight = scored(seed, ties=ties)
     ours = roc_curve(positive, score, weight)
-    fpr, tpr, thresholds = metrics.roc_curve(
-        positive, score, sample_weight=weight, drop_intermediate=False
-    )
-    theirs = {t: (f, p) for f, p, t in zip(fpr, tpr, thresholds, strict=True)}
-    for f, p, t in zip(ours.false_positive, ours.true_positive, ours.thresholds, strict=True):
-        assert theirs[t] == pytest.approx((f, p))
+    theirs = metrics.roc_curve(positive, score, sample_weight=weight, drop_intermediate=False)
+    assert ours.false_positive == pytest.approx(theirs[0])
+    assert ours.true_positive == pytest.approx(theirs[1])
     area = metrics.roc_auc_score(positive, score, sample_weight=weight)
     assert ours.area == pytest.approx(area)
 

@@ -22,7 +22,6 @@ class RocCurve:
 
     false_positive: Floats  # (m,), ascending from 0 to 1
     true_positive: Floats  # (m,)
-    thresholds: Floats  # (m,), descending from infinity
 
     @property
     def area(self) -> float:
@@ -36,7 +35,6 @@ class PrecisionRecallCurve:
 
     precision: Floats  # (m,)
     recall: Floats  # (m,), ascending to 1
-    thresholds: Floats  # (m,), descending
     prevalence: float  # share of positive rows: the precision of guessing
 
     @property
@@ -52,14 +50,14 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
     """
     from sklearn import metrics
 
-    event, scores, rank, weight = _ranked(positive, score, sample_weight)
+    event, rank, weight = _ranked(positive, score, sample_weight)
     share = float(np.average(event, weights=weight))
     if share in (0.0, 1.0):
         msg = "a ROC curve needs rows of the class and rows of another: one side has none"
         raise InvalidInputError(msg)
-    false, true, at = metrics.roc_curve(event, rank, sample_weight=weight, drop_intermediate=False)
-    thresholds = np.concatenate([[np.inf], scores[at[1:].astype(np.intp)]])
-    return RocCurve(false, true, thresholds)
+    return RocCurve(
+        *metrics.roc_curve(event, rank, sample_weight=weight, drop_intermediate=False)[:2]
+    )
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
@@ -86,18 +84,17 @@ def precision_recall_curve(
     """
     from sklearn import metrics
 
-    event, scores, rank, weight = _ranked(positive, score, sample_weight)
+    event, rank, weight = _ranked(positive, score, sample_weight)
     prevalence = float(np.average(event, weights=weight))
     if prevalence == 0:
         raise InvalidInputError("precision and recall need rows of the class: there are none")
-    precision, recall, at = metrics.precision_recall_curve(event, rank, sample_weight=weight)
-    thresholds = scores[at[::-1].astype(np.intp)]
+    precision, recall, _ = metrics.precision_recall_curve(event, rank, sample_weight=weight)
     # the last point of scikit-learn's curve, where nothing is called, is no threshold
-    return PrecisionRecallCurve(precision[-2::-1], recall[-2::-1], thresholds, prevalence)
+    return PrecisionRecallCurve(precision[-2::-1], recall[-2::-1], prevalence)
 
 
-def _ranked(positive: Any, score: Any, weight: Any) -> tuple[Any, Floats, Codes, Floats | None]:
-    """Return events, distinct scores, the rank of each row's own among them, and weights.
+def _ranked(positive: Any, score: Any, weight: Any) -> tuple[Any, Codes, Floats | None]:
+    """Return events, the rank of each row's score among the distinct ones, and weights.
 
     Ranks stand for scores, which may be infinite.
     """
@@ -106,8 +103,7 @@ def _ranked(positive: Any, score: Any, weight: Any) -> tuple[Any, Floats, Codes,
     if event.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
         msg = f"expected one score for each of {event.shape} rows, found {s.shape} or NaN"
         raise InvalidInputError(msg)
-    distinct, rank = np.unique(s, return_inverse=True)
-    return event, distinct, rank, as_weights(weight, len(s))
+    return event, np.unique(s, return_inverse=True)[1], as_weights(weight, len(s))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

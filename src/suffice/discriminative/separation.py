@@ -7,7 +7,7 @@ linear program; it is solved on a growing set of the hardest rows only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def find_separation(problem: Problem, solution: Solution) -> Separation | None:
     if solution.converged and not _flat(problem, point):
         return None
     design, shape = problem.objective.design, point.phi.shape
-    complete = bool(hardest(design, point.phi, 1).margins[0] > 0)
+    complete = bool(_hardest(design, point.phi, 1)[0, 0] > 0)
     unexplained = Separation(complete, np.empty(0, np.intp)) if complete else None
     if point.phi.size > _WIDEST:
         return unexplained
@@ -97,46 +97,33 @@ def _gain(problem: Problem) -> Floats:
     return np.asarray(gain / np.abs(gain).max())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Constraints:
-    """(δ_y − δ_k)ᵀ z ≥ 0 for some rows and rivals k, rows scaled to a greatest entry of one."""
+def _constraints(block: Table, delta: Floats, n: int) -> Floats:
+    """Return the n constraints (δ_y − δ_k)ᵀ z ≥ 0 of least margin in some rows (1, z).
 
-    matrix: Floats  # (m, C·D)
-    margins: Floats  # (δ_y − δ_k)ᵀz at the direction they were chosen for  (m,)
-
-    @classmethod
-    def of(cls, block: Table, delta: Floats, n: int) -> Self:
-        """Return the n constraints of least margin of some rows (1, z)."""
-        scale = np.maximum(np.abs(block.x).max(1), np.finfo(float).tiny)
-        scores = all_scores(delta @ block.x.T) / scale
-        row = np.arange(len(scale))
-        margins = scores[block.codes, row] - scores  # (K, n)
-        margins[block.codes, row] = np.inf
-        least = _least(margins.ravel(), n)
-        rivals, row = np.unravel_index(least[np.isfinite(margins.ravel()[least])], margins.shape)
-        z, every = block.x[row] / scale[row, None], np.arange(len(row))
-        matrix = np.zeros((len(row), len(scores), block.n_features))
-        matrix[every, block.codes[row]] += z
-        matrix[every, rivals] -= z
-        # the first class scores zero
-        return cls(matrix[:, 1:].reshape(len(row), -1), margins[rivals, row])
-
-    def joined(self, other: Self) -> Self:
-        """Return the constraints of both."""
-        matrix = np.vstack([self.matrix, other.matrix])
-        return type(self)(matrix, np.concatenate([self.margins, other.margins]))
-
-    def take(self, which: Any) -> Self:
-        """Return some of the constraints."""
-        return type(self)(self.matrix[which], self.margins[which])
+    Each is a row: its margin at δ, then its coefficients, (n, 1 + C·D), z scaled to a greatest
+    entry of one.
+    """
+    scale = np.maximum(np.abs(block.x).max(1), np.finfo(float).tiny)
+    scores = all_scores(delta @ block.x.T) / scale
+    row = np.arange(len(scale))
+    margins = scores[block.codes, row] - scores  # (K, n)
+    margins[block.codes, row] = np.inf
+    least = _least(margins.ravel(), n)
+    rivals, row = np.unravel_index(least[np.isfinite(margins.ravel()[least])], margins.shape)
+    z, every = block.x[row] / scale[row, None], np.arange(len(row))
+    matrix = np.zeros((len(row), len(scores), block.n_features))
+    matrix[every, block.codes[row]] += z
+    matrix[every, rivals] -= z
+    # the first class scores zero
+    return np.column_stack([margins[rivals, row], matrix[:, 1:].reshape(len(row), -1)])
 
 
-def hardest(design: Design, delta: Floats, n: int) -> Constraints:
+def _hardest(design: Design, delta: Floats, n: int) -> Floats:
     """Return the n constraints of least margin in direction δ (C, D)."""
-    best = Constraints(np.empty((0, delta.size)), np.empty(0))
+    best = np.empty((0, 1 + delta.size))
     for block in design.blocks():
-        best = best.joined(Constraints.of(block, delta, n))
-        best = best.take(_least(best.margins, n))
+        best = np.vstack([best, _constraints(block, delta, n)])
+        best = best[_least(best[:, 0], n)]
     return best
 
 
@@ -150,17 +137,17 @@ def _separating(
 ) -> Floats | None:
     """Return a direction (C, D) that no row contradicts, or None if some rows rule it out."""
     n = int(np.clip(10 * start.size, 200, 2000))
-    working = hardest(design, start, n)
+    working = _hardest(design, start, n)
     for _ in range(_ROUNDS):
-        found = program(working.matrix)
+        found = program(working[:, 1:])
         if found is None:
             return None
         delta = found.reshape(start.shape)
-        least = hardest(design, delta, n)
-        violated = least.margins < -_VIOLATED * np.abs(delta).max()
+        least = _hardest(design, delta, n)
+        violated = least[:, 0] < -_VIOLATED * np.abs(delta).max()
         if not violated.any():
             return delta
-        working = working.joined(least.take(violated))
+        working = np.vstack([working, least[violated]])
     return None
 
 
