@@ -108,6 +108,31 @@ def test_there_are_twelve_lessons_each_with_a_scene_a_picture_and_two_exercises(
     )
 
 
+# of the course's own lectures: the text is run by test_pages, so that each is computed
+WORKED = {
+    "02": ["priors=[0.7, 0.3], means=[[2, 1], [1, 2]], covariances=np.eye(2)", "+ 0.8473 = 0"],
+    "03": [
+        "[[0.8, 0.6], [0.6, 0.8]]",
+        "[[1.3333, 1.0], [1.0, 1.3333]]",
+        "[[1.4, 1.1], [1.1, 1.4]]",
+    ],
+    "07": ["base        10, T =  0.43:"],
+    "08": ["0.23975 0.23975 (exact)", "0.204117 (exact)"],
+    "10": [
+        "[-4.0777] [[1.5046]]",
+        "[0.07, 0.26, 0.61, 0.87, 0.97]",
+        "[-3.995] [[1.48]] 163 passes",
+        "(163, [-3.995, 1.48])",
+    ],
+}
+
+
+@pytest.mark.parametrize("lesson", WORKED)
+def test_worked_numbers_are_the_output_of_a_lesson(lesson):
+    text = next(path for path in LESSONS if path.name.startswith(lesson)).read_text()
+    assert [number for number in WORKED[lesson] if number not in text] == []
+
+
 def test_every_scene_of_a_lesson_is_one_of_the_lab():
     told = (ROOT / "src" / "suffice" / "lab" / "page" / "scenes.json").read_text()
     known = list(json.loads(told)["scenes"])
