@@ -27,7 +27,7 @@ GROUPS: dict[str, tuple[str, str, str | None]] = {
     "moments": (
         "Sufficient statistics and sources",
         "suffice",
-        "Moments summarize predict_stream load MomentStore",
+        "Moments MomentStore summarize predict_stream load",
     ),
     "boundaries": ("Boundaries", "suffice", "Hyperplane Quadric"),
     "choosing": ("Choosing, comparing, checking", "suffice", None),

@@ -85,9 +85,13 @@ def write(
 
 
 def write_into(
-    file: IO[bytes], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
+    file: IO[bytes],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    packing: int = zipfile.ZIP_DEFLATED,
 ) -> None:
-    """Write the bytes of an archive."""
+    """Write the bytes of an archive, deflated or as they are."""
     members = {f"{name}.npy": _npy_bytes(array) for name, array in arrays.items()}
     top = {
         "suffice": kind,
@@ -96,9 +100,9 @@ def write_into(
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
     text = json.dumps(top, indent=1, ensure_ascii=False).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", packing) as archive:
         for name, data in {_HEADER: text, **members}.items():
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED, 1)
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, packing, 1)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:

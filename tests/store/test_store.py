@@ -103,14 +103,25 @@ def test_adding_twice_counts_once_and_other_sums_are_refused(place):
     with pytest.raises(InvalidInputError, match="with other sums: replace it"):
         store.add(SUMS[NAMES[2]], NAMES[0])
     store.replace(NAMES[0], SUMS[NAMES[2]], why="request 17")
-    assert len(store.log) == 3
     last = store.log[-1]
     assert (last["action"], last["why"], last["rows"]) == ("replace", "request 17", [40, 40])
     assert last["before"] != last["after"] == [store.entries[0].digest]
     with pytest.raises(InvalidInputError, match=r"no partition '2026-09-03'.*did you mean"):
         store.replace(NAMES[2], SUMS[NAMES[2]])
-    with pytest.raises(InvalidInputError, match="no partition"):
-        store.remove("nobody")
+    for name in ("nobody", "2026-*"):  # patterns choose, they never remove
+        with pytest.raises(InvalidInputError, match="no partition"):
+            store.remove(name)
+    assert len(store.log) == 3
+
+
+def test_files_of_one_partition_must_fit_each_other(tmp_path):
+    (tmp_path / "day=1").mkdir()
+    frame_of(0).write_csv(tmp_path / "day=1/a.csv")
+    frame_of(1).with_columns(y=pl.col("y").cast(str) + "x").write_csv(tmp_path / "day=1/b.csv")
+    store = sf.MomentStore(tmp_path / "store")
+    with pytest.raises(FeatureMismatchError, match="text on one side"):
+        store.add(str(tmp_path / "day=1/*.csv"), target="y")
+    assert store.entries == ()
 
 
 def test_there_must_be_a_store_and_something_in_it(place):

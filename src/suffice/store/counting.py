@@ -55,25 +55,31 @@ def partition_of(path: str) -> str:
     return "/".join(hive) or place.name
 
 
-def new_files(partition: str, data: Any, known: Manifest) -> list[FileStamp]:
-    """Return the files whose content a store lacks; raise if another partition has it."""
+def new_files(
+    groups: Mapping[str, Any], known: Manifest, *, tell: bool = False
+) -> dict[str, list[FileStamp]]:
+    """Return the files of partitions whose content a store lacks; raise if another one has it.
+
+    With ``tell``, say which are left out because they were withdrawn.
+    """
     files = [(entry.file, entry.partition) for entry in known.entries if entry.file]
     by_address = {file.address: (file, where) for file, where in files}
     by_content = {file.content: where for file, where in files}
-    found, withdrawn = list[FileStamp](), known.withdrawn
-    for now in map(stamp_of, _paths(data)):
+    found, withdrawn = {name: list[FileStamp]() for name in groups}, known.withdrawn
+    for partition, path in ((name, path) for name in groups for path in _paths(groups[name])):
+        now = stamp_of(path)
         before, where = by_address.get(now.address, (now, None))
         same = where is not None and before[:3] == now[:3]
         stamp = before if same else now._replace(content=_content(*now[:3]))
         holder = by_content.get(stamp.content)
         for other in {where, holder} - {None, partition}:
-            msg = f"{now.address} is counted in the partition {other!r}: name that, or remove it"
+            msg = f"{path} is counted in the partition {other!r}: name that, or remove it"
             raise InvalidInputError(msg)
-        if holder is None and stamp.content in withdrawn:
-            warn(f"{now.address} was withdrawn, and is not counted: replace {partition!r} by it")
-        elif holder is None:
-            found.append(stamp)
-            by_content[stamp.content] = partition
+        by_content[stamp.content] = partition
+        if holder is None and stamp.content not in withdrawn:
+            found[partition].append(stamp)
+        elif holder is None and tell:
+            warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
     return found
 
 

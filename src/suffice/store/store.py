@@ -93,14 +93,20 @@ class MomentStore:
         **options
             Of ``summarize``, for rows; by default those of the partitions that are there.
         """
-        counted = dict[str, int]()
-        for name, given in by_partition(data, partition).items():
-            while name not in counted:
-                parts = self._parts(name, given, options, new=True)
+        groups = by_partition(data, partition)
+        counted, files = dict.fromkeys(groups, 0), are_files(data)
+        if files:
+            with self._place.writing() as place:
+                known = Manifest.read(place, begin=True)
+            found = new_files(groups, known, tell=True)
+            groups = {name: groups[name] for name, new in found.items() if new}
+        for name, given in groups.items():
+            while parts := self._parts(name, given, options, new=True):
                 joined = partial(_joined, name, given, parts)
-                if not parts or self._change("add", name, why, parts, joined):
+                if self._change("add", name, why, parts, joined):
                     counted[name] = sum(part.entry.rows for part in parts)
-        if are_files(data) and any(counted.values()):
+                    break
+        if files and any(counted.values()):
             self.consolidate()
         return counted
 
@@ -109,15 +115,19 @@ class MomentStore:
         parts = self._parts(partition, data, options)
 
         def replaced(now: Manifest) -> Sequence[Entry]:
-            if partition not in (record["partition"] for record in now.log):
-                _chosen(now, [partition])
+            _require(partition, {record["partition"] for record in now.log})
             return [part.entry for part in parts]
 
         self._change("replace", partition, why, parts, replaced)
 
     def remove(self, partition: str, *, why: str = "") -> None:
         """Withdraw a partition: totals are as if it had never been added."""
-        self._change("remove", partition, why, (), lambda now: _chosen(now, [partition])[:0])
+
+        def removed(now: Manifest) -> Sequence[Entry]:
+            _require(partition, {entry.partition for entry in now.entries})
+            return []
+
+        self._change("remove", partition, why, (), removed)
 
     def total(
         self, partitions: Iterable[str] | None = None, except_: Iterable[str] = ()
@@ -162,15 +172,15 @@ class MomentStore:
         with self._place.writing() as place:
             known = Manifest.read(place, begin=True)
             others = tuple(entry for entry in known.entries if entry.partition != name)
-            known, like = known if new else Manifest(others), others or known.entries
             if not isinstance(data, Moments):
-                options = {**_columns(place, like), **options}
+                options = {**_columns(place, others or known.entries), **options}
+        known = known if new else Manifest(others)
         blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
         if not isinstance(data, Moments) and blank.target is None:
             msg = f"the store {self._place.label} does not know the target yet: name it"
             raise errors.InvalidParameterError(msg)
         if are_files(data):
-            files = new_files(name, data, known)
+            files = new_files({name: data}, known)[name]
             return [_counted(replace(blank, file=file), options) for file in files]
         part = _part(blank, data if isinstance(data, Moments) else summarize(data, **options))
         return [] if part.entry.digest in [entry.digest for entry in known.of(name)] else [part]
@@ -191,9 +201,11 @@ class MomentStore:
                 return False
             new = [part.entry for part in parts]
             rest = [entry for entry in now.entries if entry.partition != partition]
-            others = [entry for entry in (*rest, *entries) if entry not in new]
+            kept = [entry for entry in (*rest, *entries) if entry not in new][:1]
+            like = [(entry, load(place, entry)) for entry in kept] or [part[:2] for part in parts]
             for part in parts:
-                _refuse_unlike(place, others, part)
+                _refuse_unlike(part, *like[0])
+            for part in parts:
                 place.put(object_name(part.entry), part.content)
             sweep(place, now.change(place, action, partition, why, entries).entries)
         return True
@@ -241,7 +253,7 @@ def _joined(
             raise errors.InvalidInputError(msg)
         return None if there else new
     files = [entry.file for entry in new]
-    if new_files(partition, data, now) != files:
+    if new_files({partition: data}, now)[partition] != files:
         return None
     changed = {file.address for file in files if file}
     return [e for e in there if not (e.file and e.file.address in changed)] + new
@@ -264,29 +276,33 @@ def _matching(names: set[str], patterns: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         matched = {pattern} & names or {name for name in names if fnmatchcase(name, pattern)}
-        if not matched:
-            near = get_close_matches(pattern, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {quoted(sorted(names))}"
-            msg = f"there is no partition {pattern!r}: {hint}"
-            raise errors.InvalidInputError(msg)
-        found |= matched
+        found |= matched or _require(pattern, names)
     return found
 
 
-def _refuse_unlike(place: Place, others: Sequence[Entry], part: _Part) -> None:
-    """Raise unless sums can be added to those of the store, and nothing is lost."""
-    for other in others[:1]:
-        theirs, found = load(place, other), ""
-        if other.target and part.entry.target not in (None, other.target):
-            found = f"the target there is {other.target!r}, here {part.entry.target!r}"
-        elif (theirs.fourth is None) != (part.moments.fourth is None):
-            found = "only one side keeps fourth moments: count with the same option fourth"
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", errors.SufficeWarning)
-            try:
-                theirs + part.moments
-            except (errors.SufficeError, errors.SufficeWarning) as error:
-                found = found or str(error)
-        if found:
-            msg = f"{part.entry.partition!r} does not fit {other.partition!r}: {found}"
-            raise errors.FeatureMismatchError(msg)
+def _require(name: str, names: set[str]) -> set[str]:
+    """Return a name that is there, or raise the error that suggests the nearest."""
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {quoted(sorted(names))}"
+        msg = f"there is no partition {name!r}: {hint}"
+        raise errors.InvalidInputError(msg)
+    return {name}
+
+
+def _refuse_unlike(part: _Part, other: Entry, theirs: Moments) -> None:
+    """Raise unless sums can be added to those of another entry, and nothing is lost."""
+    found, entry = "", part.entry
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.SufficeWarning)
+        try:
+            theirs + part.moments
+        except (errors.SufficeError, errors.SufficeWarning) as error:
+            found = str(error)
+    if (theirs.fourth is None) != (part.moments.fourth is None):
+        found = "only one side keeps fourth moments: count with the same option fourth"
+    if other.target and entry.target not in (None, other.target):
+        found = f"the target there is {other.target!r}, here {entry.target!r}"
+    if found:
+        msg = f"{entry.partition!r} does not fit {other.partition!r}: {found}"
+        raise errors.FeatureMismatchError(msg)
