@@ -12,7 +12,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class DataName(click.ParamType[str]):
-    """A path, a glob, - or the name of a built-in data set."""
+    """A path, a glob, a URL, a database, - or the name of a built-in data set."""
 
     name = "data"
 
@@ -49,6 +49,8 @@ _READING: dict[str, Decorator] = {
     "skip_rows": click.option("--skip-rows", type=click.IntRange(0), help="Lines before it."),
     "comment": click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
     "encoding": click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
+    "table": click.option("--table", metavar="NAME", help="Of a database."),
+    "query": click.option("--query", metavar="SQL", help="Of a database: take its rows."),
 }
 _COLUMNS: dict[str, Decorator] = {
     "target": click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),

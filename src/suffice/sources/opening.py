@@ -13,15 +13,21 @@ from suffice.sources.dask import is_dask, opened_collection, summed_files
 from suffice.sources.files import file_source, open_named, paths_of
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
-from suffice.sources.sql import TableSource, is_table
+from suffice.sources.sql import TableSource, is_database, is_table, table_at
 
 
 def open_source(source: Any, reading: TextStyle | None = None, client: Any = None) -> Source:
     """Return the source of rows that a path, glob, name, frame, stream or iterable stands for."""
+    how = reading or TextStyle()
+    if (how.table or how.query) and not (is_database(source) or isinstance(source, Source)):
+        msg = "table and query go with the address of a database, such as duckdb:FILE"
+        raise InvalidParameterError(msg)
     for recognises, opened in _KINDS:
         if recognises(source):
-            return opened(source, reading or TextStyle(), client)
-    cure = f"give a path, a glob, '-', a built-in data set ({', '.join(DATASETS)}) or a frame"
+            return opened(source, how, client)
+    cure = (
+        f"give a path, a glob, a URL, '-', a built-in data set ({', '.join(DATASETS)}) or a frame"
+    )
     msg = f"cannot read rows from {type(source).__name__}: {cure}"
     raise InvalidInputError(msg)
 
@@ -49,6 +55,7 @@ def _opened_paths(names: Any, reading: TextStyle, _: Any) -> Source:
 # what recognises a kind of source, and what opens it: (source, how text is written, cluster);
 # the first that recognises it is taken
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[..., Source]], ...] = (
+    (is_database, lambda source, how, _: TableSource.of(table_at(source, how)).source),
     (lambda source: isinstance(source, (str, Path)), lambda s, how, _: open_named(str(s), how)),
     (is_dask, lambda source, _, client: opened_collection(source, client)),
     (is_spark, lambda source, *_: spark_source(source)),

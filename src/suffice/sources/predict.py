@@ -178,8 +178,8 @@ def predict_stream(
     outlier_rate : float
         A row is an outlier if its log density is below that quantile of the log densities of
         50,000 rows drawn from the model itself.
-    delimiter, missing, decimal, thousands, header, skip_rows, comment, encoding, progress
-        As in ``summarize``.
+    delimiter, missing, decimal, thousands, header, skip_rows, comment, encoding, table, query
+        As in ``summarize``, and so is ``progress``.
 
     Notes
     -----

@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in al
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """What a person may say about how text is written; whatever is None is found out."""
+    """What a person may say about how rows are written; whatever is None is found out."""
 
     delimiter: str | None = None
     missing: tuple[str, ...] = ()  # marks beside the usual ones
@@ -32,6 +32,8 @@ class TextStyle:
     skip_rows: int = 0  # lines before the table
     comment: str | None = None  # how lines begin that are no rows
     encoding: str | None = None
+    table: str | None = None  # of a database
+    query: str | None = None  # whose rows to take, in place of a table
 
     @property
     def said(self) -> dict[str, Any]:

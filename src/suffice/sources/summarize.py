@@ -13,7 +13,7 @@ from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for
 from suffice.sources.frames import array_chunks
 from suffice.sources.opening import on_cluster, open_source
 from suffice.sources.source import Progress, Source, TextStyle
-from suffice.sources.sql import TableSource, is_table
+from suffice.sources.sql import TableSource, is_database, is_table, table_at
 from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
 
 
@@ -42,8 +42,10 @@ def summarize(
 
     Parameters
     ----------
-    source : path, glob, "-", data set name, list of paths, frame, stream, iterable or array
-        CSV, TSV, Parquet, Feather or JSON Lines files; ``"-"`` for standard input; a built-in
+    source : path, glob, URL, "-", data set name, list of paths, frame, stream, iterable or array
+        CSV, TSV, Parquet, Feather or JSON Lines files, here, on a web server or in an object
+        store such as ``"s3://bucket/days/*.parquet"``; a database such as
+        ``"postgresql://host/name"`` or ``"duckdb:FILE"``; ``"-"`` for standard input; a built-in
         data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; anything
         that exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or
         ``(X, y, sample_weight)``; an array (n, d); an Ibis table of a database; a Spark
@@ -71,6 +73,8 @@ def summarize(
     decimal, thousands, header, skip_rows, comment, encoding
         How text files are written, where it is not found by itself: marks of numbers, whether the
         first line holds names, lines to skip, how comments begin, and such as "utf-16".
+    table, query
+        Of a database by its address: which table, or the rows of which query.
     storage, n_jobs
         As in ``Moments.of``.
     fourth : bool
@@ -110,9 +114,12 @@ def summarize(
     options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
+    reading = TextStyle(delimiter, tuple(missing), **text)
+    if is_database(source):
+        source = table_at(source, reading)
     if is_table(source):
         source = TableSource.of(source, method).source
-    opened = open_source(source, TextStyle(delimiter, tuple(missing), **text), client)
+    opened = open_source(source, reading, client)
     if opened.roles is not None:
         _refuse_with_groups(groups, **{"rows without named columns": opened})
         total = summarize_source(opened, opened.roles, **options)
