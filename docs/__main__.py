@@ -6,6 +6,7 @@ changelog, the API reference written from docstrings, and the lab. Nothing is fe
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,14 @@ from suffice import lab
 
 ROOT = Path(__file__).parents[1]
 STAGED = ROOT / "build" / "docs"
+# fenced blocks, headings, spans of code, targets of links and tags stay as they are
+CODE = re.compile(
+    r"(^ *```.*?^ *```|^#.*?$|`[^`\n]+`|\]\([^)]*\)|<[^>\n]+>)", re.MULTILINE | re.DOTALL
+)
+SUBSCRIPT = re.compile(
+    r"(?<![A-Za-z0-9_.])([A-Za-zα-ωΑ-Ω]²?|max|min|argmax)_"
+    r"(?:\{([^}_]+|[a-z]_[a-z])\}|([a-z0-9⊥]+))(?![A-Za-z0-9_])"
+)
 
 
 def stage(folder: Path = STAGED) -> Path:
@@ -27,8 +36,18 @@ def stage(folder: Path = STAGED) -> Path:
     shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copy(ROOT / "SECURITY.md", folder / "security.md")
     reference.write(folder / "api")
+    for page in folder.rglob("*.md"):
+        page.write_text(with_subscripts(page.read_text()))
     (folder / "lab.html").write_text(lab.page())
     return folder
+
+
+def with_subscripts(text: str) -> str:
+    """Return Markdown in which symbols such as w_0 and max_k, outside code, have subscripts."""
+    return "".join(
+        part if i % 2 else SUBSCRIPT.sub(r"\1<sub>\2\3</sub>", part)
+        for i, part in enumerate(CODE.split(text))
+    )
 
 
 def zensical(*words: str) -> int:

@@ -223,10 +223,9 @@ class Normality(Diagnostic):
 
 
 def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) -> Normality:
-    r"""Return Mardia's skewness and kurtosis and the Henze–Zirkler test of each class.
+    """Return Mardia's skewness and kurtosis and the Henze–Zirkler test of each class.
 
-    .. math::  b_1 = \frac{1}{n^2} \sum_{ij} (z_i^\top z_j)^3, \quad
-               b_2 = \frac{1}{n} \sum_i |z_i|^4
+    b_1 = (1/n²) Σ_{ij} (z_iᵀz_j)³,  b_2 = (1/n) Σ_i ‖z_i‖⁴
 
     for whitened rows z. The χ² of the skewness carries Mardia's correction for few rows, the
     kurtosis is standardised by its exact mean and variance; by these approximations up to 7 % of
