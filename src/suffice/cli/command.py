@@ -34,8 +34,7 @@ def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
                 msg = f"{path} would replace the input {found}: name another output"
                 raise InvalidParameterError(msg)
     if len({os.path.realpath(path) for path in outputs}) < len(outputs):
-        msg = f"{outputs[0]} is named for two outputs: name two files"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"{outputs[0]} is named for two outputs: name two files")
 
 
 def _files(value: Any) -> Iterator[str]:

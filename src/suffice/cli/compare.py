@@ -11,8 +11,7 @@ import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.options import folds, learning_data, output, seed, several
-from suffice.cli.plot import FORMS, write_figure
-from suffice.cli.terminal import Terminal, write_table
+from suffice.cli.terminal import FIGURES, Terminal, write_figure, write_table
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -46,9 +45,8 @@ def command(
     output: Path | None,
 ) -> None:
     """Compare classifiers by cross-validation."""
-    if plot is not None and plot.suffix not in FORMS:
-        msg = f"--plot {plot}: a figure is written to {', '.join(FORMS)}"
-        raise InvalidParameterError(msg)
+    if plot is not None and plot.suffix not in FIGURES:
+        raise InvalidParameterError(f"--plot {plot}: a figure is written to {', '.join(FIGURES)}")
     rows = data.rows()
     from suffice.comparison import compare
 

@@ -81,8 +81,7 @@ class Data:
         or no rows with holes, gets numbers, or complete rows, only.
         """
         if why and self.is_ours:
-            msg = f"{self.name} holds sums, and {why}: give the data file"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
         from suffice.sources.columns import ColumnOptions, roles_for_learning
         from suffice.sources.opening import open_source
         from suffice.sources.source import TextStyle

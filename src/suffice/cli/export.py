@@ -72,8 +72,7 @@ def command(
     from suffice.cli.data import load_model
 
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
-        msg = "ONNX is not for reading: name a file with -o"
-        raise click.UsageError(msg)
+        raise click.UsageError("ONNX is not for reading: name a file with -o")
     data = _EXPORTERS[kind](load_model(model), said)
     if output is None and terminal.json and kind == "sql":
         terminal.result({kind: data.decode().strip()})

@@ -45,8 +45,7 @@ def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:
         if word not in known:
             near = difflib.get_close_matches(word, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-            msg = f"{name} has no setting {word!r}: {hint}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"{name} has no setting {word!r}: {hint}")
     return cls(**settings)
 
 
@@ -84,8 +83,7 @@ def setting(text: str) -> tuple[str, Any]:
     """Return a setting ``NAME=VALUE``; the value is JSON, or else the text itself."""
     name, mark, value = text.partition("=")
     if not mark:
-        msg = f"a setting is written NAME=VALUE, got {text!r}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"a setting is written NAME=VALUE, got {text!r}")
     return name.strip(), _read(value, json.loads)
 
 

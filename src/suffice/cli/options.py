@@ -127,8 +127,7 @@ class OutputFile(click.Path):
 def in_a_folder(_: Any, __: Any, path: Path | None) -> Path | None:
     """Refuse, before any work is done, a file to be written where there is no folder."""
     if path is not None and not path.parent.is_dir():
-        msg = f"there is no folder '{path.parent}': make it first"
-        raise click.BadParameter(msg)
+        raise click.BadParameter(f"there is no folder '{path.parent}': make it first")
     return path
 
 

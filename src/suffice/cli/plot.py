@@ -1,50 +1,40 @@
 """``suffice plot``: any figure of data, and of a model of it, in a file."""
 
-from __future__ import annotations
-
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import matplotlib as mpl
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from suffice.archive import replacing
+from suffice import plots
 from suffice.cli.command import subcommand
+from suffice.cli.data import Data, load_model
+from suffice.cli.fit import MODELS, estimator_of, setting
 from suffice.cli.options import choice, learning_data, output, several
-from suffice.cli.terminal import Terminal
+from suffice.cli.terminal import FIGURES, Terminal, write_figure
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.validation.predictions import Predictions
 
-if TYPE_CHECKING:
-    from suffice.cli.data import Data
+_APART = ("perceptron_steps", "regression_line")  # not of labelled rows alone
 
-FORMS = (".pdf", ".png", ".svg")
-OF_ROWS = {
-    "pairs": "Rows over each pair of features, with class ellipses.",
-    "effect-of-neighbours": "Error of nearest neighbours by their number.",
-}
-OF_MODELS = {
-    "decision-regions": "The region of each class, boundaries, ellipses and rows.",
-    "class-densities": "The density of each class over one feature.",
-    "density-contours": "Contours of each class's density over two features.",
-    "density-surface": "The highest of the class densities over two features, in 3-D.",
-    "posterior-line": "The posterior of each class along a line.",
-    "posterior-surface": "The posterior of a class, or of every class, over a plane, in 3-D.",
-    "effect-of-temperature": "The posterior of a class along a line, by temperature.",
-    "real-against-synthetic": "Rows beside as many drawn from the model.",
-    "mahalanobis-qq": "Distances from the class means against those of a Gaussian.",
-    "coefficient-importance": "Coefficients per standard deviation of their features.",
-}
-OF_ERRORS = {
-    "confusion-matrix": "True classes against predicted ones.",
-    "roc": "True against false positive rate.",
-    "precision-recall": "Precision against recall.",
-    "reliability": "Observed frequencies against predicted probabilities.",
-    "error-against-threshold": "Error of rows that are decided, by the posterior required.",
-    "cost-against-threshold": "Mean cost of a row, by the posterior from which a class is called.",
-    "temperature-loss": "Log-loss by the temperature of the posteriors.",
-}
-KINDS: Mapping[str, str] = OF_MODELS | OF_ERRORS | OF_ROWS
+
+def _kinds() -> Iterator[tuple[str, str, str]]:
+    """Yield the name of a figure, what it is of, and what it shows, in its own words."""
+    for name in plots.__all__:
+        figure = getattr(plots, name)
+        of = next(iter(inspect.signature(figure).parameters), "") if callable(figure) else ""
+        if of in ("X", "estimator", "source") and name not in _APART:
+            first = str(inspect.getdoc(figure)).partition("\n")[0]
+            shown = re.sub(r"^Return .*?axes(?: with|:) ", "", first)
+            yield name.replace("_", "-"), of, shown
+
+
+OF = {name: of for name, of, _ in _kinds()}
+_LISTED = "\n".join(f"  {name:<25}{shown}" for name, _, shown in _kinds())
 
 
 @subcommand(
@@ -54,7 +44,7 @@ KINDS: Mapping[str, str] = OF_MODELS | OF_ERRORS | OF_ROWS
     "suffice plot confusion-matrix wine -m logistic -o confusion.png",
     "suffice plot roc sales.parquet --target churned --theme dark -o roc.pdf",
 )
-@click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
+@click.argument("kind", type=click.Choice(list(OF)), metavar="KIND")
 @learning_data
 @output("The figure to write: .png, .svg or .pdf.", required=True)
 @click.option("-m", "--model", default="lda", show_default=True, help="As in fit, or a model file.")
@@ -74,21 +64,18 @@ def command(
 
     Errors are of rows held out in 10 folds; those of a model file, of all rows of DATA.
     """
-    from suffice.cli.fit import setting
-
-    if output.suffix not in FORMS:
-        raise InvalidParameterError(f"{output}: a figure is written to {', '.join(FORMS)}")
+    if output.suffix not in FIGURES:
+        raise InvalidParameterError(f"{output}: a figure is written to {', '.join(FIGURES)}")
     if "weight" in data.columns:
         raise InvalidParameterError("figures show every row alike: leave --weight out")
-    import matplotlib as mpl
-
     mpl.use("Agg")
-    from suffice import plots
-
     draw, said = getattr(plots, kind.replace("-", "_")), dict(map(setting, settings))
     known = inspect.signature(draw).parameters
     for name in set(said) - set(known):
         raise InvalidParameterError(f"{kind} has no parameter {name!r}: it has {', '.join(known)}")
+    for name in list(known)[2 if OF[kind] == "X" else 3 :]:
+        if known[name].default is inspect.Parameter.empty and name not in said:
+            raise InvalidParameterError(f"{kind} needs to know {name}: say --set {name}=VALUE")
     subject = _subject(kind, model, data)
     drawn = draw(*subject[: 2 if "y" not in known else None], theme=theme, **said)
     axes = getattr(drawn, "flat", [drawn])[0]
@@ -96,7 +83,6 @@ def command(
     terminal.written(output, kind)
 
 
-_LISTED = "\n".join(f"  {kind:<25}{line}" for kind, line in KINDS.items())
 command.help = f"{inspect.cleandoc(str(command.help))}\n\n\b\nKinds:\n{_LISTED}"
 
 
@@ -104,31 +90,17 @@ def _subject(kind: str, model: str, data: Data) -> tuple[Any, ...]:
     """Return what a kind of figure is drawn of: rows, a model and rows, or predictions."""
     rows = data.rows(categories=False, holes=False)
     x, y = rows.frame, rows.table.labels
-    if kind in OF_ROWS:
+    if OF[kind] == "X":
         return x, y
     if Path(model).suffix == ".suffice":
-        from suffice.cli.data import load_model
-
         return load_model(Path(model)), x, y
-    from suffice.cli.fit import MODELS, estimator_of
-
     if model not in MODELS:
         raise InvalidParameterError(f"--model {model}: use one of {', '.join(MODELS)}, or a file")
     estimator = estimator_of(MODELS[model], {})
-    if kind in OF_MODELS:
+    if OF[kind] == "estimator":
         return estimator.fit(x, y), x, y
     if not hasattr(estimator, "predict_proba"):
         raise InvalidInputError(f"{kind} needs posteriors, and {model} has none: use -m logistic")
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
-    from suffice.validation.predictions import Predictions
-
     cv = StratifiedKFold(10, shuffle=True, random_state=0)
     held_out = cross_val_predict(estimator, x.to_numpy(), y, cv=cv, method="predict_proba")
     return (Predictions.of(y, held_out, rows.table.classes),)
-
-
-def write_figure(figure: Any, path: Path, ground: str = "white") -> None:
-    """Write a figure in the format of its extension; the file is whole or as it was."""
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix("."), dpi=160, facecolor=ground)

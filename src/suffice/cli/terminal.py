@@ -121,6 +121,17 @@ def json_text(document: Any) -> str:
     return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+FIGURES = (".pdf", ".png", ".svg")
+
+
+def write_figure(figure: Any, path: Path, ground: str = "white") -> None:
+    """Write a figure in the format of its extension; the file is whole or as it was."""
+    from suffice.archive import replacing
+
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix("."), dpi=160, facecolor=ground)
+
+
 def write_table(frame: pl.LazyFrame, output: Path | None, terminal: Terminal) -> None:
     """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
     from suffice.sources import formats

@@ -22,34 +22,25 @@ from suffice.validation.predictions import log_posteriors_of
 class BiasVariance(Tabled):
     """How far posteriors are from the true ones on average, and how much they vary.
 
-    Their sum is the mean squared distance of a fitted posterior from the true one.
+    Squared bias E_x Σ_k (E p̂(k | x) − p(k | x))² and variance E_x Σ_k var p̂(k | x) add up to the
+    mean squared distance of a fitted posterior from the true one.
     """
 
-    names: tuple[str, ...]  # of the classifiers
     n_rows: int  # of each training set
     repeats: int
-    bias: Floats  # squared: E_x Σ_k (E p̂(k | x) − p(k | x))²  (M,)
-    variance: Floats  # E_x Σ_k var p̂(k | x)  (M,)
-    training_error: Floats  # mean over training sets  (M,)
-    true_error: Floats  # mean over training sets  (M,)
-    bayes_error: float  # of the best rule
+    table: tuple[Row, ...]  # of each classifier
 
     def rows(self) -> list[Row]:
-        """Return a mapping per classifier."""
-        columns = ("bias", "variance", "training_error", "true_error")
-        values = zip(*(getattr(self, name).tolist() for name in columns), strict=True)
-        told = (dict(zip(columns, each, strict=True)) for each in values)
-        known = {"n_rows": self.n_rows, "bayes_error": self.bayes_error}
-        return [
-            {"model": name, **each, **known} for name, each in zip(self.names, told, strict=True)
-        ]
+        """Return a mapping per classifier: model, bias (squared), variance, mean errors."""
+        return list(self.table)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw squared bias and variance of each classifier, one upon the other."""
         return draw("bias and variance", self, ax=ax)
 
     def __repr__(self) -> str:
-        return f"BiasVariance({', '.join(self.names)}; {self.repeats} × {self.n_rows} rows)"
+        names = ", ".join(row["model"] for row in self.table)
+        return f"BiasVariance({names}; {self.repeats} × {self.n_rows} rows)"
 
 
 def bias_variance(
@@ -85,27 +76,25 @@ def bias_variance(
     >>> import suffice as sf
     >>> truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
     >>> found = sf.bias_variance(truth, ["LDA", "QDA"], n_rows=40, repeats=20)
-    >>> bool(found.variance[0] < found.variance[1])
+    >>> lda, qda = found.rows()
+    >>> lda["variance"] < qda["variance"]
     True
     """
     if repeats < 2:
-        msg = f"a variance needs at least 2 repeats, got {repeats}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"a variance needs at least 2 repeats, got {repeats}")
     seeds = np.random.default_rng(random_state).integers(0, 2**31, repeats + 1).tolist()
     x, _ = model.sample(n_points, random_state=seeds.pop())
     truth = model.predict_proba(x)
-    compared = parse_models(models, random_state)
     sets = [model.sample(n_rows, random_state=seed) for seed in seeds]
-    found = [_repeated(each.estimator, sets, x, truth, model.classes_) for each in compared]
-    names = tuple(each.name for each in compared)
-    bias, variance, training, true = np.array(found).T
-    known = (bias, variance, training, true, float(model.bayes_error()))
-    return BiasVariance(names, n_rows, repeats, *known)
+    least = {"bayes_error": float(model.bayes_error())}
+    told = (
+        {"model": each.name, **_repeated(each.estimator, sets, x, truth, model.classes_), **least}
+        for each in parse_models(models, random_state)
+    )
+    return BiasVariance(n_rows, repeats, tuple(told))
 
 
-def _repeated(
-    estimator: Any, sets: list[Any], x: Any, truth: Floats, classes: Any
-) -> tuple[float, ...]:
+def _repeated(estimator: Any, sets: list[Any], x: Any, truth: Floats, classes: Any) -> Row:
     """Return squared bias, variance, and mean errors on training rows and on all there are."""
     posteriors, errors = [], []
     for rows, labels in sets:
@@ -115,5 +104,7 @@ def _repeated(
         posteriors.append(np.eye(len(classes))[decided] if logs is None else np.exp(logs))
         errors.append((1 - fitted.score(rows, labels), rule_error(truth, decided)))
     p = np.array(posteriors)
-    bias = np.square(p.mean(0) - truth).sum(1).mean()
-    return float(bias), float(p.var(0).sum(1).mean()), *np.mean(errors, axis=0).tolist()
+    bias, variance = np.square(p.mean(0) - truth).sum(1).mean(), p.var(0).sum(1).mean()
+    values = [bias, variance, *np.mean(errors, axis=0)]
+    names = ("bias", "variance", "training_error", "true_error")
+    return dict(zip(names, map(float, values), strict=True))

@@ -145,8 +145,7 @@ def descend(
     """
     w = np.atleast_1d(np.asarray(start, np.float64))
     if not learning_rate > 0:
-        msg = f"learning_rate must be positive, got {learning_rate}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"learning_rate must be positive, got {learning_rate}")
     steps = []
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(n_steps + 1):
@@ -156,8 +155,7 @@ def descend(
             steps.append((w, value, float(np.abs(g).max()), learning_rate if t else 0.0))
             w = w - learning_rate * g
     if not steps:
-        msg = f"the loss is not finite at the start {w}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"the loss is not finite at the start {w}")
     way, losses, norms, sizes = (np.array(column) for column in zip(*steps, strict=True))
     called = tuple(names) if names is not None else tuple(f"w{j}" for j in range(len(w)))
     return DescentPath(way, losses, norms, sizes, called, loss)

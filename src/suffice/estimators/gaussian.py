@@ -761,8 +761,7 @@ def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            msg = f"{type(self).__name__}() {error}"
-            raise TypeError(msg) from None
+            raise TypeError(f"{type(self).__name__}() {error}") from None
         bound.apply_defaults()
         vars(self).update(list(bound.arguments.items())[1:])
 

@@ -143,6 +143,5 @@ def positive(name: str, value: Any, *, zero: bool = False) -> float:
         number = np.nan
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         kind = "not negative" if zero else "positive"
-        msg = f"{name} must be a finite number, {kind}; got {value!r}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"{name} must be a finite number, {kind}; got {value!r}")
     return number

@@ -242,8 +242,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         """
         check_is_fitted(self)
         if not 0 < level < 1:
-            msg = f"level must lie between 0 and 1, got {level}"
-            raise errors.InvalidParameterError(msg)
+            raise errors.InvalidParameterError(f"level must lie between 0 and 1, got {level}")
         known = self._inference if X is None else self._inference_at(X, y, sample_weight)
         if known is None:
             msg = (

@@ -35,6 +35,7 @@ def class_densities(
 
     Rows of a few classes stand behind as histograms of the same area and below as ticks. Other
     features are integrated out.
+    Duda, Hart & Stork (2001), *Pattern Classification*, section 2.1.
 
     Parameters
     ----------
@@ -45,10 +46,6 @@ def class_densities(
     weighted : bool
         Whether densities are multiplied by the priors, π_k p(x | k): the largest is the class
         that is chosen, and their sum, the thin line, is the density of all rows.
-
-    References
-    ----------
-    Duda, Hart & Stork (2001), *Pattern Classification*, section 2.1.
 
     Examples
     --------
@@ -120,6 +117,7 @@ def density_contours(
     """Return axes with contours of each class's density over two features.
 
     Each contour bounds the smallest region that holds the given share of the class.
+    Hyndman (1996), *The American Statistician* 50, 120–126.
 
     Parameters
     ----------
@@ -127,10 +125,6 @@ def density_contours(
         Ours, with densities.
     coverage : sequence of float
         Shares of a class.
-
-    References
-    ----------
-    Hyndman (1996), *The American Statistician* 50, 120–126.
 
     Examples
     --------

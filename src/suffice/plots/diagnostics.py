@@ -33,10 +33,9 @@ def box_m(found: BoxM, ax: Any = None) -> Any:
 def bias_variance(found: BiasVariance, ax: Any = None) -> Any:
     """Draw squared bias and variance of each classifier, one upon the other."""
     ax = new_axes(ax)
-    place = np.arange(len(found.names))
-    ax.barh(place, found.bias, label="squared bias", color=COLOURS[0])
-    ax.barh(place, found.variance, left=found.bias, label="variance", color=COLOURS[1], hatch="//")
-    ax.set_yticks(place, found.names)
+    names, bias, variance = zip(*(list(row.values())[:3] for row in found.table), strict=True)
+    ax.barh(names, bias, label="squared bias", color=COLOURS[0])
+    ax.barh(names, variance, left=bias, label="variance", color=COLOURS[1], hatch="//")
     ax.invert_yaxis()
     ax.set_xlabel("mean squared distance of the posteriors from the true ones")
     ax.set_title(f"{found.repeats} training sets of {found.n_rows} rows")

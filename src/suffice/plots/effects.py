@@ -114,6 +114,7 @@ def effect_of_temperature(
 
     Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
     become the hard choice of the most probable class, drawn dashed.
+    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
 
     Parameters
     ----------
@@ -125,10 +126,6 @@ def effect_of_temperature(
         The class; by default the last.
     temperatures : sequence of float
         Positive T; base b instead of e is T = 1 / ln b.
-
-    References
-    ----------
-    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
 
     Examples
     --------
@@ -168,15 +165,12 @@ def temperature_loss(
 
     A best temperature over 1 says that posteriors are too confident, under 1 that they are not
     confident enough.
+    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
 
     Parameters
     ----------
     temperatures : array, optional
         Temperatures to draw; by default from 0.1 to 10, and around the best.
-
-    References
-    ----------
-    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
 
     Examples
     --------

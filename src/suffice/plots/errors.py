@@ -124,16 +124,14 @@ def roc(
 ) -> None:
     """Return axes with the ROC curve of a class, or of each of several against the rest.
 
+    Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
+
     Parameters
     ----------
     label : object, optional
         The class to be found; by default the second of two, or each of several.
     legend : bool
         Whether to write classes and areas under their curves beside the axes.
-
-    References
-    ----------
-    Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
 
     Examples
     --------
@@ -165,15 +163,12 @@ def precision_recall(
     """Return axes with precision against recall of a class, or of each of several.
 
     The thin line is the precision of guessing.
+    Davis & Goadrich (2006), *ICML*, 233–240.
 
     Parameters
     ----------
     label : object, optional
         The class to be found; by default the second of two, or each of several.
-
-    References
-    ----------
-    Davis & Goadrich (2006), *ICML*, 233–240.
 
     Examples
     --------
@@ -250,6 +245,7 @@ def reliability(
     Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
     On the diagonal posteriors are calibrated; above it they are not confident enough, below it
     too confident.
+    DeGroot & Fienberg (1983), *The Statistician* 32, 12–22.
 
     Parameters
     ----------
@@ -260,10 +256,6 @@ def reliability(
         Number of bins.
     equal_counts : bool
         Bins that hold equally many rows, instead of bins of equal width.
-
-    References
-    ----------
-    DeGroot & Fienberg (1983), *The Statistician* 32, 12–22.
 
     Examples
     --------

@@ -21,6 +21,7 @@ def coefficient_importance(
     Each is the change of a log odds as its feature grows by one standard deviation. Of two
     classes a bar points to, and has the colour of, the class that the feature speaks for; of
     more, a dot for each class shows its score against the mean of all.
+    Menard (2004), *The American Statistician* 58, 218–223.
 
     Parameters
     ----------
@@ -30,10 +31,6 @@ def coefficient_importance(
         Rows whose standard deviations are taken; our Gaussian classifiers know them.
     most : int
         Features shown.
-
-    References
-    ----------
-    Menard (2004), *The American Statistician* 58, 218–223.
 
     Examples
     --------

@@ -40,17 +40,14 @@ def hyperplane(canvas: Canvas, boundary: Hyperplane, points: Any = ()) -> None:
     if boundary.n_features != 2 or not boundary.normal.any():
         msg = f"a hyperplane is drawn in two features, and this one has {boundary.n_features}"
         raise InvalidInputError(msg)
-    w, style = boundary.normal / np.linalg.norm(boundary.normal), canvas.style
+    style = canvas.style
     x = np.array([np.zeros(2), *np.asarray(points, np.float64).reshape(-1, 2)])
     feet, distances = boundary.project(x), boundary.signed_distance(x)
-    length = max(0.4 * float(np.ptp(np.vstack([x, feet]))), 1e-9)
-    tail = feet.mean(axis=0)
-    tip = tail + length * w
-    shown = np.vstack([x, feet, tip])
+    tip = _normal(canvas, boundary, feet.mean(axis=0), 0.4 * float(np.ptp([*x, *feet])))
+    shown = np.array([*x, *feet, tip])
     middle, half = (shown.min(0) + shown.max(0)) / 2, 0.65 * max(*np.ptp(shown, axis=0), 1e-9)
     window = np.stack([middle - half, middle + half], axis=1)
     _line(canvas, boundary, window, color=style.ink)
-    canvas.ax.annotate("", tip, tail, arrowprops=_arrow(style.accent))
     canvas.ax.annotate("w", tip, (4, 4), textcoords="offset points", color=style.accent)
     said = [f"−w₀/‖w‖ = {boundary.distance_of_origin:.3g}", *(f"{d:.3g}" for d in distances[1:])]
     for point, foot, text in zip(x, feet, said, strict=True):
@@ -150,17 +147,13 @@ def perceptron_steps(
     with row_of(len(mistakes), figure, theme, looks) as cells:
         for step, (cell, row) in enumerate(zip(cells, mistakes, strict=True)):
             marks.points(cell, fitted.rows, codes)
-            ring = {
-                "markerfacecolor": "none",
-                "markeredgecolor": cell.style.ink,
-                "linestyle": "none",
-            }
-            cell.ax.plot(
-                *fitted.rows[row], "o", zorder=4, markersize=11, markeredgewidth=1.4, **ring
-            )
+            ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}
+            cell.ax.plot(*fitted.rows[row], "o", color=cell.style.ink, **ring)
             _line(cell, lines[step], window, linestyle="--", color=cell.style.soft)
             _line(cell, lines[step + 1], window, color=cell.style.ink)
-            _normal(cell, lines[step + 1], window)
+            if lines[step + 1].normal.any():
+                foot = lines[step + 1].project(window.mean(axis=1))[0]
+                _normal(cell, lines[step + 1], foot, 0.2 * np.ptp(window, axis=1).min())
             cell.ax.set(xlim=window[0], ylim=window[1], title=f"step {step + 1}: row {row}")
             cell.name_axes(*fitted.names)
     return [cell.ax for cell in cells]
@@ -179,14 +172,9 @@ def _line(canvas: Canvas, line: Hyperplane, window: Floats, **look: Any) -> None
         canvas.ax.plot(*curve.T, **{"linewidth": 1.5, "label": "_boundary"} | look)
 
 
-def _normal(canvas: Canvas, line: Hyperplane, window: Floats) -> None:
-    """Draw w as an arrow, from the point of the line that is nearest to the middle."""
-    if line.normal.any():
-        foot = line.project(window.mean(axis=1))[0]
-        reach = 0.2 * np.ptp(window, axis=1).min() / np.linalg.norm(line.normal)
-        arrow = _arrow(canvas.style.accent)
-        canvas.ax.annotate("", foot + reach * line.normal, foot, arrowprops=arrow)
-
-
-def _arrow(colour: str) -> dict[str, Any]:
-    return {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
+def _normal(canvas: Canvas, line: Hyperplane, tail: Floats, length: float) -> Floats:
+    """Draw w as an arrow of some length, from a point of the line; return its tip."""
+    tip: Floats = tail + length * line.normal / np.linalg.norm(line.normal)
+    arrow = {"arrowstyle": "-|>", "color": canvas.style.accent, "linewidth": 1.6}
+    canvas.ax.annotate("", tip, tail, arrowprops={"shrinkA": 0, "shrinkB": 0, **arrow})
+    return tip

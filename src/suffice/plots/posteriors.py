@@ -22,6 +22,7 @@ def posterior_line(
 
     Of two classes the second is drawn, a sigmoid where log odds are linear, with the rows at 0
     and 1; of more classes every one, a softmax, with the rows as ticks below.
+    Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.2.
 
     Parameters
     ----------
@@ -31,10 +32,6 @@ def posterior_line(
         Rows that set the window and are drawn if ``y`` is given.
     feature : name or index, optional
         The feature that varies; by default the only one, or the first discriminant coordinate.
-
-    References
-    ----------
-    Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.2.
 
     Examples
     --------

@@ -38,6 +38,7 @@ def decision_regions(
     in the first discriminant coordinates, other directions held at their expectation.
     Boundaries of our Gaussian classifiers are their exact curves. Rows with an ink edge are
     predicted wrongly.
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
 
     Parameters
     ----------
@@ -48,10 +49,6 @@ def decision_regions(
     coverage : sequence of float, optional
         Shares of each class that its ellipses hold, for Gaussian classifiers; by default a half
         and 95 %, of many classes a half only; () for none.
-
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
 
     Examples
     --------

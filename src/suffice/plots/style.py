@@ -99,8 +99,7 @@ def style_of(theme: Theme) -> Style:
     if isinstance(theme, Style):
         return theme
     if theme not in THEMES:
-        msg = f"theme={theme!r}: expected 'light', 'dark' or a Style"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"theme={theme!r}: expected 'light', 'dark' or a Style")
     return THEMES[theme]
 
 

@@ -35,6 +35,7 @@ def real_against_synthetic(
 
     As many rows are drawn from the model as there are. Where the model is right the two halves
     are mirror images but for chance. On the diagonal both are counted, all classes together.
+    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807.
 
     Parameters
     ----------
@@ -50,10 +51,6 @@ def real_against_synthetic(
         As in ``decision_regions``.
     figure : Figure or SubFigure, optional
         Where to draw; by default a new one.
-
-    References
-    ----------
-    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807.
 
     Examples
     --------
@@ -92,6 +89,7 @@ def mahalanobis_qq(
 
     On the diagonal a class is Gaussian; a curve that bends up has heavier tails. The band is
     the pointwise interval for a class of middling size.
+    Gnanadesikan & Kettenring (1972), *Biometrics* 28, 81–124.
 
     Parameters
     ----------
@@ -99,10 +97,6 @@ def mahalanobis_qq(
         Ours, Gaussian, of the rows or of their power transform.
     confidence : float
         Of the band.
-
-    References
-    ----------
-    Gnanadesikan & Kettenring (1972), *Biometrics* 28, 81–124.
 
     Examples
     --------

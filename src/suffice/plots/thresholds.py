@@ -61,9 +61,6 @@ def error_against_threshold(
 
     A row is decided if its largest posterior reaches the threshold; above is the share that is
     not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
-
-    References
-    ----------
     Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
 
     Examples
@@ -103,6 +100,7 @@ def cost_against_threshold(
 
     A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
     where posteriors are right, C_false alarm / (C_false alarm + C_miss).
+    Elkan (2001), *IJCAI*, 973–978.
 
     Parameters
     ----------
@@ -111,10 +109,6 @@ def cost_against_threshold(
         rest. For one class the two parts of the cost are drawn too.
     false_alarm_cost, miss_cost : float
         Of calling a row of another class, and of not calling one of the class.
-
-    References
-    ----------
-    Elkan (2001), *IJCAI*, 973–978.
 
     Examples
     --------
