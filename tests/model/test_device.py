@@ -9,6 +9,7 @@ import suffice as sf
 from suffice.discriminative import design
 from suffice.errors import InvalidInputError, UnusedDataWarning
 from suffice.table import foreign
+from suffice.validation import folds, held_out
 
 MODELS = [
     sf.LDA(),
@@ -207,3 +208,54 @@ def test_rows_with_holes_and_costs_visit_the_host(library):
     x[4, 1] = np.inf
     with pytest.raises(InvalidInputError, match="row 4"):
         model.predict(library(x))
+
+
+def test_everything_takes_rows_on_a_device(library):
+    x, y = data()
+    there, labels = library(x), library(y)
+    assert sf.leave_one_out(sf.QDA(), there, labels).error == sf.leave_one_out(sf.QDA(), x, y).error
+    models = ["LDA", "decision tree"]
+    found, expected = (sf.compare(*rows, models, cv=3) for rows in ((there, labels), (x, y)))
+    assert found.to_frame().error.tolist() == expected.to_frame().error.tolist()
+    for model in (sf.AutoGaussian(), sf.MixtureClassifier(2), sf.LeastSquaresClassifier()):
+        fitted = clone(model).fit(there, labels)
+        assert fitted.score(there, labels) == clone(model).fit(x, y).score(x, y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_are_summed_and_scored_on_the_device(library, weighted, monkeypatch):
+    x, y = data()
+    w = np.linspace(0.5, 2, len(y)) if weighted else None
+    there = (library(x), library(y))
+    grid = {"pooling": [0.0, 0.5], "shrinkage": [0.0, 0.2]}
+    settings = {"cv": 5, "sample_weight": w}
+    expected = sf.cross_validate(sf.RDA(), x, y, grid=grid, **settings)
+    fetched = []
+
+    def to_numpy(values):
+        if foreign.is_foreign(values):
+            fetched.append(tuple(values.shape))
+        return foreign.to_numpy(values)
+
+    for room in (folds, held_out):
+        monkeypatch.setattr(room, "to_numpy", to_numpy)
+    found = sf.cross_validate(sf.RDA(), *there, grid=grid, **settings)
+    np.testing.assert_allclose(
+        found.to_frame()[["error", "log_loss", "brier"]],
+        expected.to_frame()[["error", "log_loss", "brier"]],
+        rtol=1e-9,
+    )
+    assert found.best_params == expected.best_params
+    assert x.shape not in fetched  # only labels and scores come to the host
+    assert (60, 3) in fetched
+    for model in (sf.QDA(power="yeo-johnson"), sf.QDA(estimate="predictive"), sf.RDA()):
+        errors = [
+            sf.cross_validate(model, *rows, cv=3).to_frame().log_loss[0] for rows in (there, (x, y))
+        ]
+        assert errors[0] == pytest.approx(errors[1], rel=1e-9)
+    x[3, 1] = np.nan
+    errors = [
+        sf.cross_validate(sf.LDA(), library(rows), library(y), cv=3).to_frame().error[0]
+        for rows in (x,)
+    ]
+    assert errors[0] == sf.cross_validate(sf.LDA(), x, y, cv=3).to_frame().error[0]

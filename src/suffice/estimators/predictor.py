@@ -63,7 +63,7 @@ def checked_table(
 
 def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[Any, Any, Any]:
     """Return the rows that have a label, and say how many have none."""
-    labels = np.asarray(y)
+    labels = np.asarray(to_numpy(y))
     here = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
     if here.all():
         return X, y, weight
@@ -74,7 +74,7 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
     if not quiet:
         warn(f"{n - len(rows):,} of {n:,} rows have no label and are left out", UnusedDataWarning)
     known = taken(np.asarray(X) if isinstance(X, (list, tuple)) else X, rows)
-    weight = weight if np.ndim(weight) == 0 else np.asarray(weight)[rows]
+    weight = weight if np.ndim(to_numpy(weight)) == 0 else np.asarray(to_numpy(weight))[rows]
     return known, as_labels(labels[rows]), weight
 
 

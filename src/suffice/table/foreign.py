@@ -39,7 +39,7 @@ def to_numpy(x: Any) -> Any:
     if not is_foreign(x):
         return x
     if hasattr(x, "detach"):  # PyTorch
-        x = x.detach().cpu()
+        return x.detach().cpu().numpy()
     return np.asarray(x.get() if hasattr(x, "get") else x)  # CuPy
 
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.table.foreign import to_numpy
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Labels
 
@@ -26,7 +27,7 @@ def encode(y: Labels) -> tuple[Labels, Codes]:
 
 def as_labels(y: Any) -> Labels:
     """Return ``y`` as a one-dimensional array of integers, booleans, floats or text."""
-    labels = np.asarray(y)
+    labels = np.asarray(to_numpy(y))
     if labels.ndim != 1:
         msg = f"y must have one dimension, found shape {labels.shape}: pass y.ravel()"
         raise InvalidInputError(msg)

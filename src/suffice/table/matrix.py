@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.table.foreign import device_of, is_foreign, namespace
+from suffice.table.foreign import device_of, is_foreign, namespace, to_numpy
 from suffice.text.lists import quoted
 from suffice.typing import Codes, Floats
 
@@ -16,7 +16,7 @@ Matrix = Any  # (n, d) float64, float32 or integers, in any memory order
 def as_matrix(x: Any) -> tuple[Matrix, tuple[str, ...] | None]:
     """Return the rows as a numeric array, not copied if they are one, and the column names."""
     names = _column_names(x)
-    matrix = x if isinstance(x, np.ndarray) else _to_numpy(x)
+    matrix = x if isinstance(x, np.ndarray) else _to_numpy(to_numpy(x))
     if matrix.ndim != 2:
         cure = "use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         msg = f"X must have two dimensions (rows, features), found shape {matrix.shape}: {cure}"
@@ -49,7 +49,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
     """Return row weights (n,), checked, or None where every row counts once."""
     if weight is None:
         return None
-    w = np.ascontiguousarray(weight, np.float64)
+    w = np.ascontiguousarray(to_numpy(weight), np.float64)
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidInputError
+from suffice.table.foreign import is_foreign
 from suffice.table.labels import as_labels, encode, union
-from suffice.table.matrix import Matrix, as_matrix, as_weights, has_missing, refuse_nonfinite
+from suffice.table.matrix import Matrix, as_matrix, as_weights, has_missing, refuse_nonfinite, taken
 from suffice.table.mixed import is_mixed, read
 from suffice.table.schema import Encoding, Schema
 from suffice.typing import Codes, Floats, Labels
@@ -21,7 +22,7 @@ from suffice.typing import Codes, Floats, Labels
 class Table:
     """Rows of numbers, each with its class and its weight: what everything is learnt from."""
 
-    x: Matrix  # numbers (n, p), any memory order
+    x: Matrix  # numbers (n, p), any memory order, perhaps on a device
     classes: Labels  # sorted, some perhaps without rows  (K,)
     codes: Codes  # class of each row  (n,)
     weight: Floats | None = None  # None: every row counts once  (n,)
@@ -100,7 +101,8 @@ class Table:
         """Return some rows, by number, by slice or by mask; the classes stay."""
         weight = None if self.weight is None else self.weight[rows]
         indicators = None if self.indicators is None else self.indicators[rows]
-        changed: Any = {"x": self.x[rows], "codes": self.codes[rows], "indicators": indicators}
+        x = taken(self.x, np.arange(self.n_rows)[rows]) if is_foreign(self.x) else self.x[rows]
+        changed: Any = {"x": x, "codes": self.codes[rows], "indicators": indicators}
         return replace(self, weight=weight, **changed)
 
     def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Table:

@@ -146,8 +146,9 @@ def cross_validate(
     """
     check_criterion(criterion)
     params, candidates = candidates_of(estimator, grid)
-    folds = Folds.of(X, y, cv, sample_weight, groups)
-    if folds.is_plain and all(is_read_from_moments(c) for c in candidates):
+    summed = all(is_read_from_moments(c) for c in candidates)
+    folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
+    if folds.is_plain and summed:
         losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
     else:
         losses, absent = _by_fitting(candidates, folds)
@@ -182,7 +183,7 @@ def _from_moments(
         alike = [candidates[i] for i in members]
         seen = folds.with_rows(transformed(folds.table, alike[0].power).x)
         parts = seen.each(**collecting(c.recipe() for c in alike))
-        size = sum(fold.held_out.x.size for fold in parts)
+        size = sum(f.held_out.n_rows for f in parts) * seen.table.n_features
         found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)
         losses[members] = np.stack(found, axis=1)
         absent = absences(fold.train for fold in parts)

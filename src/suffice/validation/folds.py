@@ -18,6 +18,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments import Moments
 from suffice.moments.power_sums import parse_power
 from suffice.table import Table
+from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels, codes_of, encode
 from suffice.table.matrix import Matrix, as_matrix, as_weights, is_complete, taken
 from suffice.table.mixed import is_mixed
@@ -61,10 +62,15 @@ class Folds:
     @classmethod
     def of(
         cls, X: Any, y: Any, cv: Any, sample_weight: Any = None, groups: Any = None,
-        *, seed: int | None = None,
+        *, seed: int | None = None, on_device: bool = False,
     ) -> Self:  # fmt: skip
-        """Return users' rows, labels and folds; a seed shuffles a number of folds."""
+        """Return users' rows, labels and folds; a seed shuffles a number of folds.
+
+        Rows of a device come to the host, unless they may stay and nothing is missing.
+        """
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
+        if not (on_device and is_on_device(rows) and all_finite(rows)):
+            rows = to_numpy(rows)
         labels = checked_labels(rows, y)
         weight = as_weights(sample_weight, len(labels))
         known = None if groups is None else checked_groups(groups, len(labels))
@@ -82,11 +88,14 @@ class Folds:
     @cached_property
     def table(self) -> Table:
         """The rows as numbers."""
-        return Table(as_matrix(self.X)[0], self.classes, self.codes, self.weight)
+        x = self.X if is_foreign(self.X) else as_matrix(self.X)[0]
+        return Table(x, self.classes, self.codes, self.weight)
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether the rows are numbers, none of them missing."""
+        if is_foreign(self.X):
+            return True
         return not is_mixed(self.X) and bool(is_complete(self.X).all())
 
     @cached_property
@@ -125,7 +134,7 @@ class Folds:
             at = 1 if _is_partition(self.splits, len(self.codes)) else 0
             tables = (table.take(split[at]) for split in self.splits)
             with numbering_rows(table):
-                parts = [Moments.of_table(each, storage=storage, fourth=fourth) for each in tables]
+                parts = [_summed(each, storage, fourth=fourth) for each in tables]
             trains = tuple(sums_without(parts) if at else parts)
             seconds = (time.perf_counter() - started) / len(trains)
             self._moments[need] = TrainingMoments(trains, seconds)
@@ -158,6 +167,15 @@ class Folds:
         return Predictions(self.classes, self.codes[test], predicted, logs, test, weight)
 
 
+def _summed(table: Table, storage: str, *, fourth: bool) -> Moments:
+    """Return the moments of rows, summed where they lie."""
+    if not is_foreign(table.x):
+        return Moments.of_table(table, storage=storage, fourth=fourth)
+    known: Any = {"classes": np.arange(table.n_classes), "storage": storage, "fourth": fourth}
+    coded = Moments.of(table.x, table.codes, table.weight, **known)
+    return replace(coded, classes=table.classes)
+
+
 def sums_without(parts: Sequence[Moments]) -> list[Moments]:
     """Return, for each part, the sum of all the others: additions only, so that nothing cancels."""
     before = list(accumulate(parts[:-1], add))
@@ -168,6 +186,8 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
 
 def transformed(table: Table, power: Any) -> Table:
     """Return a table under a power transform: it knows no labels, so all rows may fit it."""
+    if power is not None:
+        table = table.with_rows(to_numpy(table.x), table.names)
     transform = parse_power(power, table)
     return (
         table

@@ -10,8 +10,10 @@ from suffice.estimation.recipe import Recipe
 from suffice.estimation.shrinkage import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.linalg import rank_tolerance
+from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import LogPosterior
 from suffice.moments import Moments
+from suffice.table.foreign import is_foreign, to_numpy
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Fold
 from suffice.validation.losses import losses_of_rows, summed_losses
@@ -38,7 +40,9 @@ def held_out_losses(
             model = recipes[i].estimate(fold.train, quiet=True)
             if fixed_weights is not None:
                 model = model.with_priors(np.exp(log_priors))
-            losses[i] = _losses_of(model.scores(fold.held_out.x), fold, temperatures)
+            rows = fold.held_out.x
+            rows = rows if isinstance(model, GaussianModel) else to_numpy(rows)
+            losses[i] = _losses_of(to_numpy(model.scores(rows)), fold, temperatures)
     return losses
 
 
@@ -79,7 +83,7 @@ def _path_losses(
     alike: Sequence[Recipe], fold: Fold, temperatures: Floats, log_priors: Floats
 ) -> Floats | None:
     """Return the losses (Γ, T, 3) of recipes that differ in γ alone; None where they cannot be."""
-    if not _has_path(alike[0]):
+    if not _has_path(alike[0]) or is_foreign(fold.held_out.x):
         return None
     gammas = np.array([recipe.regularisation.shrinkage.fixed for recipe in alike], np.float64)
     group_of = alike[0].group_of(fold.train.classes)
