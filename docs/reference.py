@@ -79,7 +79,7 @@ def _member(name: str, value: Any, prefix: str) -> Iterator[str]:
         yield from ("```python", f"{prefix}.{name}{_signature(value)}", "```", "")
     yield from _document(_doc(value))
     if _is_preset(value):
-        yield from ("", "Settings, attributes and methods: [above](#gaussianclassifier).", "")
+        yield from ("", "Methods: those of [GaussianClassifier](#gaussianclassifier).", "")
     if inspect.isclass(value):
         for verb, method in _methods(value):
             yield from ("", f"### {name}.{verb}", "")

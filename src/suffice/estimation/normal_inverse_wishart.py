@@ -16,8 +16,20 @@ NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is
 class NormalInverseWishart:
     """A conjugate prior, or posterior, of the mean(s) and the covariance of Gaussian classes.
 
-    Σ ~ IW(Ψ, ν) and μ ∣ Σ ~ N(m, Σ / κ);
-    ``n_means`` classes share the one Σ, each with a mean of its own.
+    Σ ~ IW(Ψ, ν) and μ ∣ Σ ~ N(m, Σ / κ).
+
+    Parameters
+    ----------
+    mean : array (d,)
+        m.
+    mean_strength : float
+        κ: the prior counts as this many rows at m.
+    scale : array (d, d)
+        Ψ.
+    degrees : float
+        ν: the mean of Σ is Ψ / (ν − d − 1).
+    n_means : int, default=1
+        Classes that share the one Σ, each with a mean of its own.
 
     References
     ----------
@@ -34,10 +46,10 @@ class NormalInverseWishart:
     6.0
     """
 
-    mean: Floats  # m  (d,)
-    mean_strength: float  # κ: the prior counts as this many rows at m
-    scale: Floats  # Ψ  (d, d)
-    degrees: float  # ν: E Σ = Ψ / (ν − d − 1)
+    mean: Floats
+    mean_strength: float
+    scale: Floats
+    degrees: float
     n_means: int = 1
 
     def __post_init__(self) -> None:

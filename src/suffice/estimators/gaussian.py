@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -842,3 +843,18 @@ class GaussianNB(GaussianClassifier):
 
     covariance = "diagonal"
     __init__ = _init_without("covariance")
+
+
+def _documented(preset: type) -> str:
+    """Return the documentation of a preset with the settings and attributes that it shares."""
+    known = inspect.signature(preset).parameters
+    general, own = (inspect.cleandoc(cls.__doc__ or "") for cls in (GaussianClassifier, preset))
+    shared = general[general.index("Parameters\n---") : general.index("Examples\n---")]
+    entry = re.compile(r"^(\w*[a-z]) : .*\n(?: +.*\n)+", re.MULTILINE)  # a_ is an attribute
+    shared = entry.sub(lambda found: found[0] if found[1] in known else "", shared)
+    head, *rest = re.split(r"^(?=References$|Examples$)", own, flags=re.MULTILINE)
+    return "".join([head, shared, *rest])
+
+
+for _preset in (LDA, QDA, RDA, GaussianNB):
+    _preset.__doc__ = _documented(_preset)
