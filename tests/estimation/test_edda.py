@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -47,6 +48,18 @@ def log_likelihood(weights, scatters, covariances):
     return -0.5 * (weights * (d * np.log(2 * np.pi) + log_dets) + squares).sum()
 
 
+class Fit(NamedTuple):
+    covariances: np.ndarray
+    log_likelihood_given_class: float
+    n_parameters: int
+
+
+def fitted(code, weights, scatters):
+    found = edda_covariances(code, weights, scatters)
+    n_parameters = FAMILIES[code].n_parameters(*scatters.shape[:2])
+    return Fit(found, log_likelihood(weights, scatters, found), n_parameters)
+
+
 def correlation_distance(a, b):
     s = np.sqrt(np.diagonal(b, axis1=1, axis2=2))
     return np.abs((a - b) / (s[:, :, None] * s[:, None, :])).max()
@@ -56,13 +69,9 @@ def correlation_distance(a, b):
 def test_reaches_the_true_optimum(name, code):
     weights, scatters = sums(name)
     expected = DATASETS[name]["families"][code]
-    fit = edda_covariances(code, weights, scatters)
-    assert fit.converged
+    fit = fitted(code, weights, scatters)
     found = fit.log_likelihood_given_class
     np.testing.assert_allclose(found, expected["log_likelihood"], rtol=1e-11)
-    np.testing.assert_allclose(
-        found, log_likelihood(weights, scatters, fit.covariances), rtol=1e-11
-    )
     assert found >= expected["log_likelihood_R"] - 1e-11 * abs(found)
     total = fit.n_parameters + scatters.shape[0] * scatters.shape[1]  # and the means
     assert total == expected["df"] == expected["df_R"]
@@ -79,7 +88,7 @@ def test_reaches_the_true_optimum(name, code):
 @pytest.mark.parametrize("code", FAMILIES)
 @pytest.mark.parametrize("name", ["iris", "penguins_numeric"])
 def test_finds_the_covariances_of_the_optimum(name, code):
-    fit = edda_covariances(code, *sums(name))
+    fit = fitted(code, *sums(name))
     expected = np.array(DATASETS[name]["families"][code]["covariances"])
     assert correlation_distance(fit.covariances, expected) < 1e-6
 
@@ -87,7 +96,7 @@ def test_finds_the_covariances_of_the_optimum(name, code):
 @pytest.mark.parametrize("code", FAMILIES)
 def test_mixture_bic_of_iris_is_that_of_the_optimum(code):
     x, y = load_iris(return_X_y=True)
-    fit = edda_covariances(code, *sums("iris"))
+    fit = fitted(code, *sums("iris"))
     densities = [
         multivariate_normal(x[y == k].mean(0), fit.covariances[k]).logpdf(x) for k in range(3)
     ]
@@ -100,10 +109,7 @@ def test_mixture_bic_of_iris_is_that_of_the_optimum(code):
 @given(st.integers(0, 10**6))
 def test_a_richer_family_is_at_least_as_likely(seed):
     weights, scatters = random_sums(seed)
-    found = {
-        code: edda_covariances(code, weights, scatters).log_likelihood_given_class
-        for code in FAMILIES
-    }
+    found = {code: fitted(code, weights, scatters).log_likelihood_given_class for code in FAMILIES}
     for poorer, richer in NESTED:
         assert found[poorer] <= found[richer] + 1e-9 * abs(found[richer]), (poorer, richer)
 
@@ -113,8 +119,8 @@ def test_a_richer_family_is_at_least_as_likely(seed):
 def test_a_multiple_of_every_weight_changes_no_covariance(seed, factor):
     weights, scatters = random_sums(seed)
     for code in FAMILIES:
-        one = edda_covariances(code, weights, scatters)
-        other = edda_covariances(code, factor * weights, factor * scatters)
+        one = fitted(code, weights, scatters)
+        other = fitted(code, factor * weights, factor * scatters)
         assert correlation_distance(other.covariances, one.covariances) < 1e-5
         assert other.log_likelihood_given_class == pytest.approx(
             factor * one.log_likelihood_given_class, rel=1e-9, abs=1e-9 * factor
@@ -126,8 +132,8 @@ def test_a_multiple_of_every_weight_changes_no_covariance(seed, factor):
 def test_a_change_of_units_changes_covariances_by_the_units(code, seed):
     weights, scatters = random_sums(seed)
     units = np.array([1e-9, 1.0, 1e9])
-    one = edda_covariances(code, weights, scatters)
-    other = edda_covariances(code, weights, scatters * np.outer(units, units))
+    one = fitted(code, weights, scatters)
+    other = fitted(code, weights, scatters * np.outer(units, units))
     back = other.covariances / np.outer(units, units)
     assert correlation_distance(back, one.covariances) < 1e-6
     assert other.log_likelihood_given_class == pytest.approx(
@@ -138,7 +144,7 @@ def test_a_change_of_units_changes_covariances_by_the_units(code, seed):
 @pytest.mark.parametrize("code", FAMILIES)
 def test_one_unit_for_all_features_never_matters(code):
     weights, scatters = random_sums(3)
-    one, other = (edda_covariances(code, weights, s) for s in (scatters, 1e-18 * scatters))
+    one, other = (fitted(code, weights, s) for s in (scatters, 1e-18 * scatters))
     assert correlation_distance(1e18 * other.covariances, one.covariances) < 1e-6
 
 
@@ -147,8 +153,8 @@ def test_other_families_depend_on_the_units_of_the_features(code):
     weights, scatters = sums("wine")
     s = np.sqrt(np.diagonal(scatters.sum(0)))
     units = np.outer(s, s)
-    one = edda_covariances(code, weights, scatters).covariances
-    other = edda_covariances(code, weights, scatters / units).covariances * units
+    one = fitted(code, weights, scatters).covariances
+    other = fitted(code, weights, scatters / units).covariances * units
     assert correlation_distance(other, one) > 1e-2
 
 
@@ -156,8 +162,8 @@ def test_other_families_depend_on_the_units_of_the_features(code):
 def test_rotated_features_rotate_the_covariances(code):
     weights, scatters = random_sums(4)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
-    one = edda_covariances(code, weights, scatters).covariances
-    other = edda_covariances(code, weights, turn @ scatters @ turn.T).covariances
+    one = fitted(code, weights, scatters).covariances
+    other = fitted(code, weights, turn @ scatters @ turn.T).covariances
     assert correlation_distance(turn.T @ other @ turn, one) < 1e-6
 
 
@@ -165,8 +171,8 @@ def test_rotated_features_rotate_the_covariances(code):
 def test_order_of_classes_and_features_does_not_matter(code):
     weights, scatters = random_sums(5)
     classes, features = [2, 0, 1], [1, 2, 0]
-    one = edda_covariances(code, weights, scatters).covariances
-    other = edda_covariances(
+    one = fitted(code, weights, scatters).covariances
+    other = fitted(
         code, weights[classes], scatters[classes][:, features][:, :, features]
     ).covariances
     expected = one[classes][:, features][:, :, features]
@@ -182,15 +188,15 @@ def test_common_axes_are_found_where_they_exist(code):
     scatters = weights[:, None, None] * (axes * variances[:, None, :]) @ axes.T
     free = code[:2] + "V"
     np.testing.assert_allclose(
-        edda_covariances(code, weights, scatters).log_likelihood_given_class,
-        edda_covariances(free, weights, scatters).log_likelihood_given_class,
+        fitted(code, weights, scatters).log_likelihood_given_class,
+        fitted(free, weights, scatters).log_likelihood_given_class,
         rtol=1e-12,
     )
 
 
 @pytest.mark.parametrize("code", FAMILIES)
 def test_covariances_have_the_structure_of_their_code(code):
-    sigma = edda_covariances(code, *sums("iris")).covariances
+    sigma = fitted(code, *sums("iris")).covariances
     volumes = np.exp(np.linalg.slogdet(sigma)[1] / 4)
     unit = sigma / volumes[:, None, None]
     shapes = np.linalg.eigvalsh(unit)
@@ -206,28 +212,20 @@ def test_covariances_have_the_structure_of_their_code(code):
 def test_one_class_and_one_feature_are_the_same_code(code):
     variances = np.array([2.0, 3.0])
     weights = np.array([10.0, 20.0])
-    fit = edda_covariances(code, weights, (weights * variances)[:, None, None])
+    fit = fitted(code, weights, (weights * variances)[:, None, None])
     shared = np.full(2, weights @ variances / 30)
     expected = shared if code[0] == "E" else variances
     np.testing.assert_allclose(fit.covariances[:, 0, 0], expected)
     _, scatters = random_sums(6)
-    single = edda_covariances(code, np.array([12.0]), scatters[:1])
+    single = fitted(code, np.array([12.0]), scatters[:1])
     frames = {"II": "VII", "EI": "VVI", "VI": "VVI"}
-    same = edda_covariances(frames.get(code[1:], "VVV"), np.array([12.0]), scatters[:1])
+    same = fitted(frames.get(code[1:], "VVV"), np.array([12.0]), scatters[:1])
     assert correlation_distance(single.covariances, same.covariances) < 1e-6
 
 
-@pytest.mark.parametrize("code", ["VEI", "VEE", "EVE", "VVE"])
-def test_too_few_iterations_are_said(code):
-    fit = edda_covariances(code, *sums("crabs"), max_iter=1)
-    assert not fit.converged
-    assert fit.iterations == 1
-
-
-def test_the_answer_is_frozen_and_repeatable():
-    one, other = (edda_covariances("VVE", *sums("wine")) for _ in range(2))
+def test_the_answer_is_repeatable():
+    one, other = (fitted("VVE", *sums("wine")) for _ in range(2))
     np.testing.assert_array_equal(one.covariances, other.covariances)
-    assert not one.covariances.flags.writeable
 
 
 def scatter_of_rank(rank, d, seed=0):
@@ -239,22 +237,23 @@ def scatter_of_rank(rank, d, seed=0):
 def test_a_class_of_one_row_is_refused_by_name(code):
     scatters = np.stack([scatter_of_rank(9, 3), np.zeros((3, 3)), scatter_of_rank(9, 3, 1)])
     with pytest.raises(InvalidInputError, match=rf"'{code}'.*class 1 \(weight 1\).*rank 0"):
-        edda_covariances(code, np.array([10.0, 1.0, 10.0]), scatters)
+        fitted(code, np.array([10.0, 1.0, 10.0]), scatters)
 
 
 @pytest.mark.parametrize("code", ["EII", "EEI", "EEE", "EEV"])
 def test_families_that_share_enough_take_a_class_of_one_row(code):
     scatters = np.stack([scatter_of_rank(9, 3), np.zeros((3, 3)), scatter_of_rank(9, 3, 1)])
-    fit = edda_covariances(code, np.array([10.0, 1.0, 10.0]), scatters)
+    fit = fitted(code, np.array([10.0, 1.0, 10.0]), scatters)
     assert np.linalg.eigvalsh(fit.covariances).min() > 0
 
 
 def test_a_class_of_low_rank_borrows_the_shape_of_others():
     scatters = np.stack([scatter_of_rank(20, 4), scatter_of_rank(2, 4, 1)])
-    fit = edda_covariances("VEE", np.array([21.0, 3.0]), scatters)
-    assert fit.converged
+    sigmas = fitted("VEE", np.array([21.0, 3.0]), scatters).covariances
+    ratio = sigmas[1] / sigmas[0]
+    np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
     with pytest.raises(InvalidInputError, match=r"class 1 .*rank 2, needs more than 3"):
-        edda_covariances("VEE", np.array([21.0, 63.0]), scatters)
+        fitted("VEE", np.array([21.0, 63.0]), scatters)
 
 
 @pytest.mark.parametrize("code", ["EEE", "VEE", "EEV", "VEV"])
@@ -262,7 +261,7 @@ def test_a_duplicated_column_is_refused_with_a_cure(code):
     repeat = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
     scatters = np.stack([repeat.T @ scatter_of_rank(9, 2, k) @ repeat for k in range(2)])
     with pytest.raises(InvalidInputError, match=r"classes \[0, 1\].*rank 2.*duplicated columns"):
-        edda_covariances(code, np.array([10.0, 10.0]), scatters)
+        fitted(code, np.array([10.0, 10.0]), scatters)
 
 
 def test_there_are_fourteen_families():

@@ -27,7 +27,7 @@ from suffice.estimation.edda.shared_axes import shared_axes
 from suffice.estimation.pooled_covariance import resolved_variances
 from suffice.estimation.shrinkage import Regularisation
 from suffice.estimation.structures import Estimates, diagonal_variances
-from suffice.linalg import LOG_2PI, scaled_cholesky
+from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
@@ -113,37 +113,17 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EddaFit:
-    """Covariances of one family at the maximum of the likelihood."""
-
-    covariances: Floats  # Σ  (K, d, d)
-    log_likelihood_given_class: float  # Σ_i log f(x_i | its class)
-    n_parameters: int  # of the covariances alone
-    iterations: int  # 0 where the solution is in closed form
-    converged: bool
-
-
-def edda_covariances(
-    code: str, weights: Floats, scatters: Floats, *, tol: float = 1e-22, max_iter: int = 1000
-) -> EddaFit:
-    r"""Return the maximum-likelihood covariances of one of the 14 EDDA families.
+def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
+    r"""Return the maximum-likelihood covariances of one of the 14 EDDA families, (K, d, d).
 
     :math:`\Sigma_k = \lambda_k D_k A_k D_k^\top` (volume, shape, orientation), each part equal
     for all classes (E), varying (V) or the identity (I): EII VII EEI VEI EVI VVI EEE VEE EVE
     VVE EEV VEV EVV VVV. EII, VII, EVE, VVE, EEV and VEV depend on the units of the features.
     Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
     """
-    chosen, n, w = FAMILIES[code], weights, symmetric(scatters)
-    total, d = float(n.sum()), w.shape[-1]
-    parts = chosen.fit(EddaProblem(code, n, tol, max_iter), w)
+    parts = FAMILIES[code].fit(EddaProblem(code, weights), symmetric(scatters))
     # Σ_k = λ_k C_k
-    covariances = symmetric(np.exp(parts.log_volumes)[:, None, None] * parts.forms)
-    covariances.flags.writeable = False
-    # log|Σ_k| = d log λ_k,  and Σ_k tr(Σ_k⁻¹ W_k) = n d at the best volumes
-    log_likelihood = -0.5 * d * (total * (LOG_2PI + 1) + float(n @ parts.log_volumes))
-    n_parameters = chosen.n_parameters(len(n), d)
-    return EddaFit(covariances, log_likelihood, n_parameters, parts.iterations, parts.converged)
+    return symmetric(np.exp(parts.log_volumes)[:, None, None] * parts.forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +144,11 @@ class EddaStructure:
         deficient: list[RankDeficiency] = []
         scatters = diagonal(moments.diagonals) if self.is_diagonal else moments.scatters
         try:
-            sigmas = edda_covariances(self.code, w, scatters[seen]).covariances
+            sigmas = edda_covariances(self.code, w, scatters[seen])
         except InvalidInputError:
             fill = _filled_diagonal if self.is_diagonal else _filled
             filled, deficient = fill(moments, group_of, seen, how)
-            sigmas = edda_covariances(self.code, w, filled * w[:, None, None]).covariances
+            sigmas = edda_covariances(self.code, w, filled * w[:, None, None])
         found: list[Covariance] = (
             [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
             if self.is_diagonal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -12,6 +12,8 @@ from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, rank_tolerance
 from suffice.typing import Codes, Floats
 
+TOLERANCE = 1e-22  # gain of log-likelihood, per unit of weight, at which steps end
+MOST_STEPS = 1000
 NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
 
 
@@ -46,8 +48,6 @@ class EddaProblem:
 
     code: str
     weights: Floats  # n_k  (K,)
-    tol: float  # stop when a step gains less log-likelihood than this per unit of weight
-    max_iter: int
 
     def require_full_rank(self, w: Floats) -> None:
         """Refuse the first class without spread in some direction."""
@@ -80,8 +80,6 @@ class Parts:
 
     log_volumes: Floats  # log λ  (K,)
     forms: Floats  # C, of determinant one  (K, m, m)
-    iterations: int = 0
-    converged: bool = True
 
 
 def symmetric(c: Floats) -> Floats:
@@ -129,9 +127,7 @@ class OwnVolume:
     def pool(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of Σ_k = λ_k C."""
         _require_balance(problem, w)
-        u, iterations, converged = _relative_volumes(problem, w)
-        parts = _proportional(self, problem.weights, w, u)
-        return replace(parts, iterations=iterations, converged=converged)
+        return _proportional(self, problem.weights, w, _relative_volumes(problem, w))
 
 
 Volume: TypeAlias = EqualVolume | OwnVolume  # how the volumes λ_k of the classes are related
@@ -170,7 +166,7 @@ def _require_balance(problem: EddaProblem, w: Floats) -> None:
         problem.refuse(order[: i + 1], f"scatter of rank {spans[i]}, needs {need} of {m}")
 
 
-def _relative_volumes(problem: EddaProblem, w: Floats) -> tuple[Floats, int, bool]:
+def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
     """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps.
 
     φ is convex in u, and constant along u + t: the maximum of the likelihood is unique.
@@ -178,14 +174,14 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> tuple[Floats, int, boo
     n = problem.weights / problem.weights.sum()
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
     u = np.log(np.trace(a, axis1=1, axis2=2) / n)
-    for iteration in range(problem.max_iter):
+    for _ in range(MOST_STEPS):
         slope, curvature = _derivatives(n, a, u)
         step = -np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
         gain = float(-slope @ step) / 2
-        if gain <= problem.tol:
-            return u, iteration, True
+        if gain <= TOLERANCE:
+            break
         u = _backtrack(n, a, u, step, gain)
-    return u, problem.max_iter, False
+    return u
 
 
 def _whitened(w: Floats, factor: Floats) -> Floats:

@@ -15,7 +15,9 @@ from functools import partial
 import numpy as np
 
 from suffice.estimation.edda.family_problem import (
+    MOST_STEPS,
     SLACK,
+    TOLERANCE,
     EddaProblem,
     Parts,
     Pattern,
@@ -44,22 +46,13 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
     problem.require_like_units(w)
     f, _ = roots(w)
     criterion = AxesCriterion(problem.weights, f, volume)
-    steps = min(SCOUT_STEPS, problem.max_iter)
-    scouts = [
-        descend(criterion.at(axes), criterion.at, problem.tol, steps)
-        for axes in starting_axes(problem.weights, f)
-    ]
-    finalists = sorted(scouts, key=lambda found: found.point.value)[:FINALISTS]
-    ends = [found if found.converged else _finish(found, criterion, problem) for found in finalists]
-    best = min(ends, key=lambda found: found.point.value)
-    axes = best.point.axes
+    starts = map(criterion.at, starting_axes(problem.weights, f))
+    scouts = [descend(start, criterion.at, SCOUT_STEPS) for start in starts]
+    finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
+    ends = [descend(point, criterion.at, MOST_STEPS) for point in finalists]
+    axes = min(ends, key=lambda point: point.value).axes
     parts = pattern(problem, volume, diagonal(np.square(f @ axes).sum(1)))
-    return Parts(parts.log_volumes, turned(parts.forms, axes.T), best.iterations, best.converged)
-
-
-def _finish(found: Descent, criterion: AxesCriterion, problem: EddaProblem) -> Descent:
-    left = problem.max_iter - found.iterations
-    return descend(found.point, criterion.at, problem.tol, left, found.iterations)
+    return Parts(parts.log_volumes, turned(parts.forms, axes.T))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,33 +112,22 @@ class AxesPoint:
     curvature: Floats  # (d, d), symmetric: of each plane rotation alone
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Descent:
-    """Where a descent ended."""
-
-    point: AxesPoint
-    iterations: int
-    converged: bool
-
-
-def descend(
-    start: AxesPoint, at: Callable[[Floats], AxesPoint], tol: float, max_iter: int, taken: int = 0
-) -> Descent:
-    """Go downhill from a point until a step would gain less than ``tol``."""
+def descend(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
+    """Go downhill from a point until a step would gain next to nothing, or ``most`` are taken."""
     here, pairs = start, deque[Pair](maxlen=MEMORY)
-    for iteration in range(max_iter):
+    for _ in range(most):
         inverse = partial(np.multiply, 1 / np.maximum(here.curvature, FLATTEST))
         omega = -quasi_newton(here.gradient, pairs, inverse)
         # each plane is counted twice in a skew matrix
         slope = float(np.vdot(here.gradient, omega)) / 2
-        if -slope / 2 <= tol:
-            return Descent(here, taken + iteration, converged=True)
+        if -slope / 2 <= TOLERANCE:
+            break
         t, there = _search(here, at, omega, slope)
         s, y = t * omega, there.gradient - here.gradient
         if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):  # it curves upwards
             pairs.append((s, y))
         here = there
-    return Descent(here, taken + max_iter, converged=False)
+    return here
 
 
 def _search(
