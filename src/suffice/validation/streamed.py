@@ -1,8 +1,8 @@
 """Exact cross-validation of rows that do not fit in memory: two passes, whatever the grid."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,9 +12,8 @@ from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
 from suffice.moments.algebra import aligned
 from suffice.sources.chunks import Chunk, chunks_of
-from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for_learning
+from suffice.sources.columns import ColumnOptions, check_names, roles_for_learning
 from suffice.sources.opening import open_source
-from suffice.sources.source import Source
 from suffice.sources.summed import by_key, keys_in, sums_by_key
 from suffice.table import Table
 from suffice.threads import one_blas_thread
@@ -76,13 +75,30 @@ def cross_validate_stream(
     check_criterion(criterion)
     params, candidates = exact.candidates_of(estimator, grid)
     _check_candidates(candidates)
-    said = ColumnOptions(target, features, weight, ignore, categories=False, holes=False)
-    rows = FoldedRows.of(source, said, fold, cv, progress)
-    parts = rows.sums(candidates)
+    if fold is None and cv < 2:
+        raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
+    opened, kept = open_source(source), () if fold is None else (fold,)
+    check_names(opened, kept)
+    ignored = (*ignore, *kept)
+    said = ColumnOptions(target, features, weight, ignored, categories=False, holes=False)
+    roles = replace(roles_for_learning(opened, said), kept=kept)
+
+    def keys(chunk: Chunk) -> Any:
+        return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
+
+    options, power = collecting(c.recipe() for c in candidates), candidates[0].power
+    options |= {} if power is None else {"power": power}
+    parts = sums_by_key(chunks_of(opened, roles, progress, tell=True), keys, **options)
     total: Moments = sum(parts.values(), start=Moments.empty())
     trains = dict(zip(parts, _over_all_classes(list(parts.values()), total), strict=True))
-    fixed = None if refit_priors else total.weights
-    losses = rows.losses(candidates, trains, fixed)
+    judge = exact.judge_of(candidates, None if refit_priors else total.weights)
+    rows = chunks_of(opened, roles, progress, tell=False)
+    held_out = (
+        (key, _held_out(chunk.table.take(at), trains[key], power))
+        for chunk in rows
+        for key, at in by_key(chunk.table, keys(chunk))
+    )
+    losses = _mean_losses(held_out, list(trains), len(candidates), judge)
     absent = exact.absences(trains.values())
     result = exact.CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = clone(candidates[result.best_index]).fit_moments(total)
@@ -109,61 +125,17 @@ def _over_all_classes(parts: list[Moments], total: Moments) -> list[Moments]:
     return [aligned(train, total)[0] for train in sums_without(parts)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FoldedRows:
-    """A source that is read twice, and the fold of each of its rows."""
-
-    source: Source
-    roles: Roles
-    fold: str | None
-    n_folds: int
-    progress: Callable[[int, int | None], None] | None
-
-    @classmethod
-    def of(
-        cls, source: Any, wishes: ColumnOptions, fold: str | None, n_folds: int, progress: Any
-    ) -> Self:
-        """Return the source opened, with the columns and the folds asked for."""
-        opened = open_source(source)
-        if fold is not None:
-            check_names(opened, [fold])
-            wishes = replace(wishes, ignore=(*wishes.ignore, fold))
-        elif n_folds < 2:
-            raise InvalidParameterError(f"cv must be at least 2 folds, got {n_folds!r}")
-        roles = roles_for_learning(opened, wishes)
-        roles = replace(roles, kept=() if fold is None else (fold,))
-        return cls(opened, roles, fold, n_folds, progress)
-
-    def sums(self, candidates: Sequence[Any]) -> dict[Any, Moments]:
-        """Return the sums of each fold that has rows, by its key, in the order of the keys."""
-        options = collecting(c.recipe() for c in candidates)
-        if candidates[0].power is not None:
-            options["power"] = candidates[0].power
-        return sums_by_key(self._chunks(tell=True), self._keys, **options)
-
-    def losses(
-        self, candidates: Sequence[Any], trains: Mapping[Any, Moments], fixed: Floats | None
-    ) -> Floats:
-        """Return error, log-loss and Brier score of every candidate and fold, (C, F, 3)."""
-        judge, power = exact.judge_of(candidates, fixed), candidates[0].power
-        total = np.zeros((len(trains), len(candidates), 3))
-        weight = np.zeros(len(trains))
-        places = {key: f for f, key in enumerate(trains)}
-        with one_blas_thread():
-            for chunk in self._chunks(tell=False):
-                for key, rows in by_key(chunk.table, self._keys(chunk)):
-                    held = _held_out(chunk.table.take(rows), trains[key], power)
-                    mass = float(held.held_out.weights.sum())
-                    total[places[key]] += mass * judge(held)
-                    weight[places[key]] += mass
-        return np.moveaxis(total / weight[:, None, None], 0, 1)
-
-    def _chunks(self, *, tell: bool) -> Iterator[Chunk]:
-        return chunks_of(self.source, self.roles, self.progress, tell=tell)
-
-    def _keys(self, chunk: Chunk) -> Any:
-        x, fold = chunk.table.x, self.fold
-        return hashed(x, self.n_folds) if fold is None else keys_in(chunk, fold)
+def _mean_losses(
+    held_out: Iterable[tuple[Any, Fold]], keys: Sequence[Any], n: int, judge: Callable[..., Floats]
+) -> Floats:
+    """Return error, log-loss and Brier score of n candidates on every fold, (n, F, 3)."""
+    total, weight = np.zeros((len(keys), n, 3)), np.zeros(len(keys))
+    with one_blas_thread():
+        for key, part in held_out:
+            f, mass = keys.index(key), float(part.held_out.weights.sum())
+            total[f] += mass * judge(part)
+            weight[f] += mass
+    return np.moveaxis(total / weight[:, None, None], 0, 1)
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
