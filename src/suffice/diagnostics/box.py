@@ -1,7 +1,7 @@
 """Do all classes have the same covariance? Box's M, from moments alone."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -105,7 +105,10 @@ class BoxM(Diagnostic):
     def rows(self) -> list[Row]:
         """Return a row for each null distribution."""
         tests = ("cumulants", self.cumulants), ("chi-square", self.chi_square)
-        return [{"approximation": name, "m": self.statistic} | test.row() for name, test in tests]
+        return [
+            {"approximation": name, "m": self.statistic, **asdict(test), "p_value": test.p_value}
+            for name, test in tests
+        ]
 
     def __repr__(self) -> str:
         account = f"Box's M = {self.statistic:.4g}, {p_statement(self.p_value)}"

@@ -1,6 +1,6 @@
 """A frozen answer to one question about a model, and the null distributions it refers to."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy.special import chdtrc, fdtrc
 
 from suffice.drawing import draw
 from suffice.text.numbers import p_statement
-from suffice.text.tables import Row, Tabled
+from suffice.text.tables import Tabled
 from suffice.typing import Floats
 
 
@@ -35,11 +35,6 @@ class ChiSquareTest:
         """Return P(χ² ≥ statistic)."""
         return float(chdtrc(self.df, max(self.statistic, 0.0)))
 
-    def row(self) -> Row:
-        """Return statistic, degrees of freedom and p-value."""
-        numbers = {"df1": self.df, "df2": np.nan, "p_value": self.p_value}
-        return {"statistic": self.statistic, **numbers}
-
 
 @dataclass(frozen=True, slots=True)
 class FTest:
@@ -52,17 +47,7 @@ class FTest:
     @property
     def p_value(self) -> float:
         """Return P(F ≥ statistic); NaN where no such distribution exists."""
-        if not (self.df1 > 0 and self.df2 > 0) or np.isnan(self.statistic):
-            return float("nan")
-        if np.isinf(self.df2):
-            return float(chdtrc(self.df1, self.df1 * max(self.statistic, 0.0)))
-        if np.isinf(self.statistic):
-            return 0.0
         return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
-
-    def row(self) -> Row:
-        """Return statistic, degrees of freedom and p-value."""
-        return asdict(self) | {"p_value": self.p_value}
 
 
 def simulated_p(statistic: Any, replicates: Floats) -> Any:
