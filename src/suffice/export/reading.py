@@ -21,32 +21,25 @@ Stage = dict[str, str]  # column → expression over the columns of the stage be
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """P(u) = ((1 + u)^e − 1) / e, from a knee on a straight line where e < 0."""
+def _side(exponent: float, knee: float, u: str) -> str:
+    """Return P(u) = ((1 + u)^e − 1) / e for u ≥ 0, from the knee on a straight line if e < 0."""
+    curve = _curve(exponent, f"LN(1e0 + {u})")
+    if exponent >= 0:
+        return curve
+    b = math.log1p(knee)
+    top = math.expm1(exponent * b) / exponent
+    line = f"{number(top)} + {number(math.exp((exponent - 1) * b))} * ({u} - {number(knee)})"
+    return f"CASE WHEN {u} <= {number(knee)} THEN {curve} ELSE {line} END"
 
-    exponent: float
-    knee: float
 
-    def sql(self, u: str) -> str:
-        """Return P of an expression that is not negative."""
-        if self.exponent >= 0:
-            return self._curve(u)
-        b = math.log1p(self.knee)
-        top = math.expm1(self.exponent * b) / self.exponent
-        slope = math.exp((self.exponent - 1) * b)
-        line = f"{number(top)} + {number(slope)} * ({u} - {number(self.knee)})"
-        return f"CASE WHEN {u} <= {number(self.knee)} THEN {self._curve(u)} ELSE {line} END"
-
-    def _curve(self, u: str) -> str:
-        e, log = self.exponent, f"LN(1e0 + {u})"
-        if e == 0:
-            return log
-        if abs(e) < _NEARLY_ZERO:
-            # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
-            inner = f"(1e0 + {number(e / 3)} * {log})"
-            return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
-        return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
+def _curve(e: float, log: str) -> str:
+    if e == 0:
+        return log
+    if abs(e) < _NEARLY_ZERO:
+        # (exp(e L) − 1) / e = L (1 + e L/2 (1 + e L/3)) + …
+        inner = f"(1e0 + {number(e / 3)} * {log})"
+        return f"{log} * (1e0 + {number(e / 2)} * {log} * {inner})"
+    return f"(EXP({number(e)} * {log}) - 1e0) / {number(e)}"
 
 
 def transformed(power: PowerTransform, j: int, x: str) -> str:
@@ -56,15 +49,11 @@ def transformed(power: PowerTransform, j: int, x: str) -> str:
     )
     if exponent == 1:
         return x
-    up = Side(exponent, (float(power.high[j]) - centre) / scale)
-    down = Side(2 - exponent, (centre - float(power.low[j])) / scale)
     c, s = number(centre), number(scale)
-    above, below = f"(({x} - {c}) / {s})", f"(({c} - {x}) / {s})"
+    up = _side(exponent, (float(power.high[j]) - centre) / scale, f"(({x} - {c}) / {s})")
+    down = _side(2 - exponent, (centre - float(power.low[j])) / scale, f"(({c} - {x}) / {s})")
     # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
-    return (
-        f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up.sql(above)}) "
-        f"ELSE {c} - {s} * ({down.sql(below)}) END"
-    )
+    return f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up}) ELSE {c} - {s} * ({down}) END"
 
 
 _FAR = {True: 290.0, False: 140.0}  # log10 of the units beyond which linear, other scores fail

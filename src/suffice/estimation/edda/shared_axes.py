@@ -45,47 +45,39 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
     problem.require_full_rank(w)
     problem.require_like_units(w)
     f, _ = roots(w)
-    criterion = AxesCriterion(problem.weights, f, volume)
-    starts = map(criterion.at, starting_axes(problem.weights, f))
-    scouts = [descend(start, criterion.at, SCOUT_STEPS) for start in starts]
+    at = partial(axes_point, problem.weights, f, volume)
+    scouts = [descend(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
-    ends = [descend(point, criterion.at, MOST_STEPS) for point in finalists]
+    ends = [descend(point, at, MOST_STEPS) for point in finalists]
     axes = min(ends, key=lambda point: point.value).axes
     parts = pattern(problem, volume, diagonal(np.square(f @ axes).sum(1)))
     return Parts(parts.log_volumes, turned(parts.forms, axes.T))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AxesCriterion:
-    """−2 log-likelihood per unit of weight as a function of the axes, variances fitted.
+def axes_point(weights: Floats, roots: Floats, volume: Volume, axes: Floats) -> AxesPoint:
+    """Return −2 log-likelihood per unit of weight, variances fitted, as a function of the axes.
 
-    Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; Browne & McNicholas (2014), Adv. Data
-    Anal. Classif. 8; the preconditioner is that of Ablin, Cardoso & Gramfort (2018).
+    Value, gradient and curvature are for D → D exp(Ω), Ω skew, at Ω = 0; W_k = F_kᵀ F_k has the
+    root F_k. Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; Browne & McNicholas (2014),
+    Adv. Data Anal. Classif. 8; the preconditioner is that of Ablin, Cardoso & Gramfort (2018).
     """
-
-    weights: Floats  # n_k  (K,)
-    roots: Floats  # F  (K, d, d), W_k = F_kᵀ F_k
-    volume: Volume
-
-    def at(self, axes: Floats) -> AxesPoint:
-        """Return value, gradient and curvature for D → D exp(Ω), Ω skew, at Ω = 0."""
-        n, total = self.weights, self.weights.sum()
-        # M_k = Dᵀ W_k D,  its diagonal w_kj
-        y = self.roots @ axes
-        m = np.swapaxes(y, 1, 2) @ y
-        w = np.square(y).sum(1)
-        # Σ_k n_k log|Σ_k| = d Σ_k n_k log λ_k,  q_k = (Π_j w_kj)^{1/d}
-        q = np.exp(np.log(w).mean(1))
-        u = self.volume.settle(n, q)
-        value = float(w.shape[1] * (n @ u) / total)
-        # 1/σ²_kj = q_k / (λ_k w_kj)
-        p = (q * np.exp(-u) / total)[:, None] / w
-        # ∂/∂Ω = 2 Σ_k (M_k P_k − P_k M_k)
-        mp = np.einsum("kij,kj->ij", m, p)
-        # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal
-        wp = w.T @ p
-        own = np.diag(wp)
-        return AxesPoint(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))
+    n, total = weights, weights.sum()
+    # M_k = Dᵀ W_k D,  its diagonal w_kj
+    y = roots @ axes
+    m = np.swapaxes(y, 1, 2) @ y
+    w = np.square(y).sum(1)
+    # Σ_k n_k log|Σ_k| = d Σ_k n_k log λ_k,  q_k = (Π_j w_kj)^{1/d}
+    q = np.exp(np.log(w).mean(1))
+    u = volume.settle(n, q)
+    value = float(w.shape[1] * (n @ u) / total)
+    # 1/σ²_kj = q_k / (λ_k w_kj)
+    p = (q * np.exp(-u) / total)[:, None] / w
+    # ∂/∂Ω = 2 Σ_k (M_k P_k − P_k M_k)
+    mp = np.einsum("kij,kj->ij", m, p)
+    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal
+    wp = w.T @ p
+    own = np.diag(wp)
+    return AxesPoint(axes, value, 2 * (mp - mp.T), 2 * (wp + wp.T - own - own[:, None]))
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
