@@ -58,10 +58,10 @@ class FromMoments:
 
     def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
         """Return the classifier of the rows outside a fold, and the seconds it took."""
-        trains = folds.moments(self.storage, fourth=self.fourth)
+        trains, seconds = folds.moments(self.storage, fourth=self.fourth)
         started = time.perf_counter()
-        learnt = self.read(trains.of_folds[fold])
-        return learnt, time.perf_counter() - started + trains.seconds
+        learnt = self.read(trains[fold])
+        return learnt, time.perf_counter() - started + seconds
 
     def shown(self, folds: Folds, at: Codes) -> Any:
         """Return rows as numbers."""

@@ -136,9 +136,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         options |= {"seed": self.random_state, "members": self._invited(table)}
         options["levels"] = level_features(self.encoding_, self.varying_)
         with one_blas_thread():
-            found = chosen(table, **options)
-            self.choices_, self.members_ = found.candidates, found.members
-            self.effort_ = found.effort
+            self.choices_, self.members_, self.effort_ = chosen(table, **options)
             self.best_estimator_ = self._explained().fit(X, y, sample_weight)
         # the next row is as likely as one in n + 1 to be like none before
         self.doubt_ = 1 / (table.n_rows + 1)

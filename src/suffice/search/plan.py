@@ -111,15 +111,6 @@ class Grid:
         return any(pooling < 1 for pooling, _ in self.points)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """What a search found."""
-
-    candidates: list[Candidate | OutsideCandidate]  # the best, with their shares, best first
-    members: tuple[Member, ...]  # those that count, fitted to all rows
-    effort: str  # in words
-
-
 def chosen(
     table: Table,
     *,
@@ -128,8 +119,8 @@ def chosen(
     seed: int,
     members: Mapping[str, Learner] | None = None,
     levels: Sequence[Codes] = (),
-) -> Chosen:
-    """Return the best candidates, and those of them that count, fitted to all rows.
+) -> tuple[list[Candidate | OutsideCandidate], tuple[Member, ...], str]:
+    """Return the best candidates, those that count, fitted to all rows, and the effort in words.
 
     ``members`` are classifiers of other kinds, by name, that may share in the average; ``levels``
     are the indicators of each category.
@@ -143,10 +134,10 @@ def chosen(
     if found is None:
         view = grids[0].view
         best = Candidate.unjudged(view, recipe_of(view, 1.0, SHRINKAGES[-1]))
-        return Chosen([best], fitted_candidates([best], table, {}), said)
+        return [best], fitted_candidates([best], table, {}), said
     shared = found.shared() if n_kept > 1 else [replace(found.candidates[0], weight=1.0)]
     sums = found.moments if rows.n_rows == table.n_rows else {}
-    return Chosen(shared, fitted_candidates(shared, table, sums), said)
+    return shared, fitted_candidates(shared, table, sums), said
 
 
 def _grids(

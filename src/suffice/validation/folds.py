@@ -39,14 +39,6 @@ class Fold:
     rows: Codes  # where the held-out rows stand in the data  (m,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainingMoments:
-    """The moments of the training rows of every fold, and what they cost."""
-
-    of_folds: tuple[Moments, ...]
-    seconds: float  # for each fold
-
-
 @dataclass(frozen=True, eq=False)
 class Folds:
     """Labelled rows, and which of them each fold learns from and is judged by."""
@@ -57,7 +49,7 @@ class Folds:
     weight: Floats | None  # (n,)
     splits: Splits
     protocol: str = ""  # the splits in words
-    _moments: dict[Any, TrainingMoments] = field(default_factory=dict, init=False)
+    _moments: dict[Any, tuple[list[Moments], float]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(
@@ -123,8 +115,8 @@ class Folds:
         kept[stratified_sample(self.codes, n_rows, seed)] = True
         return self.within(kept)
 
-    def moments(self, storage: str, *, fourth: bool) -> TrainingMoments:
-        """Return the moments of every fold's training rows, collected once for all who need them.
+    def moments(self, storage: str, *, fourth: bool) -> tuple[list[Moments], float]:
+        """Return the moments of every fold's training rows, collected once, and seconds each.
 
         Where the test sets partition the rows, each row is summed only once.
         """
@@ -135,15 +127,13 @@ class Folds:
             tables = (table.take(split[at]) for split in self.splits)
             with numbering_rows(table):
                 parts = [_summed(each, storage, fourth=fourth) for each in tables]
-            trains = tuple(sums_without(parts) if at else parts)
-            seconds = (time.perf_counter() - started) / len(trains)
-            self._moments[need] = TrainingMoments(trains, seconds)
+            trains = sums_without(parts) if at else parts
+            self._moments[need] = trains, (time.perf_counter() - started) / len(trains)
         return self._moments[need]
 
     def each(self, storage: str, *, fourth: bool) -> list[Fold]:
         """Return every fold: the moments of its training rows, and the rows held out."""
-        trains = self.moments(storage, fourth=fourth).of_folds
-        pairs = zip(trains, self.splits, strict=True)
+        pairs = zip(self.moments(storage, fourth=fourth)[0], self.splits, strict=True)
         return [Fold(train, self.table.take(test), test) for train, (_, test) in pairs]
 
     def training(self, fold: int) -> tuple[Any, Labels, Floats | None]:
