@@ -173,7 +173,7 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
     """
     n = problem.weights / problem.weights.sum()
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
-    u = np.log(np.trace(a, axis1=1, axis2=2) / n)
+    u: Floats = np.log(np.trace(a, axis1=1, axis2=2) / n)
     for _ in range(MOST_STEPS):
         slope, curvature = _derivatives(n, a, u)
         step = -np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
