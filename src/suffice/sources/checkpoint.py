@@ -73,7 +73,7 @@ class Checkpoint:
         """Yield the rows of every file that remains, without those counted before."""
         for path, file, skip in self.remaining():
             self._rows[path] = skip
-            for frame in frames_of_scan(file.table.scan(file.path, columns), skip):
+            for frame in frames_of_scan(file.scan(columns), skip):
                 self._rows[path] += frame.height
                 yield frame
             self._finished.add(path)

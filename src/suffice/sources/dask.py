@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
 from suffice.sources.columns import Roles
 from suffice.sources.files import File
-from suffice.sources.formats import FileTable
 from suffice.sources.frames import (
     alike,
     collected,
@@ -291,16 +290,14 @@ GROUP = 32  # tasks between two savings of a checkpoint
 class Piece:
     """Some consecutive rows of one file: the work of one task."""
 
-    path: str
-    table: FileTable
+    file: File
     skip: int = 0
     n_rows: int | None = None  # None: to the end
     last: bool = True  # whether the file ends with it
 
     def summed(self, roles: Roles, columns: Mapping[str, Any], options: dict[str, Any]) -> Summed:
         """Return the sums of these rows."""
-        scan = self.table.scan(self.path, columns)
-        frames = frames_of_scan(scan, self.skip, self.n_rows)
+        frames = frames_of_scan(self.file.scan(columns), self.skip, self.n_rows)
         return sums_of(frames, roles, **{**options, "n_jobs": 1})
 
 
@@ -316,10 +313,10 @@ def summed_files(
 
     ``client`` is a client, or the address of a scheduler.
     """
-    rest = [(file.address, file, 0) for file in source.files]
+    rest = [("", file, 0) for file in source.files]
     if checkpoint is not None:
         rest = checkpoint.remaining()
-    pieces = [piece for path, file, skip in rest for piece in _pieces(path, file, skip, roles)]
+    pieces = [piece for _, file, skip in rest for piece in _pieces(file, skip, roles)]
     total = Summed() if checkpoint is None else checkpoint.summed
     size = len(pieces) if checkpoint is None else GROUP
     groups = [pieces[lo : lo + size] for lo in range(0, len(pieces), size)]
@@ -332,18 +329,19 @@ def summed_files(
             total += part
             if checkpoint is not None:
                 # which files, or parts of files, are in the sums by now
-                counted = {p.path: (p.skip + (p.n_rows or 0), p.last) for p in group}
+                counted = {p.file.address: (p.skip + (p.n_rows or 0), p.last) for p in group}
                 checkpoint.note(total, counted)
                 checkpoint.save()
     return with_rest_told(total, roles)
 
 
-def _pieces(path: str, file: File, skip: int, roles: Roles) -> Iterator[Piece]:
+def _pieces(file: File, skip: int, roles: Roles) -> Iterator[Piece]:
     """Yield the tasks of one file: some rows each where the file can be cut, else all."""
-    light = file.without_rows().table  # types travel, rows need not
+    # types travel, rows need not; workers may stand in another folder
+    light = replace(file.without_rows(), path=file.address)
     n_rows, size = file.n_rows, max(NUMBERS // len(roles.features), 1)
     if n_rows is None:
-        yield Piece(path, light, skip)
+        yield Piece(light, skip)
         return
     for lo in range(skip, max(n_rows, skip + 1), size):
-        yield Piece(path, light, lo, size, last=lo + size >= n_rows)
+        yield Piece(light, lo, size, last=lo + size >= n_rows)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -20,10 +21,13 @@ from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import reading_of
-from suffice.sources.source import Scan, Source, TextStyle
-from suffice.sources.stores import is_url, objects_of
+from suffice.sources.source import Scan, Source, TextStyle, exactly
+from suffice.sources.spelling import spellings_of
+from suffice.sources.stores import is_hidden, is_url, objects_of
+from suffice.text.lists import quoted
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}
 
 
@@ -34,6 +38,7 @@ class File:
     path: Path | str  # text: a URL
     table: FileTable
     reading: TextStyle
+    values: pl.DataFrame = field(default_factory=pl.DataFrame)  # of its folders, one row
 
     @property
     def address(self) -> str:
@@ -53,6 +58,28 @@ class File:
         head = head_of(self.path)
         return self.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The first rows, and what the folders tell."""
+        return self.table.sample.with_columns(self._told(name) for name in self.values.columns)
+
+    def scan(self, columns: Mapping[str, Any]) -> Scan:
+        """Return all rows of these columns, lazily."""
+        if not self.values.width:
+            return self.table.scan(self.path, columns)
+        own = {n: t for n, t in columns.items() if n.lstrip("\0") not in self.values.columns}
+        scan = self.table.scan(self.path, own or {self.table.sample.columns[0]: None})
+        names = [exactly(n) if n in own else self._told(n, t) for n, t in columns.items()]
+        frame, batches = scan.frame.select(names), scan.batches
+        careful = None if scan.careful is None else scan.careful.select(names)
+        told = batches and (lambda *rows: (frame.select(names) for frame in batches(*rows)))
+        return replace(scan, frame=frame, careful=careful, batches=told)
+
+    def _told(self, name: str, dtype: Any = None) -> Any:
+        """Return the value of a folder as a column."""
+        value = self.values.get_column(name.lstrip("\0"))
+        return pl.repeat(value[0], pl.len(), dtype=dtype or value.dtype).alias(name)
+
     def without_rows(self) -> File:
         """Return the file without its first rows, which many files together might not afford."""
         table: Any = self.table
@@ -60,34 +87,45 @@ class File:
 
 
 def file_source(
-    paths: Sequence[Path | str], reading: TextStyle, label: str, target: str | None = None
+    paths: Sequence[Path | str],
+    reading: TextStyle,
+    label: str,
+    target: str | None = None,
+    root: str | None = None,
 ) -> Source:
     """Return the rows of one file after another, after checking that their columns agree."""
-    first = _opened(paths[0], reading)
-    others = [_opened(path, reading, first=False).without_rows() for path in paths[1:]]
+    told = partitions_of(paths, root)
+    first = _opened(paths[0], reading, told[:1])
+    others = [
+        _opened(path, reading, told[at : at + 1], first=False).without_rows()
+        for at, path in enumerate(paths[1:], 1)
+    ]
     for other in others:
-        labels = str(other.path), str(first.path)
-        refuse_other_columns(first.table.sample, other.table.sample, *labels)
+        refuse_other_columns(first.sample, other.sample, str(other.path), str(first.path))
     for remark in first.table.remarks:
         warn(remark)
     files = (first, *others)
     doubts = {name: why for file in files for name, why in file.table.doubts.items()}
 
     def scans(columns: Mapping[str, Any]) -> Iterator[Scan]:
-        return (file.table.scan(file.path, columns) for file in files)
+        return (file.scan(columns) for file in files)
 
     def count() -> int | None:
         counts = [file.expected_rows for file in files]
         return None if None in counts else sum(filter(None, counts))
 
-    return Source(label, _typed(first, others), scans, count, target, doubts=doubts, files=files)
+    sample = _typed(first, others)
+    # of folders all values are known, and those of the first file only would tell little
+    rows = pl.int_range(sample.height, eager=True) % max(len(told), 1)
+    sample = sample.with_columns(told.get_column(n).gather(rows) for n in first.values.columns)
+    return Source(label, sample, scans, count, target, doubts=doubts, files=files)
 
 
 def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
     """Return the first rows of the first file, typed by the first that has each column filled."""
-    sample = first.table.sample
+    sample = first.sample
     empty = [name for name, dtype in sample.schema.items() if dtype == pl.Null]
-    schemas = [file.table.sample.schema for file in others] if empty else []
+    schemas = [file.sample.schema for file in others] if empty else []
     found = {name: [s[name] for s in schemas if s[name] != pl.Null] for name in empty}
     return sample.cast({name: types[0] for name, types in found.items() if types})
 
@@ -98,25 +136,47 @@ def paths_of(text: str) -> Sequence[Path | str]:
     if is_url(text):
         return objects_of(text)
     path = Path(text)
-    if path.is_dir():
-        msg = f"{text} is a folder: name its files, for example '{path}/*.parquet'"
-        raise InvalidInputError(msg)
-    if path.exists() or not has_magic(text):
+    if not path.is_dir() and (path.exists() or not has_magic(text)):
         return [path]
-    found = sorted(Path(name) for name in glob(text, recursive=True))
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if not file.is_dir())
+        found = [file for file in found if not is_hidden(file.relative_to(path).parts)]
+    else:
+        found = sorted(Path(name) for name in glob(text, recursive=True))
     if not found:
         msg = f"no file matches {text!r}: check the pattern"
         raise InvalidInputError(msg)
     return found
 
 
-def _opened(path: Path | str, reading: TextStyle, *, first: bool = True) -> File:
+def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame:
+    """Return the columns that stand in the folders of files, as in day=3/rows.csv: a row each."""
+    folders = [str(path).removeprefix(root or str(path)).split("/")[:-1] for path in paths]
+    cells = [dict(part.split("=", 1) for part in parts if "=" in part) for parts in folders]
+    for path, found in zip(paths, cells, strict=True):
+        if found.keys() != cells[0].keys():
+            told = f"{quoted(list(found), 5)} and not {quoted(list(cells[0]), 5)} as {paths[0]}"
+            msg = f"the folders of {path} tell {told}: all must tell the same"
+            raise InvalidInputError(msg)
+    if not cells[0]:
+        return pl.DataFrame()
+    text = pl.DataFrame({name: [unquote(c[name]) for c in cells] for name in cells[0]})
+    known = text.select(pl.all().replace([_NO_VALUE], [None]))
+    spelt, _ = spellings_of(known, TextStyle())
+    return known.select(s.values(exactly(name)).alias(name) for name, s in spelt.items())
+
+
+def _opened(
+    path: Path | str, reading: TextStyle, values: pl.DataFrame, *, first: bool = True
+) -> File:
     """Return a file after a look at its first rows; of later files the types may be enough."""
     open_table = format_of(path)
     if isinstance(path, Path):
         _refuse_nothing(path)
     with reading_of(str(path)):
-        return File(path, open_table(path, reading, types_only=not first), reading)
+        table = open_table(path, reading, types_only=not first)
+    told = [name for name in values.columns if name not in table.sample.columns]
+    return File(path, table, reading, values.select(map(exactly, told)))
 
 
 def _refuse_nothing(path: Path) -> None:
@@ -163,4 +223,6 @@ def open_named(name: str, reading: TextStyle) -> Source:
     if near and not (Path(name).exists() or Path(name).suffix):
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
         raise InvalidInputError(msg)
-    return file_source(paths_of(name), reading, name)
+    place = name.removeprefix("file://")
+    root = None if has_magic(name) else place if is_url(place) else str(Path(place))
+    return file_source(paths_of(name), reading, name, root=root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from glob import has_magic
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +20,11 @@ def is_url(address: Any) -> bool:
     return "://" in str(address)
 
 
+def is_hidden(parts: Sequence[str]) -> bool:
+    """Return whether a file of a folder is none of its rows, such as _SUCCESS or .part.crc."""
+    return any(part.startswith((".", "_")) and "=" not in part for part in parts)
+
+
 def objects_of(url: str) -> list[str]:
     """Return the objects that a URL, a glob or a folder of a store names, sorted."""
     # private, but it lists without reading, by the credentials that the reading uses
@@ -27,9 +33,11 @@ def objects_of(url: str) -> list[str]:
     whole = PurePosixPath(url).suffix and not url.endswith("/") and not has_magic(url)
     if whole or url.startswith("http"):
         return [url]
-    folder = url if has_magic(url) else f"{url.rstrip('/')}/"
+    folder = f"{url.rstrip('/')}/"
     with reading_of(url):
-        found = sorted(_expand_paths(folder).collect().to_series())
+        found = sorted(_expand_paths(url if has_magic(url) else f"{folder}**/*").collect()["path"])
+    if not has_magic(url):
+        found = [name for name in found if not is_hidden(name.removeprefix(folder).split("/"))]
     if not found:
         msg = f"no object matches {url!r}: check the address"
         raise InvalidInputError(msg)
