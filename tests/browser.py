@@ -5,6 +5,7 @@ import fcntl
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ ON_3_AND_4 = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
-PATIENCE = 60  # seconds
+PATIENCE = 30  # seconds
 
 
 def found_chromium():
@@ -53,6 +54,11 @@ class Page:
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=url)
         self.until("document.readyState === 'complete'")
+
+    def front(self):
+        """Show this tab, so that it paints, and return it."""
+        self.call("Page.bringToFront")
+        return self
 
     def evaluate(self, code):
         """Return the value of an expression, or of the promise that it is."""
@@ -128,6 +134,7 @@ class Browser:
         page = self._pages[attached["sessionId"]] = Page(self, attached["sessionId"])
         for domain in ("Page", "Runtime", "Log"):
             page.call(f"{domain}.enable")
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)
         return page
 
     def call(self, method, params, page=None):
@@ -156,6 +163,8 @@ class Browser:
 
     def _read(self):
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._reader], [], [], PATIENCE)
+            assert ready, "Chromium does not answer"
             part = os.read(self._reader, 1 << 20)
             assert part, "Chromium has ended"
             self._rest += part

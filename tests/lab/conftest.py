@@ -23,7 +23,7 @@ def lab_file(tmp_path_factory):
 def opened(browser, lab_file):
     """The page as a file, opened once; its console stays clean to the end."""
     page = browser.page()
-    page.size(1280, 900)
+    page.size(1280, 2000)
     page.open(lab_file.as_uri())
     yield page
     assert page.console == []
@@ -32,5 +32,5 @@ def opened(browser, lab_file):
 @pytest.fixture
 def page(opened):
     """The page as its first scene begins."""
-    opened.evaluate("lab.load('problem')")
+    opened.front().evaluate("lab.load('problem')")
     return opened

@@ -45,10 +45,15 @@ class Lab:
         with self._one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if verb == "table":
-                return self._upload(body, **said)
-            return {"view": self._view, "fit": self._fit, "errors": self._errors}[verb](_read(body))
+                return self._upload(body, said.get("name", ""), said.get("target", ""))
+            try:
+                wish = dict(json.loads(body))
+            except (TypeError, ValueError):
+                msg = "the request is no JSON object"
+                raise InvalidInputError(msg) from None
+            return {"view": self._view, "fit": self._fit, "errors": self._errors}[verb](wish)
 
-    def _upload(self, body: bytes, name: str = "", target: str = "") -> dict[str, Any]:
+    def _upload(self, body: bytes, name: str, target: str) -> dict[str, Any]:
         """Return the points of a file that was uploaded."""
         safe = re.sub(r"[^\w.-]", "_", Path(name).name).lstrip(".") or "table.csv"
         with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +72,7 @@ class Lab:
         """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
         from suffice.comparison.models import known_model
 
-        (x, y), at = _points(said), _numbers(said, "at")
+        x, y, at = _points(said)
         model = known_model(str(said.get("name"))).make(0).fit(x, y)
         return bytes(np.asarray(model.predict_proba(at), "<f8").tobytes())
 
@@ -75,7 +80,7 @@ class Lab:
         """Return cross-validated errors of several models, of the points or of all columns."""
         from suffice.comparison import compare
 
-        x, y = _points(said) if said else (self._opened.x, self._opened.codes)
+        x, y = _points(said)[:2] if said else (self._opened.x, self._opened.codes)
         folds = min(10, int(np.bincount(y).min()))
         result = compare(x, y, LINE_UP, cv=folds, progress=False)
         wanted = ("error", "error_se", "log_loss")
@@ -90,33 +95,19 @@ class Lab:
         return self.table
 
 
-def _read(body: bytes) -> dict[str, Any]:
+def _points(said: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return rows, their classes by the numbers 0, 1, …, and the rows to answer at."""
     try:
-        return dict(json.loads(body))
-    except (TypeError, ValueError):
-        msg = "the request is no JSON object"
-        raise InvalidInputError(msg) from None
-
-
-def _points(said: dict[str, Any]) -> tuple[Any, Any]:
-    """Return rows and codes: whole numbers from 0 on, each of them in use."""
-    x, y = _numbers(said, "x"), np.array(said.get("y"))
-    if y.shape != (len(x),) or y.dtype.kind != "i" or set(y.tolist()) != {*range(y.max() + 1)}:
-        msg = "y does not name a class of each point by the numbers 0, 1, …, each of them in use"
+        x, at = (np.array(said.get(key, said["x"]), dtype=np.float64) for key in ("x", "at"))
+        y = np.array(said["y"])
+        sound = all(a.ndim == 2 and a.shape[1] in (1, 2) and np.isfinite(a).all() for a in (x, at))
+        sound = sound and y.shape == (len(x),) and {*y.tolist()} == {*range(int(y.max()) + 1)}
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        msg = "points are rows x of one or two finite numbers, with classes y: 0, 1, …, all in use"
         raise InvalidInputError(msg)
-    return x, y
-
-
-def _numbers(said: dict[str, Any], key: str) -> Any:
-    """Return rows of one or two finite numbers."""
-    try:
-        x = np.array(said.get(key), dtype=np.float64)
-    except (TypeError, ValueError):
-        x = np.empty(0)
-    if x.ndim != 2 or not len(x) or x.shape[1] not in (1, 2) or not np.isfinite(x).all():
-        msg = f"{key} is no list of points of one or two finite numbers"
-        raise InvalidInputError(msg)
-    return x
+    return x, y, at
 
 
 def _rounded(value: Any) -> str:
@@ -132,15 +123,15 @@ def application(lab: Lab, token: str) -> Starlette:
     from starlette.routing import Route
 
     async def answered(request: Request) -> Response:
-        body = b""
+        body = bytearray()
         async for part in request.stream():
-            body += part
+            body.extend(part)
             if len(body) > MOST_BYTES:
                 msg = f"more than {MOST_BYTES >> 20} MB were sent: start suffice lab with the file"
                 return PlainTextResponse(msg, 413)
         said, verb = dict(request.query_params), request.url.path.rpartition("/")[2]
         try:
-            found = await asyncio.to_thread(lab.answer, verb, body, said)
+            found = await asyncio.to_thread(lab.answer, verb, bytes(body), said)
         except SufficeError as error:
             return PlainTextResponse(str(error), 400)
         is_bytes = isinstance(found, bytes)

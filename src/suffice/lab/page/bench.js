@@ -1,5 +1,4 @@
 // The state of the page, what follows from it, its pictures, and its address.
-
 import { range, sum } from "./linalg.js";
 import { MODELS, errorsOf } from "./models.js";
 import { View, colours, contour, drawCurves, drawSurface, ellipses, mark, raster, shade } from "./drawing.js";
@@ -11,13 +10,11 @@ export const find = (words) => document.querySelector(words);
 export const all = (words) => [...document.querySelectorAll(words)];
 export const say = (text) => { find("#said").textContent = text; };
 const copy = (value) => JSON.parse(JSON.stringify(value));
-
 /** What there is now: the state that an address keeps, the fit to it, and what the pointer is at. */
 export const bench = {
   scene: "", state: null, initial: null, fit: null, descent: null, truth: null, table: null, past: [],
   brush: 0, hovered: null, chosen: null, cursor: null, ask: null, told: () => {},
 };
-
 /** Fit the model to the points of the classes that have any. */
 export function refit() {
   const { state } = bench, { points } = state;
@@ -31,7 +28,6 @@ export function refit() {
   else if (K > 1) judge(fit, MODELS[state.model].fit(x, y, K, { ...state, priors, tied: of(state.tied) }));
   restart();
 }
-
 /** Take a model as the one that is fitted. */
 export const judge = (fit, model) => Object.assign(fit, { model }, errorsOf(model, fit.x, fit.y, fit.rule));
 
@@ -41,11 +37,10 @@ export function restart() {
 }
 
 let waiting = 0;
-/** Paint and tell before the next frame, once. */
+/** Tell and paint before the next frame, once. */
 export function repaint() {
-  if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; paint(); bench.told(); });
+  if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; bench.told(); paint(); });
 }
-
 /** Change the state: fit, paint, tell, and keep it in the address. */
 export function change(patch, keep = true) {
   Object.assign(bench.state, patch);
@@ -55,7 +50,6 @@ export function change(patch, keep = true) {
 }
 
 // ---- pictures
-
 export const heightOf = (view, point) =>
   (bench.state.dimension === 1 ? bench.fit.heights?.[bench.state.points.indexOf(point)] ?? view.h / 2 : view.py(point[1]));
 
@@ -73,7 +67,7 @@ export function paint() {
 }
 
 function paintPlane(view, look) {
-  const { state, hovered, fit: { model, rule, present, codes, y } } = bench, { show } = state;
+  const { state, hovered, fit: { model, rule, present, codes, y, K } } = bench, { show } = state;
   view.ctx.fillStyle = look.ground;
   view.ctx.fillRect(0, 0, view.w, view.h);
   if (model) {
@@ -86,12 +80,11 @@ function paintPlane(view, look) {
     }
   }
   state.points.forEach((p, i) => {
-    const wrong = show.errors && codes && codes[i] !== y[i];
+    const wrong = show.errors && codes && codes[i] !== y[i] && codes[i] < K;
     mark(view, look, p[2], view.px(p[0]), view.py(p[1]), { ring: wrong || p === hovered ? look.ink : null });
   });
   view.axes(state.names, look);
 }
-
 /** Draw the surface with the path, the loss by step, and the last lines or curves in the plane. */
 function paintDescent(plane, look) {
   const { descent, state } = bench, view = new View(find("#surface"), descent.window());
@@ -117,7 +110,6 @@ function paintDescent(plane, look) {
 }
 
 // ---- scenes and the address
-
 /** Write what differs from the scene into the address; points of a table stay at home. */
 export function remember() {
   const { state, initial, scene, table } = bench, same = (k, v) => JSON.stringify(v) === JSON.stringify(initial[k]);
@@ -126,24 +118,25 @@ export function remember() {
   const rest = Object.keys(differs).length ? `&state=${encodeURIComponent(JSON.stringify(differs))}` : "";
   try { history.replaceState(null, "", `#scene=${scene}${rest}`); } catch { /* a page in a frame may not */ }
 }
-
 /** Open a scene, with what an address changes of it. */
 export function load(name, changes = {}) {
   const scene = Object.hasOwn(SCENES, name) ? name : "problem";
   const { title, text, truth, n = 100, seed = 1, points, state: own } = copy(SCENES[scene]), start = copy(START);
   const labels = start.labels.map((label, k) => own.labels?.[k] ?? label), show = { ...start.show, ...own.show };
-  const initial = { ...start, n, seed, ...own, labels, show, points: points || sampled(truth, n, seed) };
+  const initial = { ...start, n, seed, ...own, labels, show, points: points || sampled(stated(truth), n, seed) };
   const known = Object.fromEntries(Object.entries(changes).filter(([key]) => key in initial || key === "painted"));
   const state = { ...copy(initial), ...known };
   if (!Object.hasOwn(MODELS, state.model)) state.model = initial.model;
+  const sound = (p) => p.length === 3 && p.every(Number.isFinite) && p[2] in start.labels;
+  if (!state.points.every(sound)) throw new Error("a point is not two numbers and a class");
   Object.assign(bench, { scene, initial, state, truth: truth && !state.painted ? stated(truth) : null });
   Object.assign(bench, { table: null, chosen: null, hovered: null, cursor: null, past: [] });
   find("#scene").value = scene;
   find("#title").textContent = title;
   find("#text").textContent = text;
+  say("Click to paint, drag a point to move it, click it to see what each feature adds.");
   change({}, false);
 }
-
 /** Open what the address says. */
 export function open() {
   const said = new URLSearchParams(location.hash.slice(1)), name = said.get("scene") || "problem";

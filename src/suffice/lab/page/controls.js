@@ -1,28 +1,26 @@
 // What a person does: sliders, painting, keys.
-
 import { View } from "./drawing.js";
-import { SCENES, sampled, short } from "./scenes.js";
+import { SCENES, sampled, short, stated } from "./scenes.js";
 import { all, bench, change, heightOf, repaint, say } from "./bench.js";
 
 // ---- sliders and boxes: an element with data-key shows and changes that part of the state
-
 const partOf = (path) => path.split(".").reduce((value, key) => value?.[key], bench.state);
-
 /** Show the value of a control. */
 export function display(e) {
   const { state, fit } = bench, [word, k] = e.dataset.key.split("."), own = fit.present.indexOf(+k);
-  const value = word === "priors" && !state.stated && own >= 0 && fit.model?.priors ? fit.model.priors[own] : partOf(e.dataset.key);
+  const value = (word === "priors" && !state.stated && fit.model?.priors?.[own]) || partOf(e.dataset.key);
   if (value === undefined || (e === document.activeElement && e.type === "number")) return;
   if (e.type === "checkbox") e.checked = value;
   else e.value = e.dataset.scale ? Math.log10(value) : value;
   const out = e.parentNode.querySelector("output"), base = Math.exp(1 / value);
-  const words = { temperature: `T = ${short(+value)}, base ${base < 1e6 ? short(base) : "> 10⁶"}`, reject: value < 1 ? value : "off" };
+  const softness = `T = ${short(+value)}, base ${base < 1e6 ? short(base) : "> 10⁶"}`;
+  const words = { temperature: softness, reject: value < 1 ? value : "off" };
   if (out) out.textContent = words[word] ?? short(+value);
 }
-
 /** Take the value of a control into the state. */
 export function changed(e) {
-  const { state, fit } = bench, keys = e.dataset.key.split("."), last = keys.pop(), number = e.dataset.scale ? 10 ** +e.value : +e.value;
+  const { state, fit } = bench, keys = e.dataset.key.split("."), last = keys.pop();
+  const number = e.dataset.scale ? 10 ** +e.value : +e.value;
   const value = e.type === "checkbox" ? e.checked : e.tagName === "SELECT" ? e.value : number;
   if (Number.isNaN(value) || (e.type === "number" && e.value === "")) return;
   if (e.dataset.key.startsWith("priors") && !state.stated) {
@@ -35,23 +33,20 @@ export function changed(e) {
 }
 
 // ---- points
-
 export const keepPast = () => { bench.past = [...bench.past.slice(-49), bench.state.points]; };
-
 /** Take other points: they are no longer a sample of what the scene states. */
 export function edited(points) {
   bench.truth = null;
   change({ points, painted: true });
 }
-
 /** Draw new points from the scene's own model, or from the one that is fitted. */
 export function draw(seed) {
   const { state, fit } = bench, from = state.painted ? null : SCENES[bench.scene].truth;
   if (!from && !fit.model?.isDensity) return say("There is no density to draw from: choose a generative model.");
   keepPast();
   bench.chosen = bench.hovered = null;
-  const own = () => fit.model.sample(state.n, seed).map((r) => [short(r[0]), r[2] === undefined ? 0 : short(r[1]), fit.present[r.at(-1)]]);
-  return change({ points: from ? sampled(from, state.n, seed) : own(), seed });
+  const points = sampled(from ? stated(from) : fit.model, state.n, seed);
+  return change({ points: from ? points : points.map(([x, y, k]) => [x, y, fit.present[k]]), seed });
 }
 
 const pointAt = (x, y, k) => [short(x), bench.state.dimension === 1 ? 0 : short(y), k];
@@ -61,10 +56,9 @@ function remove(point) {
   bench.hovered = null;
   if (point) edited(bench.state.points.filter((p) => p !== point));
 }
-
-/** Return the point nearest to a place on the canvas, if any is within reach. */
+/** Return the point nearest to a place on the canvas, if any is within reach; no `py`: at any height. */
 function near(view, px, py, reach) {
-  const far = (p) => Math.hypot(view.px(p[0]) - px, heightOf(view, p) - py);
+  const far = (p) => Math.hypot(view.px(p[0]) - px, py === null ? 0 : heightOf(view, p) - py);
   return bench.state.points.reduce((best, p) => (far(p) < (best ? far(best) : reach) ? p : best), null);
 }
 
@@ -101,8 +95,7 @@ const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDo
 export function pressed(event) {
   const { state } = bench, [x0, x1, y0, y1] = state.window, view = new View(event.target, state.window);
   const step = event.shiftKey ? 0.01 : 0.04, { key } = event, [u, v] = bench.cursor || [(x0 + x1) / 2, (y0 + y1) / 2];
-  const line = state.dimension === 1, gap = (p) => Math.abs(view.px(p[0]) - view.px(u));
-  const found = line ? state.points.reduce((best, p) => (gap(p) < (best ? gap(best) : 16) ? p : best), null) : near(view, view.px(u), view.py(v), 16);
+  const found = near(view, view.px(u), state.dimension === 1 ? null : view.py(v), 16);
   bench.cursor = [u, v];
   if (MOVES[key]) bench.cursor = [u + MOVES[key][0] * step * (x1 - x0), v + MOVES[key][1] * step * (y1 - y0)];
   else if (key === " ") { keepPast(); add(u, v); }
@@ -113,7 +106,6 @@ export function pressed(event) {
   event.preventDefault();
   repaint();
 }
-
 /** Choose the class that is painted; −1 erases. */
 export function choose(k) {
   bench.brush = k;

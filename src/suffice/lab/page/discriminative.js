@@ -1,28 +1,23 @@
 // Linear scores learnt without densities: logistic, perceptron, least squares; nearest neighbours.
-
 import { added, applied, argmax, dot, range, scaled, solved, sum, times, transposed, zeros } from "./linalg.js";
 import { momentsOf } from "./gaussian.js";
 
 const SUBSTITUTE_L2 = 1; // answers in place of a maximum likelihood that does not exist
 const NEWTON_STEPS = 100, HALVINGS = 40;
-
 /** Scores w_kᵀx + w_k0 of each class; log odds where `hasPosterior`. */
 export class LinearModel {
   constructor(weights, intercepts, hasPosterior, notes = {}) {
     Object.assign(this, { weights, intercepts, hasPosterior, K: weights.length }, notes);
   }
-
   /** Return the model of parameters (w_0, w): one row for each class, or for all but the first. */
   static of(phi, K, hasPosterior, notes) {
     const every = phi.length < K ? [phi[0].map(() => 0), ...phi] : phi;
     return new LinearModel(every.map(([, ...w]) => w), every.map(([first]) => first), hasPosterior, notes);
   }
-
   scores(x, out) {
     for (let k = 0; k < this.K; k++) out[k] = this.intercepts[k] + dot(this.weights[k], x);
     return out;
   }
-
   boundary(i, j) {
     const b = this.weights[i].map((w, r) => w - this.weights[j][r]);
     return { A: null, b, c: this.intercepts[i] - this.intercepts[j] };
@@ -30,7 +25,6 @@ export class LinearModel {
 }
 
 export const withOnes = (x) => x.map((row) => [1, ...row]);
-
 /** Add the loss −log p(y | z) of a row to `found`, with its gradient Σ (p − t) z and Hessian. */
 function addRow(found, phi, z, y) {
   const a = [0, ...applied(phi, z)], top = Math.max(...a);
@@ -53,7 +47,6 @@ const gram = (C) => range(C).map((k) => range(C).map((l) => (k === l ? 1 : 0) - 
 const steepest = (g) => (g.length === 1 ? g : g.map((row) => row.map((v, i) => v + sum(g.map((other) => other[i])))));
 /** Return M φ diag(λ), the gradient of the penalty. */
 const pull = (phi, penalty) => times(gram(phi.length), phi.map((row) => row.map((v, i) => v * penalty[i])));
-
 /** Return loss, gradient and, if `curved`, Hessian of softmax regression on rows (1, z). */
 export function logisticAt(phi, z, y, penalty, curved = false) {
   const C = phi.length, D = phi[0].length;
@@ -66,7 +59,6 @@ export function logisticAt(phi, z, y, penalty, curved = false) {
   if (curved) M.forEach((row, k) => row.forEach((m, l) => penalty.forEach((v, i) => { found.hessian[k * D + i][l * D + i] += m * v; })));
   return found;
 }
-
 /** Return the point after a damped Newton step, or null where the loss cannot be lowered. */
 export function newtonStep(here, at) {
   const step = solved(here.hessian, here.gradient.flat()), D = here.phi[0].length;
@@ -78,7 +70,6 @@ export function newtonStep(here, at) {
   }
   return null;
 }
-
 /** Return φ of least loss by Newton; `found` is false where classes are separable. */
 function newton(z, y, K, penalty) {
   const at = (phi) => logisticAt(phi, z, y, penalty, true);
@@ -93,17 +84,14 @@ function newton(z, y, K, penalty) {
   }
   return { phi: here.phi, found: false, steps: NEWTON_STEPS };
 }
-
 /** Return whether a row's own class scores above every other. */
 const isAhead = (phi, z, y) => [0, ...applied(phi, z)].every((v, k, a) => k === y || v < a[y]);
-
 /** Return φ after a step of gradient descent on the mean loss: of all rows, or of one. */
 export function gradientStep(phi, z, y, penalty, rate) {
   const { gradient } = logisticAt(phi, z, y, penalty);
   // φ ← φ − (η / n) M⁻¹ g
   return added(phi, scaled(steepest(gradient), -rate / z.length));
 }
-
 /** Return softmax regression by "newton", "gd" or "sgd"; the penalty is ½ λ Σ_j (s_j w_j)². */
 export function fitLogistic(x, y, K, { solver, l2, rate, passes }) {
   const { d, weight, totals, centre } = momentsOf(x, y, K);
@@ -127,13 +115,11 @@ export function fitLogistic(x, y, K, { solver, l2, rate, passes }) {
   }
   return LinearModel.of(phi, K, true, { l2, steps: passes, phi });
 }
-
 /** Return φ after one step for each row, in the order of the data. */
 export function stochasticPass(phi, z, y, penalty, rate) {
   const share = penalty.map((v) => v / z.length);
   return z.reduce((here, row, i) => gradientStep(here, [row], [y[i]], share, rate), phi);
 }
-
 /** Return c of w ← w + η c zᵀ at a row: zero where it is right; labels ±1 of two classes. */
 export function perceptronChange(w, z, y) {
   const a = applied(w, z);
@@ -144,7 +130,6 @@ export function perceptronChange(w, z, y) {
   const rival = argmax(a.map((v, k) => (k === y ? -Infinity : v)));
   return a[y] <= a[rival] ? a.map((_, k) => (k === y) - (k === rival)) : null;
 }
-
 /** Return w after one pass of the perceptron, in batch or row by row, and its mistakes. */
 export function perceptronPass(w, z, y, rate, batch) {
   let here = w, mistakes = 0;
@@ -156,7 +141,6 @@ export function perceptronPass(w, z, y, rate, batch) {
   });
   return { w: here, mistakes };
 }
-
 /** Return the perceptron after passes over the rows, until one makes no mistake. */
 export function fitPerceptron(x, y, K, { rate, passes, batch }) {
   const z = withOnes(x);
@@ -167,7 +151,6 @@ export function fitPerceptron(x, y, K, { rate, passes, batch }) {
   }
   return LinearModel.of(w, K, false, { steps, converged: mistakes === 0 });
 }
-
 /** Return the least-squares fit of each class's indicator: w_k = T⁻¹ n_k (μ_k − μ). */
 export function fitLeastSquares(x, y, K) {
   const m = momentsOf(x, y, K), total = added(m.pooled, m.between);
@@ -177,28 +160,25 @@ export function fitLeastSquares(x, y, K) {
   // w_k0 = π_k − w_kᵀ μ
   return new LinearModel(weights, weights.map((w, k) => m.weights[k] / m.weight - dot(w, m.centre)), false);
 }
-
 /** The k nearest rows vote, alike or by 1 / distance. */
 export class NeighbourModel {
   constructor(x, y, K, { k, byDistance }) {
-    const order = range(x.length).sort((i, j) => x[i][0] - x[j][0]);
-    const column = (j) => Float64Array.from(order, (i) => x[i][j] ?? 0), most = Math.min(k, x.length);
+    const order = range(x.length).sort((i, j) => x[i][0] - x[j][0]), most = Math.min(k, x.length);
+    const column = (j) => Float64Array.from(order, (i) => x[i][j] ?? 0);
     Object.assign(this, { K, k: most, byDistance, hasPosterior: true, isShare: true, y: order.map((i) => y[i]) });
     Object.assign(this, { first: column(0), second: column(1), near: new Int32Array(most), squares: new Float64Array(most) });
   }
-
-  /** Find the k nearest rows: outwards from x along the first feature, until that alone is too far. */
+  /** Find the k nearest rows: none is further than the furthest of those found last. */
   search(x) {
-    const { first, second, near, squares, k } = this, n = first.length, u = x[0], v = x[1] ?? 0;
-    let right = 0, count = 0;
-    while (right < n && first[right] < u) right++;
-    let left = right - 1;
-    while (left >= 0 || right < n) {
-      const a = left >= 0 ? u - first[left] : Infinity, b = right < n ? first[right] - u : Infinity;
-      const i = a < b ? left-- : right++, dx = Math.min(a, b), dy = second[i] - v;
-      if (count === k && dx * dx > squares[k - 1]) break;
-      const square = dx * dx + dy * dy;
-      if (count === k && square >= squares[k - 1]) continue;
+    const { first, second, near, squares, k } = this, u = x[0], v = x[1] ?? 0, n = first.length;
+    let limit = 0, count = 0, i = 0;
+    for (let r = 0; r < k; r++) limit = Math.max(limit, (first[near[r]] - u) ** 2 + (second[near[r]] - v) ** 2);
+    if (k > 1 && near[0] === near[1]) limit = Infinity; // nothing was found before
+    const reach = Math.sqrt(limit) * (1 + 1e-12);
+    while (i < n && first[i] < u - reach) i++;
+    for (; i < n && first[i] <= u + reach; i++) {
+      const dx = first[i] - u, dy = second[i] - v, square = dx * dx + dy * dy;
+      if (square > limit || (count === k && square >= limit)) continue;
       let at = count < k ? count++ : k - 1;
       for (; at > 0 && squares[at - 1] > square; at--) {
         squares[at] = squares[at - 1];
@@ -206,9 +186,9 @@ export class NeighbourModel {
       }
       squares[at] = square;
       near[at] = i;
+      if (count === k) limit = squares[k - 1];
     }
   }
-
   /** Write the share of each class among the neighbours into `out`. */
   scores(x, out) {
     this.search(x);
@@ -224,6 +204,5 @@ export class NeighbourModel {
     for (let k = 0; k < this.K; k++) out[k] /= total;
     return out;
   }
-
   boundary() { return null; }
 }

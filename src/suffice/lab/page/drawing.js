@@ -1,8 +1,6 @@
 // What is drawn: the plane with its regions, one feature with its curves, a surface with its path.
-
-import { argmax, logSumExp, range, softmax } from "./linalg.js";
+import { argmax, cellCentre, logSumExp, range, softmax } from "./linalg.js";
 import { decide, posterior, predicted } from "./models.js";
-
 /** Return the colours of the page as it is now, light or dark. */
 export function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -12,7 +10,6 @@ export function colours() {
   return { paper: rgb(of("--paper")), ink: of("--ink"), soft: of("--soft"), line: of("--line"), ground: of("--paper"),
     classes, rgb: [...classes, of("--rejected")].map(rgb) };
 }
-
 /** A canvas in CSS pixels with a window ((x0, x1), (y0, y1)) of the plane. */
 export class View {
   constructor(canvas, window) {
@@ -22,7 +19,6 @@ export class View {
     Object.assign(this, { canvas, w, h, window, ctx: canvas.getContext("2d") });
     this.ctx.setTransform(scale, 0, 0, scale, 0, 0);
   }
-
   px(x) { return ((x - this.window[0]) / (this.window[1] - this.window[0])) * this.w; }
   py(y) { return this.h - ((y - this.window[2]) / (this.window[3] - this.window[2])) * this.h; }
   x(px) { return this.window[0] + (px / this.w) * (this.window[1] - this.window[0]); }
@@ -37,17 +33,17 @@ export class View {
     ctx.stroke();
     ctx.setLineDash([]);
   }
-
   text(words, px, py, colour, align = "left") {
     Object.assign(this.ctx, { fillStyle: colour, textAlign: align, font: "12px system-ui, sans-serif" });
     this.ctx.fillText(words, px, py);
   }
-
   /** Draw ticks and the names of the axes along the lower and the left edge. */
   axes(names, look) {
     const [x0, x1, y0, y1] = this.window;
-    for (const v of ticks(x0, x1)) if (this.px(v) > 24 && this.px(v) < this.w - 60) this.text(label(v), this.px(v), this.h - 6, look.soft, "center");
-    for (const v of names[1] ? ticks(y0, y1) : []) if (this.py(v) > 24 && this.py(v) < this.h - 24) this.text(label(v), 5, this.py(v) + 4, look.soft);
+    const across = ticks(x0, x1).filter((v) => this.px(v) > 24 && this.px(v) < this.w - 60);
+    const up = ticks(y0, y1).filter((v) => names[1] && this.py(v) > 24 && this.py(v) < this.h - 24);
+    across.forEach((v) => this.text(label(v), this.px(v), this.h - 6, look.soft, "center"));
+    up.forEach((v) => this.text(label(v), 5, this.py(v) + 4, look.soft));
     this.text(names[0], this.w - 6, this.h - 6, look.ink, "right");
     if (names[1]) this.text(names[1], 6, 15, look.ink);
   }
@@ -64,7 +60,6 @@ const SHAPES = [
   "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0", "M-4,-4h8v8h-8z", "M0,-5.6l4.9,8.4h-9.8z", "M0,-5.6l5.6,5.6l-5.6,5.6l-5.6,-5.6z",
   "M0,-5.2l4.9,3.6l-1.9,5.8h-6l-1.9,-5.8z",
 ].map((path) => new Path2D(path));
-
 /** Draw the mark of a class: filled for a point, hollow for a sample. */
 export function mark(view, look, k, px, py, { size = 1, hollow = false, ring = null } = {}) {
   const { ctx } = view;
@@ -82,17 +77,14 @@ export function mark(view, look, k, px, py, { size = 1, hollow = false, ring = n
   }
   ctx.restore();
 }
-
 /** Return what a model says on n × n cell centres of a window: posteriors, actions, what decides them. */
-export function raster(model, rule, [x0, x1, y0, y1], n, dense = false) {
+export function raster(model, rule, window, n, dense = false) {
   const { K, hasPosterior } = model, rejects = hasPosterior && rule.reject !== null, A = K + (rejects ? 1 : 0);
   const plain = !hasPosterior || (!rejects && rule.costs.every((c) => c === rule.costs[0]));
-  const out = { n, K, A, p: new Float64Array(n * n * K), g: new Float64Array(n * n * A), action: new Uint8Array(n * n), log: [] };
-  const a = new Array(K), p = model.isShare ? a : new Array(K), x = [0, 0];
+  const out = { n, K, A, action: new Uint8Array(n * n), log: [] }, a = new Array(K), p = model.isShare ? a : new Array(K);
+  Object.assign(out, { p: new Float64Array(n * n * K), g: new Float64Array(n * n * A) });
   for (let at = 0; at < n * n; at++) {
-    x[0] = x0 + (((at % n) + 0.5) / n) * (x1 - x0);
-    x[1] = y0 + ((Math.floor(at / n) + 0.5) / n) * (y1 - y0);
-    model.scores(x, a);
+    model.scores(cellCentre(window, n, at), a);
     if (dense) out.log.push(logSumExp(a));
     if (hasPosterior && !model.isShare) softmax(a, rule.temperature, p);
     out.action[at] = plain ? argmax(a) : decide(p, rule.costs, rule.reject);
@@ -105,50 +97,46 @@ export function raster(model, rule, [x0, x1, y0, y1], n, dense = false) {
   }
   return out;
 }
-
 /** Paint regions, posterior or density, each pixel one cell, stretched over the canvas. */
 export function shade(view, grid, model, shading, look, present) {
   const { n, K } = grid, { paper } = look;
   const top = grid.log.reduce((most, v) => Math.max(most, v), -Infinity), rgb = [...present, 5].map((k) => look.rgb[k]);
-  pixels(view, n, paper, (at, c) => {
+  pixels(view, n, paper, (at, mixed) => {
     const action = grid.action[at], blend = shading !== "regions" && model.hasPosterior && action < K;
-    let mixed = blend ? 0 : rgb[action][c];
-    for (let k = 0; blend && k < K; k++) mixed += grid.p[at * K + k] * rgb[k][c];
-    return [mixed, grid.log.length ? 0.75 * Math.exp(0.5 * (grid.log[at] - top)) : blend ? 0.42 : 0.3];
+    for (let c = 0; c < 3; c++) {
+      mixed[c] = blend ? 0 : rgb[action][c];
+      for (let k = 0; blend && k < K; k++) mixed[c] += grid.p[at * K + k] * rgb[k][c];
+    }
+    return grid.log.length ? 0.75 * Math.exp(0.5 * (grid.log[at] - top)) : blend ? 0.42 : 0.3;
   });
 }
-
-/** Fill the canvas from n × n cells: `look` gives the value of a channel and how strong it is. */
-function pixels(view, n, paper, look) {
-  const image = new ImageData(n, n), small = new OffscreenCanvas(n, n);
+/** Fill the canvas from n × n cells: `mix` writes the colour of a cell and returns how strong it is. */
+function pixels(view, n, paper, mix) {
+  const image = new ImageData(n, n), small = new OffscreenCanvas(n, n), colour = [0, 0, 0];
   for (let at = 0; at < n * n; at++) {
-    const to = 4 * ((n - 1 - Math.floor(at / n)) * n + (at % n));
-    for (let c = 0; c < 3; c++) {
-      const [value, strength] = look(at, c);
-      image.data[to + c] = paper[c] + strength * (value - paper[c]);
-    }
+    const to = 4 * ((n - 1 - Math.floor(at / n)) * n + (at % n)), strength = mix(at, colour);
+    for (let c = 0; c < 3; c++) image.data[to + c] = paper[c] + strength * (colour[c] - paper[c]);
     image.data[to + 3] = 255;
   }
   small.getContext("2d").putImageData(image, 0, 0);
   view.ctx.drawImage(small, 0, 0, view.w, view.h);
 }
-
 /** Draw where the action changes, by marching squares on what decides. */
 export function contour(view, { n, A, g, action }, colour) {
-  const { ctx, w, h } = view, cell = [w / n, h / n], f = new Array(4);
+  const { ctx, w, h } = view, wide = w / n, high = h / n, f = new Array(4);
   ctx.beginPath();
   for (let j = 0; j + 1 < n; j++) {
     for (let i = 0; i + 1 < n; i++) {
-      const at = j * n + i, corners = [at, at + 1, at + n + 1, at + n];
-      const found = corners.map((c) => action[c]);
-      if (found.every((a) => a === found[0])) continue;
-      for (const a of new Set(found)) {
+      const at = j * n + i, own = action[at];
+      if (own === action[at + 1] && own === action[at + n] && own === action[at + n + 1]) continue;
+      const corners = [at, at + 1, at + n + 1, at + n];
+      for (const a of new Set(corners.map((c) => action[c]))) {
         corners.forEach((c, q) => {
           let rival = -Infinity;
           for (let b = 0; b < A; b++) if (b !== a && g[c * A + b] > rival) rival = g[c * A + b];
           f[q] = g[c * A + a] - rival;
         });
-        crossings(f).forEach(([u, v], q) => ctx[q % 2 ? "lineTo" : "moveTo"]((i + 0.5 + u) * cell[0], h - (j + 0.5 + v) * cell[1]));
+        crossings(f).forEach(([u, v], q) => ctx[q % 2 ? "lineTo" : "moveTo"]((i + 0.5 + u) * wide, h - (j + 0.5 + v) * high));
       }
     }
   }
@@ -168,7 +156,6 @@ function crossings(f) {
   }
   return points;
 }
-
 /** Draw the ellipses that hold 39 % and 86 % of each Gaussian: distance 1 and 2. */
 export function ellipses(view, model, look, present) {
   model.classes.forEach((parts, k) => parts.forEach(({ mean, factor }) => {
@@ -182,7 +169,6 @@ export function ellipses(view, model, look, present) {
     view.text("+", view.px(mean[0]), view.py(mean[1]) + 4, look.ink, "center");
   }));
 }
-
 /** Draw one feature: prior × density above, posterior below, points between; return their heights. */
 export function drawCurves(view, state, { model, rule, present, y, codes }, look) {
   const { w, h, ctx } = view, split = model && model.isDensity ? 0.46 * h : 0, bottom = h - 46;
@@ -216,23 +202,22 @@ export function drawCurves(view, state, { model, rule, present, y, codes }, look
     }
   }
   // two classes of a sigmoid lie at 0 and 1, others in rows between the panels
-  const height = (k) => (rows ? (split || bottom - rows * present.length) + 6 + rows * present.indexOf(k) : [bottom, top][present.indexOf(k)]);
-  const heights = state.points.map((point) => height(point[2]));
+  const first = 6 + (split || bottom - rows * present.length), height = (c) => (rows ? first + rows * c : [bottom, top][c]);
+  const heights = state.points.map((point) => height(present.indexOf(point[2])));
   state.points.forEach((point, i) => {
-    const ring = state.show.errors && codes && codes[i] !== y[i] ? look.ink : null;
+    const ring = state.show.errors && codes && codes[i] !== y[i] && codes[i] < present.length ? look.ink : null;
     mark(view, look, point[2], view.px(point[0]), heights[i], { size: 0.9, ring });
   });
   view.axes([state.names[0], ""], look);
   return heights;
 }
-
 /** Draw a function of two parameters as shades and level lines, and a path over it. */
 export function drawSurface(view, f, path, look, names, special = null) {
-  const n = 60, { ctx, w, h } = view;
-  const values = range(n * n).map((at) => f(view.x((((at % n) + 0.5) / n) * w), view.y(h - ((Math.floor(at / n) + 0.5) / n) * h)));
+  const n = 60, { ctx } = view;
+  const values = range(n * n).map((at) => f(...cellCentre(view.window, n, at)));
   const low = Math.min(...values), high = Math.max(...values);
   const heights = values.map((v) => Math.log1p((20 * (v - low)) / (high - low || 1)) / Math.log(21));
-  pixels(view, n, look.paper, (at, c) => [look.rgb[0][c], 0.55 * heights[at]]);
+  pixels(view, n, look.paper, (at, colour) => { [colour[0], colour[1], colour[2]] = look.rgb[0]; return 0.55 * heights[at]; });
   for (let level = 1; level < 12; level++) {
     const g = heights.flatMap((v) => [v - level / 12, 0]);
     contour(view, { n, A: 2, g, action: heights.map((v) => (v < level / 12 ? 1 : 0)) }, look.line);

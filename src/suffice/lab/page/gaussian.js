@@ -1,7 +1,6 @@
 // The Gaussian family: sums per class, divisors, pooling, shrinkage, densities, boundaries.
-
 import {
-  EPS, LOG_2PI, added, applied, cholesky, diagonal, dot, drawn, inverseLower, logSumExp, normal, outer,
+  EPS, LOG_2PI, added, applied, cholesky, diagonal, dot, drawn, inverseLower, normal, outer,
   range, rankTolerance, scaled, scaledCholesky, sum, symmetricEigen, times, transposed, uniform, unitScale, zeros,
 } from "./linalg.js";
 
@@ -18,11 +17,9 @@ export function momentsOf(x, y, K) {
   const totals = centre.map((m, j) => resolved((pooled[j][j] + between[j][j]) / weight, m, 0));
   return { d, K, weights, weight, means, scatters, pooled, between, centre, totals };
 }
-
 /** Return a variance, exactly zero where it is no more than rounding of the data. */
 const resolved = (variance, mean, total) =>
   variance > (16 * EPS) ** 2 * (mean * mean + (total || variance)) ? variance : 0;
-
 /** Return the covariance of each class, one per group of tied ones: S / w, pooled by λ, then shrunk by γ. */
 function covariances(m, { covariance, divisor, pooling, shrinkage, target }, groupOf) {
   const { d } = m, unbiased = divisor === "unbiased";
@@ -60,7 +57,6 @@ function covariances(m, { covariance, divisor, pooling, shrinkage, target }, gro
   }
   return sigmas;
 }
-
 /** Return a singular Σ with the variance of all classes where it has none of its own. */
 function filled(sigma, m) {
   const scale = m.totals.map(unitScale), tol = rankTolerance(m.d);
@@ -85,7 +81,6 @@ function filled(sigma, m) {
   const A = times(F, U.map((row) => row.map((v, r) => v * Math.sqrt(a[r] > noise[r] ? a[r] : 1))));
   return times(A, transposed(A));
 }
-
 /** A Gaussian with a share: mean, Σ, L⁻¹, and log share − ½ (d log 2π + log|Σ|). */
 export function gaussian(share, mean, sigma) {
   const factor = scaledCholesky(sigma) || cholesky(sigma), whitening = inverseLower(factor);
@@ -93,7 +88,6 @@ export function gaussian(share, mean, sigma) {
   const constant = Math.log(share) - 0.5 * (mean.length * LOG_2PI + logDet);
   return { share, mean, sigma, factor, whitening, logDet, constant };
 }
-
 /** Return log share + log N(x; μ, Σ). */
 export function logGaussian({ mean, whitening, constant }, x) {
   let squares = 0;
@@ -104,24 +98,26 @@ export function logGaussian({ mean, whitening, constant }, x) {
   }
   return constant - 0.5 * squares;
 }
-
+/** Return log Σ_r of the parts' densities, and write the logarithm of each into `logs`. */
+export function logMixture(parts, x, logs) {
+  let top = -Infinity, total = 0;
+  for (let r = 0; r < parts.length; r++) top = Math.max(top, logs[r] = logGaussian(parts[r], x));
+  for (let r = 0; r < parts.length; r++) total += Math.exp(logs[r] - top);
+  return parts.length === 1 ? top : top + Math.log(total);
+}
 /** Class-conditional densities, one Gaussian or several in each class, and priors. */
 export class DensityModel {
   constructor(priors, classes, groupOf = null) {
     Object.assign(this, { priors, classes, groupOf, K: priors.length, hasPosterior: true, isDensity: true });
-    this.logPriors = priors.map(Math.log);
+    Object.assign(this, { logPriors: priors.map(Math.log), logs: [] });
   }
-
   /** Write a_k = log p(x | k) + log π_k into `out`. */
   scores(x, out) {
     for (let k = 0; k < this.K; k++) {
-      const own = this.classes[k];
-      const log = own.length === 1 ? logGaussian(own[0], x) : logSumExp(own.map((c) => logGaussian(c, x)));
-      out[k] = this.logPriors[k] + log;
+      out[k] = this.logPriors[k] + logMixture(this.classes[k], x, this.logs);
     }
     return out;
   }
-
   /** Draw a class from π, then x from its density: rows [x…, k]. */
   sample(n, seed) {
     const random = uniform(seed);
@@ -132,7 +128,6 @@ export class DensityModel {
       return [...applied(c.factor, z).map((v, j) => c.mean[j] + v), k];
     });
   }
-
   /** Return A (null if linear), b, c of the log odds xᵀAx + bᵀx + c of class i against j. */
   boundary(i, j) {
     if (this.classes[i].length > 1 || this.classes[j].length > 1) return null;
@@ -150,7 +145,6 @@ export class DensityModel {
     return { A: P.map((row, r) => row.map((p, s) => 0.5 * (Q[r][s] - p))), b: u.map((p, r) => p - v[r]), c };
   }
 }
-
 /** Return the Gaussian model of settings: covariance, groups, divisor, pooling, shrinkage, target, priors. */
 export function fitGaussian(x, y, K, settings) {
   const m = momentsOf(x, y, K), groupOf = settings.groupOf;

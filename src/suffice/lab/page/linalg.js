@@ -1,5 +1,4 @@
 // Small dense matrices (arrays of rows), sums of exponentials, seeded random numbers.
-
 export const EPS = 2 ** -52;
 export const LOG_2PI = Math.log(2 * Math.PI);
 
@@ -16,10 +15,13 @@ export const scaled = (A, c) => A.map((row) => row.map((v) => c * v));
 export const added = (A, B) => A.map((row, i) => row.map((v, j) => v + B[i][j]));
 export const argmax = (values) => values.reduce((best, v, k) => (v > values[best] ? k : best), 0);
 
+/** Return the centre of one of n × n cells of a window, counted along the first axis. */
+export const cellCentre = ([x0, x1, y0, y1], n, at) =>
+  [x0 + (((at % n) + 0.5) / n) * (x1 - x0), y0 + ((Math.floor(at / n) + 0.5) / n) * (y1 - y0)];
+
 // the eigenvalue of a d × d correlation matrix that rounding alone can leave
 export const rankTolerance = (d) => 64 * d * EPS;
 export const unitScale = (variance) => Math.sqrt(variance > 0 ? variance : 1);
-
 /** Return lower L with M = L Lᵀ, or null where a pivot is below `least`. */
 export function cholesky(M, least = 0) {
   const d = M.length, L = zeros(d, d);
@@ -33,14 +35,12 @@ export function cholesky(M, least = 0) {
   }
   return L;
 }
-
 /** Return L of Σ, or null where Σ is singular up to rounding; of correlations, free of units. */
 export function scaledCholesky(sigma) {
   const s = sigma.map((row, i) => unitScale(row[i]));
   const L = cholesky(sigma.map((row, i) => row.map((v, j) => v / s[i] / s[j])), rankTolerance(s.length));
   return L && L.map((row, i) => row.map((v) => s[i] * v));
 }
-
 /** Return L⁻¹ of a lower triangular L. */
 export function inverseLower(L) {
   const d = L.length, inverse = zeros(d, d);
@@ -53,7 +53,6 @@ export function inverseLower(L) {
   }
   return inverse;
 }
-
 /** Return H⁻¹ b of a positive definite H, its diagonal a little larger where it is singular. */
 export function solved(H, b) {
   for (const ridge of [0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1]) {
@@ -66,7 +65,6 @@ export function solved(H, b) {
   }
   return b.map(() => 0);
 }
-
 /** Return the eigenvalues of a symmetric matrix (d ≤ 2), rising, and eigenvectors as columns. */
 export function symmetricEigen(M) {
   if (M.length === 1) return { values: M[0], vectors: [[1]] };
@@ -75,12 +73,10 @@ export function symmetricEigen(M) {
   const values = [a * v * v - 2 * b * u * v + c * u * u, a * u * u + 2 * b * u * v + c * v * v];
   return { values, vectors: [[-v, u], [u, v]] };
 }
-
 export function logSumExp(a) {
   const top = Math.max(...a);
   return Number.isFinite(top) ? top + Math.log(sum(a.map((v) => Math.exp(v - top)))) : top;
 }
-
 /** Write softmax(a / T) into `out`. */
 export function softmax(a, temperature, out) {
   let top = -Infinity, total = 0;
@@ -89,7 +85,6 @@ export function softmax(a, temperature, out) {
   for (let k = 0; k < a.length; k++) out[k] /= total;
   return out;
 }
-
 /** Return a generator of uniform numbers in [0, 1) (mulberry32). */
 export function uniform(seed) {
   let state = seed >>> 0;
@@ -104,7 +99,6 @@ export function uniform(seed) {
 // Box & Muller
 export const normal = (random) =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-
 /** Return the index of a draw with these probabilities. */
 export function drawn(probabilities, random) {
   let u = random() * sum(probabilities), k = 0;

@@ -1,9 +1,8 @@
 // What buttons do, what Python answers, and the beginning.
-
 import { range } from "./linalg.js";
 import { MODELS, contributions } from "./models.js";
 import { View, raster } from "./drawing.js";
-import { SCENES, short } from "./scenes.js";
+import { SCENES, START, short } from "./scenes.js";
 import { AnsweredModel, asked, post } from "./server.js";
 import { all, bench, change, find, judge, load, open, paint, remember, repaint, restart, say } from "./bench.js";
 import { equations, errors, row, tell } from "./telling.js";
@@ -31,12 +30,11 @@ const ACTIONS = {
   previous: () => turn(-1),
   next: () => turn(1),
   again: () => { load(bench.scene); remember(); },
-  link: () => navigator.clipboard?.writeText(location.href).then(() => say("The link is copied.")),
+  link: () => navigator.clipboard?.writeText(location.href).then(() => say("The link is copied."), () => say("Copy the address.")),
   theme: () => { root.dataset.theme = getComputedStyle(root).colorScheme.includes("dark") ? "light" : "dark"; repaint(); },
 };
 
 // ---- Python
-
 /** Ask Python for the model of these points, and show it if they are still the same. */
 async function ask(fit) {
   const { model: name, window } = bench.state, { x, y, K } = fit, n = 100;
@@ -46,7 +44,6 @@ async function ask(fit) {
     repaint();
   } catch (error) { say(error.message); }
 }
-
 /** Show rows of a table: points of two columns, or of one, and the class. */
 function showTable(table) {
   const line = table.points[0].length === 2, points = table.points.map((p) => (line ? [p[0], 0, p[1]] : p));
@@ -55,13 +52,14 @@ function showTable(table) {
     return [low - 0.06 * (high - low || 1), high + 0.06 * (high - low || 1)];
   };
   Object.assign(bench, { table, truth: null, chosen: null });
-  const { labels, names, columns } = table, window = [...ends(0), ...(line ? [0, 1] : ends(1))];
-  change({ points, window, labels, names, K: labels.length, dimension: line ? 1 : 2, painted: true, descent: null });
-  ["#axis-x", "#axis-y"].forEach((id, i) => find(id).replaceChildren(...columns.map((c) => new Option(c, c, false, c === names[i]))));
+  const labels = START.labels.map((label, k) => table.labels[k] ?? label), { names, columns } = table;
+  const window = [...ends(0), ...(line ? [0, 1] : ends(1))];
+  change({ points, window, labels, names, K: table.labels.length, dimension: line ? 1 : 2, painted: true, descent: null });
+  const options = (chosen) => columns.map((name) => new Option(name, name, false, name === chosen));
+  ["#axis-x", "#axis-y"].forEach((id, i) => find(id).replaceChildren(...options(names[i])));
   find("#columns").hidden = false;
   find("#table-said").textContent = table.said;
 }
-
 /** Return an action that posts a request and shows the answer, or the library's own words. */
 const posting = (path, body, show) => async () => {
   find("#table-said").textContent = "Python is at work…";
@@ -69,25 +67,25 @@ const posting = (path, body, show) => async () => {
     show(await post(server.at + path(), body()));
   } catch (error) { find("#table-said").textContent = error.message; }
 };
+function showErrors({ models, said }) {
+  find("#judged").replaceChildren(row("model", "error", "± s.e.", "log-loss"), ...models.map((cells) => row(...cells)));
+  find("#table-said").textContent = said;
+}
 const upload = () => find("#file").files[0];
-const SERVED = {
-  upload: posting(() => `table?${new URLSearchParams({ name: upload()?.name ?? "", target: find("#target").value })}`, () => upload() ?? new Blob(), showTable),
+const tablePath = () => `table?${new URLSearchParams({ name: upload()?.name ?? "", target: find("#target").value })}`;
+Object.assign(ACTIONS, {
+  upload: posting(tablePath, () => upload() ?? new Blob(), showTable),
   axes: posting(() => "view", () => ({ axes: [find("#axis-x").value, find("#axis-y").value] }), showTable),
   discriminant: posting(() => "view", () => ({ axes: "discriminant" }), showTable),
-  judge: posting(() => "errors", () => (find("#all-columns").checked ? {} : { x: bench.fit.x, y: bench.fit.y }), ({ models, said }) => {
-    find("#judged").replaceChildren(row("model", "error", "± s.e.", "log-loss"), ...models.map((cells) => row(...cells)));
-    find("#table-said").textContent = said;
-  }),
-};
+  judge: posting(() => "errors", () => (find("#all-columns").checked ? {} : { x: bench.fit.x, y: bench.fit.y }), showErrors),
+});
 
 // ---- the beginning
-
 if (server) {
   for (const [name, label] of [["tree", "Decision tree"], ["forest", "Random forest"], ["auto", "AutoGaussian"]]) {
     MODELS[name] = { label: `${label} (Python)`, uses: [], remote: true };
   }
   find("#python").hidden = false;
-  Object.assign(ACTIONS, SERVED);
 }
 Object.assign(bench, { ask, told: () => { tell(); all("[data-key]").forEach(display); } });
 find("#model").replaceChildren(...Object.entries(MODELS).map(([name, { label }]) => new Option(label, name)));

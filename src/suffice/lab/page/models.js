@@ -1,5 +1,4 @@
 // Every model by its name, what is decided, and what is told about it.
-
 import { argmax, range, softmax, sum } from "./linalg.js";
 import { fitGaussian } from "./gaussian.js";
 import { fitMixture } from "./mixture.js";
@@ -25,13 +24,11 @@ export const MODELS = {
   squares: { label: "Least squares", uses: [], fit: fitLeastSquares },
   neighbours: { label: "k nearest neighbours", uses: ["k", "byDistance"], fit: (x, y, K, s) => new NeighbourModel(x, y, K, s) },
 };
-
 /** Return p(k | x), softmax(a / T); the shares of neighbours are what they are. */
 export function posterior(model, x, temperature, out = new Array(model.K)) {
   const a = model.scores(x, out);
   return model.isShare ? a : softmax(a, temperature, out);
 }
-
 /** Return the action of least expected cost: a class, or K to reject; `costs[k]` of an error where k is true. */
 export function decide(p, costs, reject) {
   let best = 0, total = 0;
@@ -42,13 +39,11 @@ export function decide(p, costs, reject) {
   }
   return reject !== null && reject < total - costs[best] * p[best] ? p.length : best;
 }
-
 /** Return the class (or K) that a model with settings predicts at x. */
 export function predicted(model, x, { temperature, costs, reject }, out = new Array(model.K)) {
   if (!model.hasPosterior) return argmax(model.scores(x, out));
   return decide(posterior(model, x, temperature, out), costs, reject);
 }
-
 /** Return how many rows are wrong and rejected. */
 export function errorsOf(model, x, y, rule) {
   const out = new Array(model.K);
@@ -56,7 +51,6 @@ export function errorsOf(model, x, y, rule) {
   const rejected = codes.filter((c) => c === model.K).length;
   return { wrong: codes.filter((c, i) => c !== y[i] && c < model.K).length, rejected, rows: x.length, codes };
 }
-
 /** Return Σ log p(x_i | y_i) + log π_{y_i} of a density, or Σ log p(y_i | x_i). */
 export function logLikelihood(model, x, y) {
   const out = new Array(model.K);
@@ -88,7 +82,6 @@ export function contributions(model, x, reference, a, b, temperature) {
 }
 
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹", LOWERED = "₀₁₂₃₄₅₆₇₈₉";
-
 /** Return a positive number to so many significant digits. */
 export function written(value, digits = 4) {
   if (value >= 1e-4 && value < 1e6) return String(Number(value.toPrecision(digits)));
@@ -96,7 +89,6 @@ export function written(value, digits = 4) {
   const power = String(Math.abs(exponent)).replace(/\d/g, (n) => RAISED[n]);
   return `${Number(mantissa)}×10${exponent < 0 ? "⁻" : ""}${power}`;
 }
-
 /** Return the equation xᵀAx + bᵀx + c = 0 as text. */
 export function equation({ A, b, c }, names, digits = 4) {
   const square = (name) => (/^\w+$/u.test(name) || /^x[₀-₉]+$/u.test(name) ? `${name}²` : `(${name})²`);
@@ -116,7 +108,6 @@ export function equation({ A, b, c }, names, digits = 4) {
   }
   return `${line || "0"} = 0`;
 }
-
 /** Return what a boundary is: a line or the name of its conic, by the sign of |A|. */
 export function kindOf({ A, b }) {
   if (!A || b.length === 1) return b.length > 1 ? "line" : A ? "points" : "point";

@@ -1,12 +1,10 @@
 // Scenes of the course: what scenes.json says, as states of the page.
-
 import { sum } from "./linalg.js";
 import { DensityModel, gaussian } from "./gaussian.js";
 
 const told = JSON.parse(document.getElementById("scenes").textContent);
 export const START = told.start;
 export const SCENES = told.scenes;
-
 /** Return the model of stated parameters; `of` names the class of each Gaussian. */
 export function stated({ priors, means, sigmas, of = priors.map((_, k) => k) }) {
   const own = (k) => means.map((_, r) => r).filter((r) => of[r] === k);
@@ -15,6 +13,6 @@ export function stated({ priors, means, sigmas, of = priors.map((_, k) => k) }) 
 }
 
 export const short = (v) => Number(v.toPrecision(4));
-/** Return n points [x, y, k] of a stated model, y = 0 in one dimension. */
-export const sampled = (truth, n, seed) =>
-  stated(truth).sample(n, seed).map((row) => [short(row[0]), row.length > 2 ? short(row[1]) : 0, row.at(-1)]);
+/** Return n points [x, y, k] of a model, y = 0 in one dimension. */
+export const sampled = (model, n, seed) =>
+  model.sample(n, seed).map((row) => [short(row[0]), row.length > 2 ? short(row[1]) : 0, row.at(-1)]);

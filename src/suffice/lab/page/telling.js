@@ -1,19 +1,16 @@
 // What is told in words: errors, equations, posteriors at a point, what each feature adds.
-
 import { range, sum } from "./linalg.js";
 import { MODELS, contributions, equation, errorsOf, kindOf, logLikelihood, posterior, predicted, written } from "./models.js";
 import { all, bench, find, say } from "./bench.js";
 
 const percent = (part, whole) => `${part} of ${whole} (${((100 * part) / (whole || 1)).toFixed(1)} %)`;
 const signed = (v, words) => (v < 0 ? "−" : "") + words;
-
 /** Return a row of a table: a heading and cells. */
 export function row(...cells) {
   const tr = document.createElement("tr");
   tr.append(...cells.map((cell, i) => Object.assign(document.createElement(i ? "td" : "th"), { textContent: cell })));
   return tr;
 }
-
 /** Return the equation and kind of every boundary that has one. */
 export function equations() {
   const { state, fit } = bench, names = state.names[0] === "x₁" ? null : state.names.slice(0, state.dimension);
@@ -21,7 +18,6 @@ export function equations() {
   return pairs.filter(({ boundary }) => boundary)
     .map((pair) => ({ ...pair, text: equation(pair.boundary, names), kind: kindOf(pair.boundary) }));
 }
-
 /** Return the errors on the points, and on 2,000 new ones where the truth is stated. */
 export function errors() {
   const { fit, truth } = bench, { wrong, rejected, rows } = fit;
@@ -29,7 +25,6 @@ export function errors() {
   const fresh = test && errorsOf(fit.model, test.map((r) => r.slice(0, -1)), test.map((r) => r.at(-1)), fit.rule);
   return { wrong, rejected, rows, fresh };
 }
-
 /** Show the controls that the model has, and what it says. */
 export function tell() {
   const { state, fit: { model, present, x, y } } = bench, { uses, remote } = MODELS[state.model];
@@ -54,7 +49,6 @@ export function tell() {
   told.replaceChildren(...lines.map((cells) => row(...cells)));
   inspect();
 }
-
 /** Show posterior bars where the pointer is, and what each feature adds at the point chosen. */
 function inspect() {
   const { state, hovered, chosen, cursor, fit: { model, present, rule, x: rows, K } } = bench, at = hovered || chosen || cursor;
