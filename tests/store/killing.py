@@ -22,7 +22,6 @@ from suffice.store import place, totals
 from suffice.store.totals import packed
 
 PARTITIONS, VERSIONS = "abcdef", 3
-totals._MANY = 2  # sums of groups are kept, too
 
 
 def version_of(p, v):
@@ -148,6 +147,7 @@ def told_by(pipe):
 
 
 def main(address, rounds, seed):
+    totals._MANY = 2  # sums of groups are kept, too
     rng, store, n_records, kills = random.Random(seed), sf.MomentStore(address), 0, 0
     store.add(SUMS[0, 1], PARTITIONS[0])
     n_records = len(store.log)

@@ -172,7 +172,7 @@ def test_files_are_counted_once_and_again_when_they_change(place, tmp_path, monk
     frame_of(2).write_csv("elsewhere/day-2.csv")  # the archive is read again
     assert store.add("elsewhere/day-2.csv") == {"day-2": 0}
     frame_of(2).write_csv("elsewhere/twice.csv")
-    with pytest.raises(InvalidInputError, match="is counted in the partition 'day-2'"):
+    with pytest.raises(InvalidInputError, match="is counted in 'day-2'"):
         store.add("elsewhere/twice.csv")
 
 
@@ -296,5 +296,5 @@ def test_a_password_is_never_told():
     with pytest.raises(sf.errors.DatabaseError) as told:
         store.total()
     assert "secret" not in str(told.value)
-    with pytest.raises(sf.errors.InvalidParameterError, match="must be a word"):
+    with pytest.raises(sf.errors.InvalidParameterError, match="called by a word"):
         sf.MomentStore("sqlite:a.db#rows; DROP TABLE rows")

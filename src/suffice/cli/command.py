@@ -50,7 +50,20 @@ _SHARED = (
 )
 
 
-class Command(click.Command):
+class WithExamples(click.Command):
+    """A command, or a group of them, whose help ends in examples."""
+
+    examples: tuple[str, ...] = ()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on a line of its own."""
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+class Command(WithExamples):
     """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
 
     def __init__(
@@ -60,13 +73,6 @@ class Command(click.Command):
         self.examples = tuple(examples)
         self._in_place = in_place  # the argument that may be the output too
         self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, each on a line of its own."""
-        super().format_epilog(ctx, formatter)
-        with formatter.section("Examples"):
-            for example in self.examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into one line and an exit code."""

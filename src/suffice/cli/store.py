@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import subcommand
+from suffice.cli.command import WithExamples, subcommand
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.options import given, learning_data, output, several, sums_options
 from suffice.cli.terminal import Terminal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from suffice.cli.data import Data
     from suffice.moments import Moments
 
-_place = click.argument("store")
+_place, _partition = click.argument("store"), click.argument("partition")
 _why = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
 _selection = given(
     several("--only", of="NAME", text="These partitions, or a pattern such as 2026-11-*."),
@@ -28,7 +28,7 @@ _selection = given(
 )
 
 
-class StoreGroup(click.Group):
+class StoreGroup(WithExamples, click.Group):
     """The subcommands of a store, and examples."""
 
     examples = (
@@ -36,12 +36,6 @@ class StoreGroup(click.Group):
         "suffice store list sales.store",
         "suffice store fit sales.store --last 30 --model qda -o model.suffice",
     )
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the examples, each on a line of its own."""
-        with formatter.section("Examples"):
-            for example in self.examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
 @click.group("store", cls=StoreGroup)
@@ -59,6 +53,13 @@ def _opened(store: str) -> Any:
     return MomentStore(store)
 
 
+def _total(store: str, *, only: Any, except_: Any, last: int | None) -> Moments:
+    """Return the sums of the partitions that options name."""
+    opened = _opened(store)
+    total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
+    return total
+
+
 def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any) -> Any:
     """Give a store the sums of a file of ours, or rows by their name to count."""
     if data.is_ours:
@@ -67,11 +68,19 @@ def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any
         return into(data.name, progress=progress, **data.columns, **data.reading, **sums)
 
 
-def _total(store: str, *, only: Any, except_: Any, last: int | None) -> Moments:
-    """Return the sums of the partitions that options name."""
-    opened = _opened(store)
-    total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
-    return total
+def _tell_last(store: str, terminal: Terminal) -> None:
+    """Say what the last change was."""
+    record = _opened(store).log[-1]
+    text = "{!r}: {:,} rows before, {:,} now".format(record["partition"], *record["rows"])
+    terminal.result({"store": store, **record}, f"{store}: {text}")
+
+
+def _show(terminal: Terminal, store: str, what: str, found: Any, fields: Any, rows: Any) -> None:
+    """Print what was found, as JSON or as a table."""
+    if terminal.json:
+        terminal.result({"store": store, what: found})
+    else:
+        terminal.table(fields, rows)
 
 
 @subcommand(
@@ -107,7 +116,7 @@ def add(
     "replace", "suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'"
 )
 @_place
-@click.argument("partition")
+@_partition
 @learning_data
 @_why
 def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: str) -> None:
@@ -121,7 +130,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
 
 @subcommand("remove", "suffice store remove sales.store 2026-11-01 --why 'sensor was broken'")
 @_place
-@click.argument("partition")
+@_partition
 @_why
 def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
     """Withdraw a partition, as if it had never been added."""
@@ -129,37 +138,23 @@ def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
     _tell_last(store, terminal)
 
 
-def _tell_last(store: str, terminal: Terminal) -> None:
-    """Say what the last change was."""
-    record = _opened(store).log[-1]
-    before, after = record["rows"]
-    text = f"{record['partition']!r}: {before:,} rows before, {after:,} now"
-    terminal.result({"store": store, **record}, f"{store}: {text}")
-
-
 @subcommand("list", "suffice store list sales.store")
 @_place
 def list_(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
     entries = _opened(store).entries
-    if terminal.json:
-        terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
-        return
-    lines = [(e.partition, e.rows, e.digest[:12], e.file and e.file.address) for e in entries]
-    terminal.table(["partition", "rows", "sums", "file"], lines)
+    rows = [(e.partition, e.rows, e.digest[:12], e.file and e.file.address) for e in entries]
+    fields = ("partition", "rows", "sums", "file")
+    _show(terminal, store, "entries", [vars(entry) for entry in entries], fields, rows)
 
 
 @subcommand("log", "suffice store log sales.store")
 @_place
 def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
-    records = _opened(store).log
-    if terminal.json:
-        terminal.result({"store": store, "records": records})
-        return
-    fields = ("when", "who", "action", "partition", "why")
-    lines = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
-    terminal.table([*fields, "rows"], lines)
+    records, fields = _opened(store).log, ("when", "who", "action", "partition", "why")
+    rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
+    _show(terminal, store, "records", records, (*fields, "rows"), rows)
 
 
 @subcommand("total", "suffice store total sales.store --except site-b -o rest.moments")
@@ -173,11 +168,7 @@ def total(terminal: Terminal, /, store: str, output: Path, **selection: Any) -> 
     terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
 
 
-@subcommand(
-    "fit",
-    "suffice store fit sales.store --last 30 --model qda -o model.suffice",
-    "suffice store fit sales.store --except 2026-11-01 -o model.suffice",
-)
+@subcommand("fit", "suffice store fit sales.store --last 30 --model qda -o model.suffice")
 @_place
 @_selection
 @model_options

@@ -11,6 +11,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.sources import stores
 from suffice.sources.files import paths_of
 from suffice.sources.formats import FORMATS
+from suffice.sources.sql.address import is_database
 from suffice.sources.stores import is_url
 from suffice.store.manifest import FileStamp, Manifest
 
@@ -22,6 +23,7 @@ def are_files(data: Any) -> bool:
     names = [data] if isinstance(data, (str, Path)) else data
     return isinstance(names, (list, tuple)) and all(
         isinstance(name, (str, Path))
+        and not is_database(name)
         and (is_url(name) or has_magic(str(name)) or Path(name).exists())
         for name in names
     )
@@ -30,8 +32,7 @@ def are_files(data: Any) -> bool:
 def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
     """Return the rows of each partition: of the one that is named, or files by their places."""
     if partition == "" or (partition is None and not are_files(data)):
-        msg = "the rows come without a name: name their partition"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("the rows come without a name: name their partition")
     if partition is not None:
         return {partition: data}
     found: dict[str, list[str]] = {}
@@ -73,8 +74,7 @@ def new_files(
         stamp = before if same else now._replace(content=_content(*now[:3]))
         holder = by_content.get(stamp.content)
         for other in {where, holder} - {None, partition}:
-            msg = f"{path} is counted in the partition {other!r}: name that, or remove it"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{path} is counted in {other!r}: name that, or remove it")
         by_content[stamp.content] = partition
         if holder is None and stamp.content not in withdrawn:
             found[partition].append(stamp)
@@ -91,8 +91,7 @@ def _paths(data: Any) -> list[str]:
 def stamp_of(path: str) -> FileStamp:
     """Return the stamp of a file as it is now, its content not read."""
     if not is_url(path) and not Path(path).is_file():
-        msg = f"there is no file {path!r}: check the path"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"there is no file {path!r}: check the path")
     address = path if is_url(path) else str(Path(path).resolve())
     return FileStamp(address, *stores.stamp_of(address))
 

@@ -1,6 +1,5 @@
 """What a store holds at one moment, and the record of every change that led to it."""
 
-import getpass
 import json
 import os
 from collections.abc import Sequence
@@ -56,13 +55,11 @@ class Manifest:
             if begin:
                 cls()._write(place)  # before any object, so that it is never lost unseen
                 return cls()
-            msg = f"there is no store of moments at {place.label}: add a partition to begin one"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"there is no store of moments at {place.label}: begin by add")
         digest, _, text = (kept or b"").partition(b"\n")
         if digest != sha256(text).hexdigest().encode():
             cure = "restore it from a backup, or count the files into a new store"
-            msg = f"the manifest of the store {place.label} is damaged or gone: {cure}"
-            raise FileFormatError(msg)
+            raise FileFormatError(f"the manifest of {place.label} is damaged or gone: {cure}")
         first, *records = text.split(b"\n")
         return cls(tuple(map(_entry, json.loads(first)["entries"])), tuple(records))
 
@@ -93,7 +90,7 @@ class Manifest:
         before, rest = self.of(partition), [e for e in self.entries if e.partition != partition]
         record = {
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
-            "who": _user(),
+            "who": f"{os.environ.get('LOGNAME', os.getuid())}@{os.uname().nodename}",
             "action": action,
             "partition": partition,
             "why": why,
@@ -110,11 +107,3 @@ class Manifest:
 
 def _entry(told: dict[str, Any]) -> Entry:
     return Entry(**{**told, "file": told["file"] and FileStamp(*told["file"])})
-
-
-def _user() -> str:
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError, ImportError):  # an account without a name
-        name = str(os.getuid())
-    return f"{name}@{os.uname().nodename}"

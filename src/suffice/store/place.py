@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from suffice.errors import DatabaseError, InvalidParameterError
+from suffice.sources.sql.address import without_secret
 from suffice.text.printable import without_passwords
 
 _TABLE = "suffice_moments"  # where an address names none
@@ -72,7 +73,7 @@ class _Folder:
 class _Rows:
     """Rows of names and bytes in a table of a database, with the verbs of a folder."""
 
-    label: str
+    address: str
     table: str
     connect: Callable[..., Any]  # of whether a writer does
     error: type[Exception]  # of the driver
@@ -81,14 +82,19 @@ class _Rows:
     begin: tuple[str, ...]  # a transaction of one writer at a time
     connection: Any = None
 
+    @property
+    def label(self) -> str:
+        return without_passwords(self.address)
+
     @contextmanager
     def reading(self, *, write: bool = False) -> Iterator[Self]:
         try:
             with closing(self.connect(write=write)) as connection:
                 yield replace(self, connection=connection)
         except self.error as error:
-            msg = f"the store {self.label} cannot be used ({' '.join(str(error).split())})"
-            raise DatabaseError(without_passwords(msg)) from error
+            reason = without_secret(" ".join(str(error).split()), self.address)
+            # not from error, whose traceback would tell the password
+            raise DatabaseError(f"the store {self.label} cannot be used ({reason})") from None
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
@@ -127,9 +133,8 @@ def place_of(where: str | Path) -> Place:
     table = table or _TABLE
     if not address.startswith(("sqlite:", "postgresql:", "postgres:")):
         return _Folder(Path(where))
-    if not re.fullmatch(r"\w+(\.\w+)?", table):
-        msg = f"the table {table!r} must be a word, or two with a dot between: rename it"
-        raise InvalidParameterError(msg)
+    if not re.fullmatch(r"[\w.]+", table):
+        raise InvalidParameterError(f"the table {table!r} must be called by a word: rename it")
     return (_sqlite if address.startswith("sqlite:") else _postgres)(address, table)
 
 
@@ -142,19 +147,18 @@ def _sqlite(address: str, table: str) -> _Rows:
         return sqlite3.connect(uri, _PATIENCE, isolation_level=None, uri=True)
 
     begin = ("BEGIN IMMEDIATE",)
-    return _Rows(f"sqlite:{file}", table, connect, sqlite3.Error, "?", "BLOB", begin)
+    return _Rows(address, table, connect, sqlite3.Error, "?", "BLOB", begin)
 
 
 def _postgres(address: str, table: str) -> _Rows:
     try:
         import psycopg
     except ImportError as error:
-        msg = "a store in PostgreSQL needs psycopg: pip install 'suffice[sql]'"
-        raise InvalidParameterError(msg) from error
+        needed = "a store in PostgreSQL needs psycopg: pip install 'suffice[sql]'"
+        raise InvalidParameterError(needed) from error
 
     def connect(**_: bool) -> Any:
         return psycopg.connect(address, autocommit=True)
 
     begin = ("BEGIN", f"SELECT pg_advisory_xact_lock(hashtext('{table}'))")
-    label = without_passwords(address)
-    return _Rows(label, table, connect, psycopg.Error, "%s", "BYTEA", begin)
+    return _Rows(address, table, connect, psycopg.Error, "%s", "BYTEA", begin)

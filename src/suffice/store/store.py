@@ -177,8 +177,7 @@ class MomentStore:
         known = known if new else Manifest(others)
         blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
         if not isinstance(data, Moments) and blank.target is None:
-            msg = f"the store {self._place.label} does not know the target yet: name it"
-            raise errors.InvalidParameterError(msg)
+            raise errors.InvalidParameterError(f"{self} does not know the target yet: name it")
         if are_files(data):
             files = new_files({name: data}, known)[name]
             return [_counted(replace(blank, file=file), options) for file in files]
@@ -237,8 +236,7 @@ def _counted(entry: Entry, options: Mapping[str, Any]) -> _Part:
     address = entry.file.address if entry.file else ""
     part = _part(entry, summarize(address, **options))
     if entry.file and stamp_of(address)[:3] != entry.file[:3]:
-        msg = f"{address} changed while it was counted: try again"
-        raise errors.InvalidInputError(msg)
+        raise errors.InvalidInputError(f"{address} changed while it was counted: try again")
     return part
 
 
@@ -249,8 +247,7 @@ def _joined(
     there, new = now.of(partition), [part.entry for part in parts]
     if not are_files(data):
         if there and new[0].digest not in [entry.digest for entry in there]:
-            msg = f"the partition {partition!r} is there, with other sums: replace it"
-            raise errors.InvalidInputError(msg)
+            raise errors.InvalidInputError(f"{partition!r} is there, with other sums: replace it")
         return None if there else new
     files = [entry.file for entry in new]
     if new_files({partition: data}, now)[partition] != files:
@@ -267,8 +264,7 @@ def _chosen(
     kept = names if partitions is None else _matching(names, partitions)
     kept = kept - _matching(names, except_)
     if not kept:
-        msg = "no partition is left to sum: add one, or leave out fewer"
-        raise errors.InvalidInputError(msg)
+        raise errors.InvalidInputError("no partition is left to sum: add one, or choose more")
     return [entry for entry in manifest.entries if entry.partition in kept]
 
 
@@ -285,8 +281,7 @@ def _require(name: str, names: set[str]) -> set[str]:
     if name not in names:
         near = get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {quoted(sorted(names))}"
-        msg = f"there is no partition {name!r}: {hint}"
-        raise errors.InvalidInputError(msg)
+        raise errors.InvalidInputError(f"there is no partition {name!r}: {hint}")
     return {name}
 
 
@@ -304,5 +299,5 @@ def _refuse_unlike(part: _Part, other: Entry, theirs: Moments) -> None:
     if other.target and entry.target not in (None, other.target):
         found = f"the target there is {other.target!r}, here {entry.target!r}"
     if found:
-        msg = f"{entry.partition!r} does not fit {other.partition!r}: {found}"
-        raise errors.FeatureMismatchError(msg)
+        what = f"{entry.partition!r} does not fit {other.partition!r}"
+        raise errors.FeatureMismatchError(f"{what}: {found}")

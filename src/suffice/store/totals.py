@@ -42,8 +42,7 @@ def load(place: Place, entry: Entry) -> Moments:
     content = place.get(object_name(entry))
     if content is None or sha256(content).hexdigest() != entry.digest:
         cure = f"restore it from a backup, or replace the partition {entry.partition!r}"
-        msg = f"{name} is damaged or gone: {cure}"
-        raise FileFormatError(msg)
+        raise FileFormatError(f"{name} is damaged or gone: {cure}")
     return Moments.of_archive(*archive.read_from(io.BytesIO(content), name))
 
 

@@ -65,7 +65,7 @@ def _connected(address: str, shown: str) -> Any:
             backend = _postgres(address)
     except Exception as error:
         # whatever was raised may hold the password, and so does its traceback
-        reason = _without_secret(str(error).strip().splitlines()[0], address)
+        reason = without_secret(str(error).strip().splitlines()[0], address)
         msg = f"no connection to {shown} ({reason}): check the address and the credentials"
         raise InvalidInputError(msg) from None
     weakref.finalize(backend, backend.con.close)
@@ -79,7 +79,7 @@ def _postgres(address: str) -> Any:
     return ibis.postgres.from_connection(psycopg.connect(address, autocommit=True))
 
 
-def _without_secret(text: str, address: str) -> str:
+def without_secret(text: str, address: str) -> str:
     """Return what was said, unless it may repeat a part of the password."""
     secret = _PASSWORD.search(address)
     parts = re.split(r"[@:/?#%]", secret[1]) if secret else []
