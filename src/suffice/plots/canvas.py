@@ -135,6 +135,14 @@ MEANINGS = {
         "What is judged, best on rows that were not learnt from; a classifier is asked about X.",
     ),
     "X": ("array or frame (n, d)", "Rows, of the kind the classifier was fitted on."),
+    "label": (
+        "object, optional",
+        "The class to be found; by default the second of two, or each of several.",
+    ),
+    "feature": (
+        "name or index, optional",
+        "The feature that varies; by default the only one, or the first discriminant coordinate.",
+    ),
     "y": ("array (n,)", "Their labels."),
     "sample_weight": ("array (n,), optional", "Weights of the rows, with a classifier."),
     "features": ("two names or indices", "The features to draw over; others are integrated out."),
@@ -158,33 +166,55 @@ EXAMPLE = """Examples
 
 
 def figure(
-    *looks: str, size: tuple[float, float] = SIZE, projection: Literal["3d"] | None = None
+    *looks: str,
+    of: Callable[..., Any] | None = None,
+    size: tuple[float, float] = SIZE,
+    projection: Literal["3d"] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., Axes]]:
     """Turn a function that draws on a canvas into one that makes the canvas and returns axes.
 
     To its parameters are added ``theme``, ``ax`` and those of ``LOOKS`` that are named, and to its
-    documentation whatever ``MEANINGS`` says of parameters it does not explain itself.
+    documentation whatever ``MEANINGS`` says of parameters it does not explain itself. ``of`` reads
+    its own parameters, the first ones of the figure, as what is drawn, one value with classes.
     """
     asked_for = (*looks, "theme", "ax")
+    read = list(inspect.signature(of).parameters.values()) if of else []
 
     def turned(draw: Callable[..., None]) -> Callable[..., Axes]:
+        own = list(inspect.signature(draw).parameters.values())[2 if of else 1 :]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        added = [inspect.Parameter(name, kind, default=LOOKS[name]) for name in asked_for]
+        parameters = sorted([*read, *own, *added], key=lambda p: p.kind)
+        signature = inspect.Signature(parameters)
+
         @wraps(draw)
         def drawn(*args: Any, **options: Any) -> Axes:
-            asked = {name: options.pop(name, LOOKS[name]) for name in asked_for}
+            try:
+                given = signature.bind(*args, **options).arguments
+            except TypeError as error:
+                raise TypeError(f"{draw.__name__}() {error}") from None
+            asked = {name: given.pop(name, LOOKS[name]) for name in asked_for}
             with drawing(size=size, projection=projection, **asked) as canvas:
-                draw(canvas, *args, **options)
+                if of is None:
+                    draw(canvas, **given)
+                else:
+                    subject = of(**{p.name: given.pop(p.name) for p in read if p.name in given})
+                    looked = canvas.with_looks(subject.classes) if "palette" in looks else canvas
+                    draw(looked, subject, **given)
             axes: Axes = canvas.ax
             return axes
 
-        parameters = list(inspect.signature(draw).parameters.values())[1:]
-        for name in asked_for:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, kind, default=LOOKS[name]))
-        drawn.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        drawn.__signature__ = signature  # type: ignore[attr-defined]
         drawn.__doc__ = _documented(draw.__doc__ or "", [p.name for p in parameters])
         return drawn
 
     return turned
+
+
+def documented(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Add to the documentation of a figure whatever ``MEANINGS`` says of its parameters."""
+    draw.__doc__ = _documented(draw.__doc__ or "", list(inspect.signature(draw).parameters))
+    return draw
 
 
 def _documented(doc: str, names: list[str]) -> str:

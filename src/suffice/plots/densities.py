@@ -21,15 +21,9 @@ from suffice.typing import Codes, Floats
 FEWEST_BARS, MOST_BARS = 8, 50
 
 
-@figure("legend", "palette")
+@figure("legend", "palette", of=Fitted.of)
 def class_densities(
-    canvas: Canvas,
-    estimator: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    feature: Any = 0,
-    weighted: bool = True,
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, feature: Any = 0, weighted: bool = True
 ) -> None:
     """Return axes with the density of each class over one feature.
 
@@ -52,10 +46,8 @@ def class_densities(
     >>> class_densities(sf.QDA().fit(X, y), X, y, feature=2).get_xlabel()
     'x₃'
     """
-    fitted = Fitted.of(estimator, X)
     j = feature_index(fitted.names, feature)
     marginals = Marginals.of(fitted, [j])
-    canvas = canvas.with_looks(fitted.classes)
     codes = None if y is None else fitted.codes(y)
     factors = marginals.priors if weighted else np.ones(len(canvas.palette))
     low, high = marginals.window(0.12)[0]
@@ -103,11 +95,10 @@ def _edges(x: Floats, codes: Codes) -> Floats:
     )
 
 
-@figure("legend", "palette")
+@figure("legend", "palette", of=Fitted.of)
 def density_contours(
     canvas: Canvas,
-    estimator: Any,
-    X: Any = None,
+    fitted: Fitted,
     y: Any = None,
     *,
     features: tuple[Any, Any] = (0, 1),
@@ -131,10 +122,8 @@ def density_contours(
     >>> density_contours(sf.QDA().fit(X, y), X, y, features=(2, 3)).get_ylabel()
     'x₄'
     """
-    fitted = Fitted.of(estimator, X)
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    canvas = canvas.with_looks(fitted.classes)
     window = marginals.window(0.3)
     xs, ys = (np.linspace(low, high, resolution) for low, high in window)
     densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
@@ -153,14 +142,9 @@ def density_contours(
     canvas.legend_of_classes(extra=[_coverage_entry(canvas, coverage)])
 
 
-@figure("legend", "palette", **SOLID)
+@figure("legend", "palette", of=Fitted.of, **SOLID)
 def density_surface(
-    canvas: Canvas,
-    estimator: Any,
-    X: Any = None,
-    *,
-    features: tuple[Any, Any] = (0, 1),
-    resolution: int = 120,
+    canvas: Canvas, fitted: Fitted, *, features: tuple[Any, Any] = (0, 1), resolution: int = 120
 ) -> None:
     """Return 3-D axes with the highest of the prior-weighted class densities over two features.
 
@@ -178,10 +162,8 @@ def density_surface(
     >>> density_surface(sf.QDA().fit(X, y), X, features=(2, 3)).get_zlabel()
     'density'
     """
-    fitted = Fitted.of(estimator, X)
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    canvas = canvas.with_looks(fitted.classes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in marginals.window(0.15))
     joint = marginals.priors * marginals.at(mesh(xs, ys))
     marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1))

@@ -19,11 +19,12 @@ from suffice.curves.effects import (
 from suffice.errors import InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
-from suffice.plots.inputs import Fitted, predictions_of
+from suffice.plots.inputs import Fitted, classifier_with, predictions_of
 from suffice.plots.plane import line_for
 from suffice.table.labels import code_of
 from suffice.table.table import Table
 from suffice.text.lists import default_names
+from suffice.validation.predictions import Predictions
 
 
 @figure("legend")
@@ -98,11 +99,10 @@ def _neighbour_axes(canvas: Canvas, curve: NeighbourCurve) -> None:
     canvas.name_axes("neighbours k", "error")
 
 
-@figure("legend", "palette")
+@figure("legend", "palette", of=classifier_with)
 def effect_of_temperature(
     canvas: Canvas,
-    estimator: Any,
-    X: Any,
+    fitted: Fitted,
     y: Any = None,
     *,
     label: Any = None,
@@ -120,8 +120,6 @@ def effect_of_temperature(
     ----------
     estimator : fitted classifier
         Ours, or any of scikit-learn with ``predict_proba``.
-    feature : name or index, optional
-        The feature that varies; by default the only one, or the first discriminant coordinate.
     label : object, optional
         The class; by default the last.
     temperatures : sequence of float
@@ -132,8 +130,6 @@ def effect_of_temperature(
     >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
     'p(1 | x)'
     """
-    fitted = Fitted.of(estimator, X)
-    canvas = canvas.with_looks(fitted.classes)
     k = len(canvas.palette) - 1 if label is None else code_of(label, fitted.classes)
     line = line_for(fitted, y, feature, at)
     xs = line.stretch(fitted.rows)
@@ -151,16 +147,8 @@ def effect_of_temperature(
     canvas.legend(_temperatures(canvas, temperatures, shades))
 
 
-@figure(size=(5.0, 3.6))
-def temperature_loss(
-    canvas: Canvas,
-    source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    temperatures: Any = None,
-    sample_weight: Any = None,
-) -> None:
+@figure(of=predictions_of, size=(5.0, 3.6))
+def temperature_loss(canvas: Canvas, rows: Predictions, *, temperatures: Any = None) -> None:
     """Return axes with the log loss of posteriors by temperature, and where it is smallest.
 
     A best temperature over 1 says that posteriors are too confident, under 1 that they are not
@@ -177,7 +165,7 @@ def temperature_loss(
     >>> temperature_loss(sf.LDA().fit(X, y), X, y).get_xlabel()
     'temperature T'
     """
-    curve = temperature_curve(predictions_of(source, X, y, sample_weight), temperatures)
+    curve = temperature_curve(rows, temperatures)
     style = canvas.style
     canvas.ax.axvline(1, color=style.grid, linewidth=1, zorder=0)
     canvas.ax.plot(curve.temperatures, curve.log_losses, color=style.accent, label="_loss")

@@ -112,24 +112,14 @@ def _write(canvas: Canvas, table: Confusion, cells: Any) -> None:
         canvas.ax.text(column, row, text, color=colour if count else canvas.style.soft, **middle)
 
 
-@figure("legend", "palette", size=(5.4, 3.9))
-def roc(
-    canvas: Canvas,
-    source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    label: Any = None,
-    sample_weight: Any = None,
-) -> None:
+@figure("legend", "palette", of=ranked_by, size=(5.4, 3.9))
+def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     """Return axes with the ROC curve of a class, or of each of several against the rest.
 
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
 
     Parameters
     ----------
-    label : object, optional
-        The class to be found; by default the second of two, or each of several.
     legend : bool
         Whether to write classes and areas under their curves beside the axes.
 
@@ -138,8 +128,6 @@ def roc(
     >>> roc(sf.LDA().fit(X, y), X, y).get_legend().get_texts()[0].get_text()
     '0  1.000'
     """
-    rows = ranked_by(source, X, y, sample_weight)
-    canvas = canvas.with_looks(rows.classes)
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     drawn = []
     for k in _shown(rows, label):
@@ -150,33 +138,18 @@ def roc(
     _legend(canvas, drawn, "area under curve")
 
 
-@figure("legend", "palette", size=(5.4, 3.9))
-def precision_recall(
-    canvas: Canvas,
-    source: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    label: Any = None,
-    sample_weight: Any = None,
-) -> None:
+@figure("legend", "palette", of=ranked_by, size=(5.4, 3.9))
+def precision_recall(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     """Return axes with precision against recall of a class, or of each of several.
 
     The thin line is the precision of guessing.
     Davis & Goadrich (2006), *ICML*, 233–240.
-
-    Parameters
-    ----------
-    label : object, optional
-        The class to be found; by default the second of two, or each of several.
 
     Examples
     --------
     >>> precision_recall(sf.LDA().fit(X, y), X, y, label=0).get_xlabel()
     'recall'
     """
-    rows = ranked_by(source, X, y, sample_weight)
-    canvas = canvas.with_looks(rows.classes)
     drawn = []
     for k in _shown(rows, label):
         curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
@@ -228,17 +201,14 @@ def _legend(canvas: Canvas, drawn: Sequence[tuple[int, float]], quantity: str) -
     canvas.legend(entries, quantity)
 
 
-@figure("palette", size=(4.4, 4.6))
+@figure("palette", of=predictions_of, size=(4.4, 4.6))
 def reliability(
     canvas: Canvas,
-    source: Any,
-    X: Any = None,
-    y: Any = None,
+    rows: Predictions,
     *,
     label: Any = None,
     bins: int = 10,
     equal_counts: bool = False,
-    sample_weight: Any = None,
 ) -> None:
     """Return axes with the observed frequency of a class against the predicted probability.
 
@@ -262,9 +232,7 @@ def reliability(
     >>> reliability(sf.LDA().fit(X, y), X, y, label=2).get_xlabel()
     'predicted probability of 2'
     """
-    rows = predictions_of(source, X, y, sample_weight)
     k = event_of(rows, label)
-    canvas = canvas.with_looks(rows.classes)
     table = _bins(rows, k, bins, equal_counts=equal_counts)
     colour = canvas.style.accent if k is None else canvas.palette.looks[k].colour
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)

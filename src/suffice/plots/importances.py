@@ -12,10 +12,8 @@ from suffice.text.lists import shortened
 from suffice.typing import Floats
 
 
-@figure("legend", "palette")
-def coefficient_importance(
-    canvas: Canvas, estimator: Any, X: Any = None, *, most: int = 15
-) -> None:
+@figure("legend", "palette", of=Fitted.of)
+def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) -> None:
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 
     Each is the change of a log odds as its feature grows by one standard deviation. Of two
@@ -37,9 +35,8 @@ def coefficient_importance(
     >>> [t.get_text() for t in coefficient_importance(sf.LDA().fit(X, y)).get_yticklabels()]
     ['x₃', 'x₄', 'x₂', 'x₁']
     """
-    fitted = Fitted.of(estimator, X)
-    canvas = canvas.with_looks(fitted.classes)
-    table = standardised_coefficients(_coefficients(estimator), _standard_deviations(fitted))
+    weights = _coefficients(fitted.estimator)
+    table = standardised_coefficients(weights, _standard_deviations(fitted))
     size = np.abs(table).max(axis=0)
     order = np.argsort(-size, kind="stable")[:most]
     entries = min(len(canvas.palette), MOST_ENTRIES)

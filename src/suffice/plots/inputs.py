@@ -133,7 +133,14 @@ class Fitted:
         return self.classifier.posterior(x)
 
 
-def predictions_of(source: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+def classifier_with(estimator: Any, X: Any) -> Fitted:
+    """Return a fitted classifier and its rows."""
+    return Fitted.of(estimator, X)
+
+
+def predictions_of(
+    source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> Predictions:
     """Return the predictions themselves, or those of a fitted classifier for rows ``X``."""
     if isinstance(source, Predictions):
         if X is not None or y is not None or sample_weight is not None:
@@ -146,14 +153,16 @@ def predictions_of(source: Any, X: Any, y: Any, sample_weight: Any = None) -> Pr
     return Predictions.by(source, X, y, sample_weight)
 
 
-def ranked_by(source: Any, X: Any, y: Any, sample_weight: Any) -> Predictions:
+def ranked_by(
+    source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> Predictions:
     """Return predictions whose log odds rank rows: a decision function of two will do."""
     margin = getattr(source, "decision_function", None)
     if hasattr(source, "predict_proba") or margin is None or X is None:
-        return predictions_of(source, X, y, sample_weight)
+        return predictions_of(source, X, y, sample_weight=sample_weight)
     scores = np.asarray(margin(X))
     if scores.ndim != 1:
-        return predictions_of(source, X, y, sample_weight)
+        return predictions_of(source, X, y, sample_weight=sample_weight)
     logs = np.stack([np.zeros(len(scores)), scores], axis=1)
     return Predictions.of_logs(y, logs, source.classes_, sample_weight)
 

@@ -8,7 +8,7 @@ from matplotlib.figure import FigureBase
 from suffice.errors import InvalidInputError
 from suffice.model.geometry import Hyperplane
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, figure
+from suffice.plots.canvas import Canvas, documented, figure
 from suffice.plots.inputs import Fitted
 from suffice.plots.panels import row_of
 from suffice.plots.paths import WAY
@@ -100,6 +100,7 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any, *, at: Any =
     canvas.legend([(rows, "rows"), (line, "mean of y | x"), (bell, f"y | x, σ = {sigma:.3g}")])
 
 
+@documented
 def perceptron_steps(
     estimator: Any,
     X: Any,
@@ -123,12 +124,9 @@ def perceptron_steps(
         The rows of the fit and their labels.
     most : int
         Number of steps shown.
-    palette, theme, figure
-        As in ``pairs``.
 
     Examples
     --------
-    >>> import suffice as sf
     >>> X, y = [[0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
     >>> p = sf.Perceptron(record="mistakes", shuffle=False).fit(X, y)
     >>> [ax.get_title() for ax in perceptron_steps(p, X, y)]

@@ -12,7 +12,7 @@ from matplotlib.figure import FigureBase
 from suffice.curves.importance import separation
 from suffice.moments import Moments
 from suffice.plots import marks
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, write_legend
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, documented, write_legend
 from suffice.plots.plane import feature_index
 from suffice.plots.style import Palette, Style, Theme, palette_for, style_of
 from suffice.table.table import Table
@@ -118,6 +118,7 @@ def chosen_features(names: tuple[str, ...], rows: Floats, codes: Codes, features
     return sorted(np.argsort(-ratio, kind="stable")[:MOST_FEATURES].tolist())
 
 
+@documented
 def pairs(
     X: Any,
     y: Any,
@@ -134,21 +135,14 @@ def pairs(
 
     Parameters
     ----------
-    X, y : array or frame (n, d) and array (n,)
-        Rows and their labels.
     features : names or indices, optional
         The features; by default all, of more than five those that separate the classes most.
     coverage : sequence of float, optional
         Shares that the ellipses hold of a Gaussian with a class's mean and covariance.
-    palette, theme
-        As in ``decision_regions``.
-    figure : Figure or SubFigure, optional
-        Where to draw; by default a new one.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
-    >>> pairs(*load_iris(return_X_y=True)).shape
+    >>> pairs(X, y).shape
     (4, 4)
     """
     table = Table.of(X, y)

@@ -7,16 +7,16 @@ from matplotlib.colors import to_rgb
 
 from suffice.plots import marks
 from suffice.plots.canvas import SOLID, Canvas, figure
-from suffice.plots.inputs import Fitted
+from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.table.labels import code_of
 from suffice.typing import Codes, Floats
 
 
-@figure("legend", "palette")
+@figure("legend", "palette", of=classifier_with)
 def posterior_line(
-    canvas: Canvas, estimator: Any, X: Any, y: Any = None, *, feature: Any = None, at: Any = None
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, feature: Any = None, at: Any = None
 ) -> None:
     """Return axes with the posterior of each class along a line through feature space.
 
@@ -30,17 +30,13 @@ def posterior_line(
         Ours, or any of scikit-learn with ``predict_proba``.
     X : array or frame (n, d)
         Rows that set the window and are drawn if ``y`` is given.
-    feature : name or index, optional
-        The feature that varies; by default the only one, or the first discriminant coordinate.
 
     Examples
     --------
     >>> posterior_line(sf.LDA().fit(X, y), X, y, feature=3).get_xlabel()
     'x₄'
     """
-    fitted = Fitted.of(estimator, X)
     line = line_for(fitted, y, feature, at)
-    canvas = canvas.with_looks(fitted.classes)
     xs = line.stretch(fitted.rows)
     p = fitted.posteriors(line.lift(xs[:, None]))
     canvas.horizontal(0, 0.5, 1)
@@ -57,11 +53,10 @@ def posterior_line(
     canvas.legend_of_classes(lines=not first)
 
 
-@figure("legend", "palette", **SOLID)
+@figure("legend", "palette", of=classifier_with, **SOLID)
 def posterior_surface(
     canvas: Canvas,
-    estimator: Any,
-    X: Any,
+    fitted: Fitted,
     y: Any = None,
     *,
     label: Any = None,
@@ -90,9 +85,7 @@ def posterior_surface(
     >>> posterior_surface(sf.LDA().fit(X, y), X, label=1, features=(2, 3)).get_zlabel()
     'p(1 | x)'
     """
-    fitted = Fitted.of(estimator, X)
     plane = plane_for(fitted, y, features, at)
-    canvas = canvas.with_looks(fitted.classes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
     if label is None and len(canvas.palette) == 2:

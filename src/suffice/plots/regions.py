@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
-from suffice.plots.inputs import Fitted
+from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import Plane, PredictionGrid, plane_for
 from suffice.typing import Codes, Floats
 
@@ -20,11 +20,10 @@ MOST_NAMES = 30  # classes written beside their strips
 TINT = 0.22  # opacity of a region
 
 
-@figure("legend", "palette")
+@figure("legend", "palette", of=classifier_with)
 def decision_regions(
     canvas: Canvas,
-    estimator: Any,
-    X: Any,
+    fitted: Fitted,
     y: Any = None,
     *,
     features: Any = None,
@@ -56,8 +55,6 @@ def decision_regions(
     >>> ax.get_xlabel()
     'discriminant 1 (99 %)'
     """
-    fitted = Fitted.of(estimator, X)
-    canvas = canvas.with_looks(fitted.classes)
     plane = plane_for(fitted, y, features, at)
     codes = None if y is None else fitted.codes(y)
     if plane.n_coordinates == 1:

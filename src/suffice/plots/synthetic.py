@@ -11,15 +11,16 @@ from matplotlib.patches import Patch
 from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, class_entries, figure
+from suffice.plots.canvas import Canvas, class_entries, documented, figure
 from suffice.plots.densities import squared_distances
-from suffice.plots.inputs import Fitted
+from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.panels import chosen_features, panels
 from suffice.plots.style import Palette, Style, Theme, palette_for
 from suffice.table.labels import codes_of
 from suffice.typing import Floats
 
 
+@documented
 def real_against_synthetic(
     estimator: Any,
     X: Any,
@@ -41,22 +42,13 @@ def real_against_synthetic(
     ----------
     estimator : fitted classifier
         Ours, with ``sample``.
-    X, y : array or frame (n, d) and array (n,)
-        Real rows and their labels.
     features : names or indices, optional
         The features; by default all, of more than five those that separate the classes most.
     random_state : int
         Seed of the synthetic rows.
-    palette, theme
-        As in ``decision_regions``.
-    figure : Figure or SubFigure, optional
-        Where to draw; by default a new one.
 
     Examples
     --------
-    >>> import suffice as sf
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
     >>> real_against_synthetic(sf.QDA().fit(X, y), X, y, features=(2, 3)).shape
     (2, 2)
     """
@@ -81,10 +73,8 @@ def real_against_synthetic(
     return grid.axes
 
 
-@figure("legend", "palette")
-def mahalanobis_qq(
-    canvas: Canvas, estimator: Any, X: Any, y: Any, *, confidence: float = 0.95
-) -> None:
+@figure("legend", "palette", of=classifier_with)
+def mahalanobis_qq(canvas: Canvas, fitted: Fitted, y: Any, *, confidence: float = 0.95) -> None:
     """Return axes with distances of rows from their class mean against those of a Gaussian.
 
     On the diagonal a class is Gaussian; a curve that bends up has heavier tails. The band is
@@ -103,9 +93,7 @@ def mahalanobis_qq(
     >>> mahalanobis_qq(sf.QDA().fit(X, y), X, y).get_ylabel()
     'observed distance'
     """
-    fitted = Fitted.of(estimator, X)
-    canvas = canvas.with_looks(fitted.classes)
-    codes, model = fitted.codes(y), fitted.classifier.model or estimator
+    codes, model = fitted.codes(y), fitted.classifier.model or fitted.estimator
     reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
     for k in np.unique(codes):
         squared = squared_distances(model, fitted.rows[codes == k], int(k))

@@ -11,6 +11,7 @@ from suffice.curves.thresholds import CostCurve, RejectCurve, cost_curve, reject
 from suffice.plots.canvas import Canvas, class_marker, figure
 from suffice.plots.inputs import event_of, predictions_of
 from suffice.typing import Floats
+from suffice.validation.predictions import Predictions
 
 NEAREST = 1e-9  # to 0 and 1 that an axis shows
 CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -53,10 +54,8 @@ SHOWN = (5e-4, 1 - 5e-4)  # thresholds from and up to which costs are drawn
 MOST_UNDECIDED = 0.9  # share of rows up to which thresholds are shown
 
 
-@figure(size=(5.0, 4.2))
-def error_against_threshold(
-    canvas: Canvas, source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
-) -> None:
+@figure(of=predictions_of, size=(5.0, 4.2))
+def error_against_threshold(canvas: Canvas, rows: Predictions) -> None:
     """Return axes with the error of rows that are decided, by the smallest posterior required.
 
     A row is decided if its largest posterior reaches the threshold; above is the share that is
@@ -68,7 +67,6 @@ def error_against_threshold(
     >>> error_against_threshold(sf.LDA().fit(X, y), X, y).get_ylabel()
     'error of rows decided'
     """
-    rows = predictions_of(source, X, y, sample_weight)
     curve = reject_curve(rows)
     low = 1 / len(rows.classes)
     thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
@@ -84,17 +82,14 @@ def error_against_threshold(
     _rejected(canvas, curve, thresholds)
 
 
-@figure("legend", "palette")
+@figure("legend", "palette", of=predictions_of)
 def cost_against_threshold(
     canvas: Canvas,
-    source: Any,
-    X: Any = None,
-    y: Any = None,
+    rows: Predictions,
     *,
     label: Any = None,
     false_alarm_cost: float = 1.0,
     miss_cost: float = 1.0,
-    sample_weight: Any = None,
 ) -> None:
     """Return axes with the mean cost of a row, by the posterior from which a class is called.
 
@@ -115,8 +110,6 @@ def cost_against_threshold(
     >>> cost_against_threshold(sf.LDA().fit(X, y), X, y, label=2, miss_cost=5).get_ylabel()
     'mean cost of a row'
     """
-    rows = predictions_of(source, X, y, sample_weight)
-    canvas = canvas.with_looks(rows.classes)
     k = event_of(rows, label)
     shown = range(len(canvas.palette)) if k is None else [k]
     costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
