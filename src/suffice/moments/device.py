@@ -15,14 +15,7 @@ import numpy as np
 
 from suffice.moments.collect import ChunkSums, Storage, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
-from suffice.table.foreign import (
-    device_of,
-    in_blocks,
-    is_foreign,
-    is_on_device,
-    namespace,
-    to_numpy,
-)
+from suffice.table.foreign import device_of, in_blocks, is_foreign, namespace, to_numpy
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import as_weights
 from suffice.table.table import require_as_many
@@ -30,6 +23,7 @@ from suffice.typing import Codes, Labels
 
 BLOCK_ROWS = 1 << 26
 GATHERED = 1 << 29  # numbers of the tiles that are multiplied at once
+_CUDA = 2  # DLPack's number
 _NARROW = 256  # labels in so small a range are sorted as bytes
 
 
@@ -147,7 +141,7 @@ def _shape(storage: Storage, k: int, d: int) -> tuple[int, ...]:
 
 def _fused(x: Any) -> Any:
     """Return the kernels in Triton, where rows are on CUDA and there is Triton."""
-    if not is_on_device(x):
+    if x.__dlpack_device__()[0] != _CUDA:
         return None
     try:
         from suffice.moments import device_kernels
