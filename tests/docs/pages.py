@@ -28,6 +28,7 @@ _FENCE = re.compile(
 )
 _FOR_A_SHELL = re.compile(r"[|><;&$]")
 _MATCH = doctest.OutputChecker()
+_OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def run_python(block, page, names):
     """Run a block of Python; lines of a session ``>>>`` are checked for their output."""
     source = "\n" * (block.line - 1) + block.text
     if block.text.lstrip().startswith(">>>"):
-        parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+        parser = doctest.DocTestParser()
+        runner = doctest.DocTestRunner(verbose=False, optionflags=_OPTIONS)
         test = parser.get_doctest(block.text, names, page.name, str(page), block.line)
         told = io.StringIO()
         runner.run(test, out=told.write, clear_globs=False)
@@ -109,8 +111,7 @@ def run_command(command, expected, where):
     refused = expected.splitlines()[-1:] and expected.splitlines()[-1].startswith("suffice: ")
     assert code == (1 if refused else 0), f"{where}: {command}\n{said}"
     if expected.strip():
-        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        assert any(_MATCH.check_output(expected, text, options) for text in (printed, said)), (
+        assert any(_MATCH.check_output(expected, text, _OPTIONS) for text in (printed, said)), (
             f"{where}: {command}\nthe page says:\n{expected}\nit prints:\n{printed}{said}"
         )
 
