@@ -55,7 +55,7 @@ def test_votes_of_a_neighbourhood_are_those_of_scikit_learn(flowers, weights):
     ax = neighbourhood(X, y, query, 9, weights=weights)
     theirs = KNeighborsClassifier(9, weights=weights).fit(X, y)
     shares = dict(zip(theirs.classes_, theirs.predict_proba([query])[0], strict=True))
-    drawn = dict(part.split(": ") for part in ax.get_title(loc="right").split(", "))
+    drawn = dict(part.split(": ") for part in ax.get_title().split(", "))
     votes = {label: float(value) for label, value in drawn.items()}
     total = sum(votes.values())
     assert {k: v / total for k, v in votes.items()} == pytest.approx(

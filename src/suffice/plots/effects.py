@@ -229,7 +229,7 @@ def neighbourhood(
     Examples
     --------
     >>> neighbourhood(X[:, 2:], y, (4.8, 1.6), k=7).get_title()
-    '1: 4, 2: 3'
+    '1: 5, 2: 2'
     """
     table = Table.of(X, y)
     x, point = np.asarray(table.x, np.float64), np.asarray(query, np.float64)
@@ -254,7 +254,7 @@ def neighbourhood(
     )
     names = canvas.palette.names
     said = ", ".join(f"{names[c]}: {votes[c]:.3g}" for c in np.argsort(-votes) if votes[c] > 0)
-    canvas.ax.set_title(said, loc="right", parse_math=False)
+    canvas.ax.set_title(said, parse_math=False)
     (left, low), (right, high) = point - 3 * radius, point + 3 * radius
     canvas.ax.set(xlim=(left, right), ylim=(low, high), aspect="equal")
     canvas.name_axes(*(table.names or default_names(2)))

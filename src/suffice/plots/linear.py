@@ -130,7 +130,7 @@ def perceptron_steps(
     >>> X, y = [[0, 1], [1, 0], [2, 3], [3, 2]], ["low", "low", "high", "high"]
     >>> p = sf.Perceptron(record="mistakes", shuffle=False).fit(X, y)
     >>> [ax.get_title() for ax in perceptron_steps(p, X, y)]
-    ['step 1: row 0', 'step 2: row 2', 'step 3: row 0']
+    ['step 1: row 0', 'step 2: row 2']
     """
     fitted, mistakes = Fitted.of(estimator, X), getattr(estimator, "mistakes_", ())[:most]
     if not mistakes or fitted.n_features != 2 or len(fitted.classes) != 2:
