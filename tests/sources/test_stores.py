@@ -1,10 +1,14 @@
 """Objects in a store that runs here: read, listed, stamped; nothing of them is lost or stale."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import suffice as sf
+from suffice.cli.group import suffice
 from suffice.errors import CheckpointError, InvalidInputError, InvalidParameterError
 
 
@@ -65,3 +69,47 @@ def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypat
     ):
         sf.summarize(url, "t", checkpoint=tmp_path / "c")
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "jsonl"])
+def test_answers_are_written_to_the_store_whole_or_not_at_all(bucket, ending, monkeypatch):
+    source, out = put(rows(0), "in.parquet"), f"s3://bucket/out/answers.{ending}"
+    model = sf.LDA().fit_moments(sf.summarize(source, "t"))
+    done = sf.predict_stream(model, source, out, keep=["a"])
+    read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "feather": pl.read_ipc}
+    answers = read.get(ending, pl.read_ndjson)(out)
+    assert done.rows == answers.height == 400
+    np.testing.assert_allclose(answers["a"], rows(0)["a"])
+    before = bucket.head_object(Bucket="bucket", Key=f"out/answers.{ending}")["ETag"]
+
+    def fail(*_):
+        raise InvalidInputError("half-way")
+
+    monkeypatch.setattr("suffice.sources.predict.Answers.to", fail)
+    with pytest.raises(InvalidInputError, match="half-way"):
+        sf.predict_stream(model, source, out)
+    assert bucket.head_object(Bucket="bucket", Key=f"out/answers.{ending}")["ETag"] == before
+
+
+def test_a_store_that_cannot_be_written_is_blamed_and_not_the_rows(bucket):
+    model = sf.LDA().fit_moments(sf.summarize(rows(0), "t"))
+    with pytest.raises(InvalidParameterError, match=r"s3://none/x\.csv cannot be written"):
+        sf.predict_stream(model, rows(0), "s3://none/x.csv")
+
+
+def test_the_command_line_reads_and_writes_the_store(bucket, tmp_path):
+    put(rows(0), "days/0.parquet")
+    put(rows(1), "days/1.parquet")
+    run, model, out = CliRunner().invoke, str(tmp_path / "m.suffice"), "s3://bucket/out.csv"
+    fitted = run(suffice, ["fit", "s3://bucket/days", "-t", "t", "-o", model])
+    scored = run(suffice, ["predict", model, "s3://bucket/days/*.parquet", "-o", out, "--json"])
+    assert (fitted.exit_code, scored.exit_code) == (0, 0), fitted.output + scored.output
+    assert json.loads(scored.stdout)["rows"] == pl.read_csv(out).height == 800
+    assert "hidden-secret" not in fitted.output + scored.output
+
+
+def test_a_quote_that_is_not_closed_in_an_object_is_told_by_its_line(bucket):
+    text = b'a,t\n1,x\n2,"y\n' + b"3,x\n4,y\n" * 50
+    bucket.put_object(Bucket="bucket", Key="open.csv", Body=text)
+    with pytest.raises(InvalidInputError, match="line 3 opens a quote"):
+        sf.summarize("s3://bucket/open.csv", "t")

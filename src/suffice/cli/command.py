@@ -30,7 +30,7 @@ def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
     read = [v for p, v in said if isinstance(p, click.Argument) and v and p.name != in_place]
     for path in outputs:
         for found in (found for value in read for found in _files(value)):
-            if path.is_file() and os.path.samefile(path, found):
+            if os.path.isfile(path) and os.path.samefile(path, found):
                 msg = f"{path} would replace the input {found}: name another output"
                 raise InvalidParameterError(msg)
     if len({os.path.realpath(path) for path in outputs}) < len(outputs):

@@ -108,25 +108,35 @@ def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value not in (None, ())}
 
 
-def output(text: str, *, option: str = "-o", required: bool = False) -> Decorator:
-    """Return the option ``-o``, or another that names a file to write."""
+def output(
+    text: str, *, option: str = "-o", required: bool = False, urls: bool = False
+) -> Decorator:
+    """Return the option ``-o``, or another that names a file to write; maybe in a store."""
     return click.option(
         *(("-o", "--output") if option == "-o" else (option,)),
         required=required,
         metavar="FILE",
-        type=OutputFile(path_type=Path, dir_okay=False),
+        type=OutputFile(urls),
         callback=in_a_folder,
         help=text,
     )
 
 
 class OutputFile(click.Path):
-    """A file that the command writes."""
+    """A file that the command writes, or the URL of an object where there may be one."""
+
+    def __init__(self, urls: bool = False) -> None:  # noqa: FBT001, FBT002
+        super().__init__(path_type=Path, dir_okay=False)
+        self._urls = urls
+
+    def convert(self, value: Any, *told: Any) -> Any:
+        """Return the path, or the URL as it is."""
+        return value if self._urls and "://" in str(value) else super().convert(value, *told)
 
 
-def in_a_folder(_: Any, __: Any, path: Path | None) -> Path | None:
+def in_a_folder(_: Any, __: Any, path: Path | str | None) -> Path | str | None:
     """Refuse, before any work is done, a file to be written where there is no folder."""
-    if path is not None and not path.parent.is_dir():
+    if isinstance(path, Path) and not path.parent.is_dir():
         raise click.BadParameter(f"there is no folder '{path.parent}': make it first")
     return path
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @file_argument("model")
 @click.argument("data", type=DataName())
-@output("The file to write; without it CSV goes to standard output.")
+@output("The file or object to write; without it CSV goes to standard output.", urls=True)
 @several("--keep", text="Copy too; ids by default.")
 @click.option("--keep-all", is_flag=True, help="Copy every column.")
 @several("-i", "--ignore", text="Not an id; repeatable.")
@@ -45,7 +45,7 @@ def predict(
     /,
     model: Path,
     data: str,
-    output: Path | None,
+    output: Path | str | None,
     keep: tuple[str, ...],
     *,
     keep_all: bool,

@@ -55,7 +55,7 @@ class Terminal:
         elif text is not None:
             click.echo(printable(text))
 
-    def written(self, output: Path | None, text: str, **facts: Any) -> None:
+    def written(self, output: Path | str | None, text: str, **facts: Any) -> None:
         """Say what was written: a JSON result, or a note that is no part of any output."""
         if self.json:
             self.result({"output": None if output is None else str(output), **facts})

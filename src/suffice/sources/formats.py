@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -240,11 +241,27 @@ def sink_of(path: str | Path) -> Sink:
 def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
     """Write a lazy table in the order of its rows, or leave whatever stood at ``path``."""
     sink = sink_of(path)
+    if is_url(path):
+        _write_object(frame, str(path), sink)
+        return
     with replacing(path) as file:
         try:
             interruptibly(lambda: sink(frame, file))
         except (pl.exceptions.ComputeError, OSError) as error:
             raise _as_os_error(error, path) from error
+
+
+def _write_object(frame: pl.LazyFrame, url: str, sink: Sink) -> None:
+    """Write an object by way of a file: where rows fail, polars would close a part of it."""
+    with TemporaryDirectory() as folder:
+        staged = Path(folder) / "rows.feather"
+        write_table(frame, staged)
+        try:
+            interruptibly(lambda: sink(pl.scan_ipc(staged), url))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            msg = f"{url} cannot be written ({reason}): check the address and the credentials"
+            raise InvalidParameterError(msg) from error
 
 
 def _as_os_error(error: Exception, path: str | Path) -> Exception:

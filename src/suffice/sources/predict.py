@@ -168,7 +168,8 @@ def predict_stream(
         As in ``summarize``. Columns are matched by name; those of arrays by position.
     sink : path, or callable
         A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, which is replaced
-        only when the new one is whole; or a function that consumes a polars ``LazyFrame``.
+        only when the new one is whole, here or in an object store such as
+        ``"s3://bucket/answers.parquet"``; or a function that consumes a polars ``LazyFrame``.
     keep : list of str, optional
         Columns to copy beside the answers; by default those that look like ids.
     ignore : list of str
