@@ -185,6 +185,9 @@ def compare(
     Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
     every fold, and each is read from the sums of the others. All else is fitted for every fold.
 
+    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281; Bonett & Price (2012), *British Journal
+    of Mathematical and Statistical Psychology* 65, 412–430.
+
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
@@ -229,11 +232,6 @@ def compare(
     50,000 rows, models that are slow (neighbours, trees, forests, SVM) are judged on a stratified
     sample of 20,000 within the same folds; default models that would take too long are left out.
     The notes name both.
-
-    References
-    ----------
-    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281; Bonett & Price (2012), *British Journal
-    of Mathematical and Statistical Psychology* 65, 412–430.
 
     Examples
     --------

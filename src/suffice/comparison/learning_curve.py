@@ -103,6 +103,8 @@ def learning_curve(
     other rows at random within each class, and lets every model learn from the same first rows.
     Rows with missing values are left out.
 
+    Ng & Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
+
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
@@ -118,10 +120,6 @@ def learning_curve(
         Seed of it all.
     progress : bool or function, optional
         As in ``sf.compare``.
-
-    References
-    ----------
-    Ng & Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
 
     Examples
     --------

@@ -76,6 +76,8 @@ def select(
     Rows are split as by ``sf.split``. Every model learns from the training part and is judged by
     the validation part; the best then learns from both, and meets the test part once.
 
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
+
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
@@ -91,10 +93,6 @@ def select(
         Seed of the split, the folds and the default candidates.
     progress : bool or function, optional
         As in ``sf.compare``.
-
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
 
     Examples
     --------

@@ -134,6 +134,8 @@ def box_m(moments: Moments) -> BoxM:
     other programs print, stands beside it; it fails where a class has fewer than about 2 d rows.
     The test supposes normal classes and is sensitive to that: see ``normality``.
 
+    Box (1949), *Biometrika* 36, 317–346.
+
     Parameters
     ----------
     moments : Moments
@@ -145,10 +147,6 @@ def box_m(moments: Moments) -> BoxM:
     BoxM
         Columns that are constant in all classes, or combinations of others, and classes whose
         covariance is singular even so are left out, named and warned of.
-
-    References
-    ----------
-    Box (1949), *Biometrika* 36, 317–346.
 
     Examples
     --------

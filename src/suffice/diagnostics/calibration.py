@@ -94,6 +94,9 @@ def calibration(
     The expected calibration error is never zero, even of a calibrated model; it is set beside
     what a calibrated model with the same bins would show, by simulation.
 
+    Guo, Pleiss, Sun & Weinberger (2017), *ICML*; Bröcker & Smith (2007), *Weather and
+    Forecasting* 22, 651–661.
+
     Parameters
     ----------
     y : labels (n,)
@@ -110,11 +113,6 @@ def calibration(
         Draws of the calibration error of a calibrated model.
     random_state : int or Generator, default=0
         Seed of the draws.
-
-    References
-    ----------
-    Guo, Pleiss, Sun & Weinberger (2017), *ICML*; Bröcker & Smith (2007), *Weather and
-    Forecasting* 22, 651–661.
 
     Examples
     --------

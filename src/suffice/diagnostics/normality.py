@@ -233,6 +233,9 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     rows are needed. Weights are not supported: the distributions are those of independent rows
     that count once each.
 
+    Mardia (1970), *Biometrika* 57, 519–530; Mardia (1974), *Sankhyā B* 36, 115–128;
+    Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
+
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
@@ -248,11 +251,6 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     Normality
         Where a class has constant or dependent columns, it is judged in the directions in which
         it does vary. Classes with fewer than d + 2 rows are left out, named and warned of.
-
-    References
-    ----------
-    Mardia (1970), *Biometrika* 57, 519–530; Mardia (1974), *Sankhyā B* 36, 115–128;
-    Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
 
     Examples
     --------

@@ -177,6 +177,9 @@ def predictive_check(
     shares of data sets drawn from the model, with the classes of the real rows, whose distance
     is at least as large.
 
+    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807; Stute, González Manteiga &
+    Presedo Quindimil (1993), *Metrika* 40, 243–256.
+
     Parameters
     ----------
     estimator : fitted ``GaussianClassifier`` or preset
@@ -198,11 +201,6 @@ def predictive_check(
     PredictiveCheck
         Columns that are constant within all classes, or combinations of others, are left out
         and named.
-
-    References
-    ----------
-    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807; Stute, González Manteiga &
-    Presedo Quindimil (1993), *Metrika* 40, 243–256.
 
     Examples
     --------

@@ -113,6 +113,8 @@ def class_separation(moments: Moments) -> ClassSeparation:
     function of the roots λ_i of W⁻¹B: Wilks' Λ with Rao's F, and the
     canonical correlations with their sequential tests.
 
+    Rencher & Christensen (2012), *Methods of Multivariate Analysis*, chapters 6 and 8.
+
     Parameters
     ----------
     moments : Moments
@@ -124,10 +126,6 @@ def class_separation(moments: Moments) -> ClassSeparation:
     ClassSeparation
         Columns that are constant within classes, or combinations of others, are left out, named
         and warned of.
-
-    References
-    ----------
-    Rencher & Christensen (2012), *Methods of Multivariate Analysis*, chapters 6 and 8.
 
     Examples
     --------

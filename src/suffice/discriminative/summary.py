@@ -76,8 +76,6 @@ class LogisticSummary(Inference):
     two-sided normal, and the interval of an odds ratio is exp(coefficient ± z error). With a
     penalty the errors describe the penalised fit, and AIC and BIC count effective parameters.
 
-    References
-    ----------
     McFadden (1974), pseudo-R² = 1 − log L / log L of the model with intercepts only.
     """
 

@@ -18,6 +18,8 @@ class NormalInverseWishart:
 
     Σ ~ IW(Ψ, ν) and μ ∣ Σ ~ N(m, Σ / κ).
 
+    Geisser (1964), JRSS B 26; Fraley & Raftery (2007), J. Classification 24.
+
     Parameters
     ----------
     mean : array (d,)
@@ -30,10 +32,6 @@ class NormalInverseWishart:
         ν: the mean of Σ is Ψ / (ν − d − 1).
     n_means : int, default=1
         Classes that share the one Σ, each with a mean of its own.
-
-    References
-    ----------
-    Geisser (1964), JRSS B 26; Fraley & Raftery (2007), J. Classification 24.
 
     Examples
     --------

@@ -32,6 +32,8 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
     With one component per class it is QDA, or LDA if tied. Empty cells (NaN) are integrated out,
     in ``fit`` by EM on sums per pattern of empty cells.
 
+    Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
+
     Parameters
     ----------
     n_components : int, {label: int} or "auto", default="auto"
@@ -66,10 +68,6 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         covariances of all components, ``model_.class_of`` their classes.
     n_iter_ : int
         Steps of EM in the class that took most.
-
-    References
-    ----------
-    Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
 
     Examples
     --------

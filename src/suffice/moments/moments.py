@@ -51,8 +51,6 @@ class Moments:
     nothing. Scatter is kept about each class's own mean, and means in two parts (high and low),
     because sums about the origin lose every digit once the mean is large.
 
-    References
-    ----------
     Chan, Golub & LeVeque (1983), *The American Statistician* 37(3), 242–247.
 
     Examples

@@ -88,6 +88,8 @@ class PowerTransform:
     and a Gaussian of the changed feature would be no density of the feature itself; there it
     goes on as a straight line beyond ``low`` or ``high``, and so maps the line onto itself.
 
+    Yeo & Johnson (2000), *Biometrika* 87, 954–959.
+
     Parameters
     ----------
     exponents : (d,) array
@@ -96,10 +98,6 @@ class PowerTransform:
         c and s: with those of the data, a change of units changes nothing.
     low, high : (d,) arrays or numbers
         Where straight lines take over; needed for exponents above 2 and below 0.
-
-    References
-    ----------
-    Yeo & Johnson (2000), *Biometrika* 87, 954–959.
 
     Examples
     --------

@@ -61,8 +61,6 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     The rows are summed once and the solvers work on the sums. Left to scikit-learn's own code: a
     ``covariance_estimator``, which asks for rows, and tables with more features than rows.
 
-    References
-    ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
 
     Examples
@@ -195,8 +193,6 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
     Left to scikit-learn's own code: a ``covariance_estimator``, which asks for rows, tables with
     more features than rows, and classes whose features depend on each other up to rounding.
 
-    References
-    ----------
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
 
     Examples

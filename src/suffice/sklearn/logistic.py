@@ -31,8 +31,6 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     quasi-Newton steps, to more digits than ``tol`` asks for. L1 and elastic-net penalties,
     "liblinear" and sparse rows are refused.
 
-    References
-    ----------
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
 
     Examples

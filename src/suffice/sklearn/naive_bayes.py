@@ -26,14 +26,12 @@ class GaussianNB(Scored, theirs.GaussianNB):
 
     Batches of ``partial_fit`` add up exactly: their order and grouping do not matter.
 
+    Chan, Golub & LeVeque (1979), *Updating Formulae*, STAN-CS-79-773.
+
     Attributes
     ----------
     moments_ : Moments
         Sums of each class, known by its position in ``classes_``.
-
-    References
-    ----------
-    Chan, Golub & LeVeque (1979), *Updating Formulae*, STAN-CS-79-773.
 
     Examples
     --------

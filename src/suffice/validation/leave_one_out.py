@@ -31,6 +31,8 @@ def leave_one_out(
 ) -> Predictions:
     """Return the posterior of every row as if it had not been seen.
 
+    Lachenbruch & Mickey (1968), *Technometrics* 10(1), 1–11.
+
     Parameters
     ----------
     estimator : GaussianClassifier
@@ -38,10 +40,6 @@ def leave_one_out(
     X, y, sample_weight : rows (n, d), labels (n,), weights (n,)
     refit_priors : bool, default=True
         Whether class frequencies are counted without the row too, or once with all rows.
-
-    References
-    ----------
-    Lachenbruch & Mickey (1968), *Technometrics* 10(1), 1–11.
 
     Examples
     --------

@@ -55,6 +55,8 @@ def split(
 ) -> Split:
     """Return training, validation and test parts with the same share of every class.
 
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
+
     Parameters
     ----------
     X, y : array or frame (n, d), array or series (n,)
@@ -64,10 +66,6 @@ def split(
         its share of them is right to within one row.
     random_state : int, default=0
         Seed of the draw.
-
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
 
     Examples
     --------

@@ -23,6 +23,8 @@ class Hyperplane(Surface):
     With the default anchor m = 0 this is wᵀx + w_0 = 0. An anchor near the data keeps every
     digit where the data are far from zero. Where y(x) is positive, ``labels[0]`` is preferred.
 
+    Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.1.1.
+
     Parameters
     ----------
     normal : array of shape (d,)
@@ -33,10 +35,6 @@ class Hyperplane(Surface):
         Names of the d features; labels of the positive and the negative side.
     anchor : array of shape (d,), default zero
         m.
-
-    References
-    ----------
-    Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.1.1.
 
     Examples
     --------
@@ -91,6 +89,8 @@ class Quadric(Surface):
     every digit where the data are far from zero. Where y(x) is positive, ``labels[0]`` is
     preferred.
 
+    Duda, Hart & Stork (2001), *Pattern Classification*, section 2.6.3.
+
     Parameters
     ----------
     A : array of shape (d, d)
@@ -103,10 +103,6 @@ class Quadric(Surface):
         Names of the d features; labels of the positive and the negative side.
     anchor : array of shape (d,), default zero
         m.
-
-    References
-    ----------
-    Duda, Hart & Stork (2001), *Pattern Classification*, section 2.6.3.
 
     Examples
     --------
