@@ -1,6 +1,7 @@
 """Which files are new to a store, or have changed since they were counted."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from glob import has_magic
 from hashlib import file_digest
@@ -15,6 +16,7 @@ from suffice.sources.sql.address import is_database
 from suffice.sources.stores import is_url
 from suffice.store.manifest import FileStamp, Manifest
 
+_REQUESTS = 16  # at a time, for the stamps of files
 _ENDINGS = {f".{part}" for ending in FORMATS for part in ending.split(".")[1:]}
 
 
@@ -67,8 +69,10 @@ def new_files(
     by_address = {file.address: (file, where) for file, where in files}
     by_content = {file.content: where for file, where in files}
     found, withdrawn = {name: list[FileStamp]() for name in groups}, known.withdrawn
-    for partition, path in ((name, path) for name in groups for path in _paths(groups[name])):
-        now = stamp_of(path)
+    paths = [(name, path) for name in groups for path in _paths(groups[name])]
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        stamps = list(pool.map(stamp_of, (path for _, path in paths)))
+    for (partition, path), now in zip(paths, stamps, strict=True):
         before, where = by_address.get(now.address, (now, None))
         same = where is not None and before[:3] == now[:3]
         stamp = before if same else now._replace(content=_content(*now[:3]))

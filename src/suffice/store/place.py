@@ -78,8 +78,7 @@ class _Rows:
     connect: Callable[..., Any]  # of whether a writer does
     error: type[Exception]  # of the driver
     mark: str  # of a parameter
-    bytes_type: str
-    begin: tuple[str, ...]  # a transaction of one writer at a time
+    begin: str  # a transaction of one writer at a time
     connection: Any = None
 
     @property
@@ -98,10 +97,10 @@ class _Rows:
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
-        columns = f"name TEXT PRIMARY KEY, content {self.bytes_type} NOT NULL"
+        columns = "name TEXT PRIMARY KEY, content BYTEA NOT NULL"
         with self.reading(write=True) as rows:
-            for begin in (*self.begin, f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})"):
-                rows.run(begin)
+            rows.run(self.begin)
+            rows.run(f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})")
             yield rows
             rows.run("COMMIT")
 
@@ -146,8 +145,7 @@ def _sqlite(address: str, table: str) -> _Rows:
         uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"
         return sqlite3.connect(uri, _PATIENCE, isolation_level=None, uri=True)
 
-    begin = ("BEGIN IMMEDIATE",)
-    return _Rows(address, table, connect, sqlite3.Error, "?", "BLOB", begin)
+    return _Rows(address, table, connect, sqlite3.Error, "?", "BEGIN IMMEDIATE")
 
 
 def _postgres(address: str, table: str) -> _Rows:
@@ -160,5 +158,5 @@ def _postgres(address: str, table: str) -> _Rows:
     def connect(**_: bool) -> Any:
         return psycopg.connect(address, autocommit=True)
 
-    begin = ("BEGIN", f"SELECT pg_advisory_xact_lock(hashtext('{table}'))")
-    return _Rows(address, table, connect, psycopg.Error, "%s", "BYTEA", begin)
+    begin = f"BEGIN; SELECT pg_advisory_xact_lock(hashtext('{table}'))"
+    return _Rows(address, table, connect, psycopg.Error, "%s", begin)
