@@ -25,11 +25,11 @@ from suffice.table.mixed import is_mixed
 _ROWS = 1 << 16  # of an array in one chunk
 
 
-def frame_source(frame: Any) -> Source:
+def frame_source(frame: Any, label: str = "") -> Source:
     """Return the source of a pandas, polars or pyarrow frame."""
     known, levels = as_frame(frame), levels_in(frame)
     rows, lazy = known.lazy(), isinstance(known, pl.LazyFrame)
-    label, n_rows = ("the lazy frame", None) if lazy else ("the frame", known.height)
+    label, n_rows = (label or "the lazy frame", None) if lazy else ("the frame", known.height)
     sample = rows.head(SAMPLE_ROWS).collect()
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:

@@ -11,6 +11,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources import frames
 from suffice.sources.dask import is_dask, opened_collection, summed_files
 from suffice.sources.files import file_source, open_named, paths_of
+from suffice.sources.lakehouse import is_lakehouse, lakehouse_source
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
 from suffice.sources.sql import TableSource, is_database, is_table, table_at
@@ -55,6 +56,7 @@ def _opened_paths(names: Any, reading: TextStyle, _: Any) -> Source:
 # what recognises a kind of source, and what opens it: (source, how text is written, cluster);
 # the first that recognises it is taken
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[..., Source]], ...] = (
+    (is_lakehouse, lambda source, *_: lakehouse_source(str(source))),
     (is_database, lambda source, how, _: TableSource.of(table_at(source, how)).source),
     (lambda source: isinstance(source, (str, Path)), lambda s, how, _: open_named(str(s), how)),
     (is_dask, lambda source, _, client: opened_collection(source, client)),

@@ -37,6 +37,9 @@ def objects_of(url: str) -> list[str]:
     with reading_of(url):
         found = sorted(_expand_paths(url if has_magic(url) else f"{folder}**/*").collect()["path"])
     if not has_magic(url):
+        if any("/_delta_log/" in name for name in found):
+            msg = f"{url} is a Delta table, whose log says which rows count: name delta:{url}"
+            raise InvalidInputError(msg)
         found = [name for name in found if not is_hidden(name.removeprefix(folder).split("/"))]
     if not found:
         msg = f"no object matches {url!r}: check the address"
