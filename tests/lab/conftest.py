@@ -23,7 +23,7 @@ def lab_file(tmp_path_factory):
 def opened(browser, lab_file):
     """The page as a file, opened once; its console stays clean to the end."""
     page = browser.page()
-    page.size(1280, 2000)
+    page.size(900, 2000)
     page.open(lab_file.as_uri())
     yield page
     assert page.console == []

@@ -270,7 +270,7 @@ def test_wide_and_narrow_light_and_dark(page, width, scheme):
         getComputedStyle(document.body).backgroundColor,
         [...document.querySelectorAll("canvas")].filter((c) => c.clientWidth < 250).length]""",
     )
-    page.size(1280, 2000)
+    page.size(900, 2000)
     assert overflow <= 0
     assert ground == {"light": "rgb(245, 246, 248)", "dark": "rgb(18, 21, 26)"}[scheme]
     assert small == 0

@@ -36,7 +36,7 @@ def address():
 @pytest.fixture(scope="session")
 def served_once(browser, address):
     page = browser.page()
-    page.size(1280, 2000)
+    page.size(900, 2000)
     page.open(address)
     yield page
     said = [words for words in page.console if "400" not in str(words)]
@@ -87,11 +87,12 @@ def test_a_request_that_is_too_large_is_refused(address, monkeypatch):
 @pytest.mark.parametrize(
     ("verb", "said", "told"),
     [
-        ("fit", {"name": "tree", "x": [[1, 2]], "y": [0], "at": [[1, "a"]]}, "points are rows"),
-        ("fit", {"name": "tree", "x": [[1, 2]], "y": [3], "at": [[1, 2]]}, "points are rows"),
+        ("fit", {"name": "tree", "x": [[1, 2]], "y": [0], "at": [[1, "a"]]}, "not understood"),
+        ("fit", {"name": "tree", "x": [[1, 2], [3]], "y": [3], "at": [[1, 2]]}, "not understood"),
         ("fit", {"name": "os", "x": [[1], [2]], "y": [0, 1], "at": [[1]]}, "no classifier"),
+        ("fit", {"name": "tree"}, "not understood"),
         ("view", {"axes": ["petal_length", "nothing"]}, "choose two of"),
-        ("errors", 5, "no JSON object"),
+        ("errors", 5, "not understood"),
     ],
 )
 def test_wrong_requests_are_told(address, verb, said, told):

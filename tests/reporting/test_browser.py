@@ -2,14 +2,13 @@
 """Reports in headless Chromium: wide and narrow, light and dark."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from html import unescape
 
 import numpy as np
 import pytest
+from tests.browser import found_chromium
 
 from suffice.reporting.blocks import Thresholds
 from suffice.text.numbers import percent
@@ -18,7 +17,6 @@ from .test_report import blocks
 
 pytestmark = pytest.mark.browser
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SCHEMES = {"light": 1, "dark": 0}  # Blink's numbers
 
 # a page around the page: it measures the report as a window of that width shows it
@@ -56,11 +54,7 @@ document.getElementById("f").addEventListener("load", function () {{
 
 @pytest.fixture(scope="session")
 def chromium():
-    found = next((path for path in map(shutil.which, NAMES) if path), None)
-    if found is None:
-        assert os.environ.get("CI") != "true", "CI has no Chromium: install it"
-        pytest.skip("no Chromium here")
-    return found
+    return found_chromium()
 
 
 @pytest.fixture(params=["iris_report", "hostile_report"])

@@ -21,14 +21,14 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 def page(server: Mapping[str, Any] | None = None) -> str:
     """Return the lab as one HTML page, which asks nothing of any other place.
 
-    ``server`` tells a page that Python serves ``at`` which path Python answers, and the ``table``
-    to begin with.
+    ``server`` tells a served page ``at`` which path Python answers, and the first ``table``.
 
     Examples
     --------
     >>> page().startswith("<!doctype html>")
     True
     """
+    told = json.loads(_asset("scenes.json"))
     script = "\n".join(['"use strict";', *map(_module, MODULES), ""])
     options: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
     template = Environment(autoescape=True, **options).from_string(_asset("page.html.j2"))
@@ -36,7 +36,8 @@ def page(server: Mapping[str, Any] | None = None) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         style=Markup(_asset("style.css")),
-        scenes=_data(json.loads(_asset("scenes.json"))),
+        scenes=told["scenes"],
+        told=_data(told),
         server=_data(server),
         is_served=server is not None,
     )

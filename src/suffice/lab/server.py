@@ -19,6 +19,7 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError, SufficeError
 from suffice.lab import page
 from suffice.lab.table import LabTable
+from suffice.text.jsonable import jsonable
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -46,12 +47,7 @@ class Lab:
             warnings.simplefilter("ignore")
             if verb == "table":
                 return self._upload(body, said.get("name", ""), said.get("target", ""))
-            try:
-                wish = dict(json.loads(body))
-            except (TypeError, ValueError):
-                msg = "the request is no JSON object"
-                raise InvalidInputError(msg) from None
-            return {"view": self._view, "fit": self._fit, "errors": self._errors}[verb](wish)
+            return getattr(self, f"_{verb}")(**json.loads(body))
 
     def _upload(self, body: bytes, name: str, target: str) -> dict[str, Any]:
         """Return the points of a file that was uploaded."""
@@ -65,27 +61,28 @@ class Lab:
                 raise InvalidInputError(str(error).replace(f"{folder}/", "")) from error
         return self.table.shown()
 
-    def _view(self, said: dict[str, Any]) -> dict[str, Any]:
-        return self._opened.shown(said.get("axes"))
+    def _view(self, axes: Any) -> dict[str, Any]:
+        return self._opened.shown(axes)
 
-    def _fit(self, said: dict[str, Any]) -> bytes:
+    def _fit(self, name: str, x: Any, y: Any, at: Any) -> bytes:
         """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
         from suffice.comparison.models import known_model
 
-        x, y, at = _points(said)
-        model = known_model(str(said.get("name"))).make(0).fit(x, y)
-        return bytes(np.asarray(model.predict_proba(at), "<f8").tobytes())
+        model = known_model(name).make(0).fit(np.array(x), np.array(y))
+        return bytes(np.asarray(model.predict_proba(np.array(at)), "<f8").tobytes())
 
-    def _errors(self, said: dict[str, Any]) -> dict[str, Any]:
+    def _errors(self, x: Any = None, y: Any = None) -> dict[str, Any]:
         """Return cross-validated errors of several models, of the points or of all columns."""
         from suffice.comparison import compare
 
-        x, y = _points(said)[:2] if said else (self._opened.x, self._opened.codes)
-        folds = min(10, int(np.bincount(y).min()))
-        result = compare(x, y, LINE_UP, cv=folds, progress=False)
-        wanted = ("error", "error_se", "log_loss")
-        rows = [[row["model"], *(_rounded(row[key]) for key in wanted)] for row in result.rows()]
-        return {"models": rows, "said": result.verdict}
+        rows, codes = (np.array(x), np.array(y)) if x else (self._opened.x, self._opened.codes)
+        folds = min(10, int(np.bincount(codes).min()))
+        result = compare(rows, codes, LINE_UP, cv=folds, progress=False)
+        told = [
+            [row[key] for key in ("model", "error", "error_se", "log_loss")]
+            for row in result.rows()
+        ]
+        return {"models": jsonable(told), "said": result.verdict}
 
     @property
     def _opened(self) -> LabTable:
@@ -93,25 +90,6 @@ class Lab:
             msg = "no table is open: upload one"
             raise InvalidInputError(msg)
         return self.table
-
-
-def _points(said: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Return rows, their classes by the numbers 0, 1, …, and the rows to answer at."""
-    try:
-        x, at = (np.array(said.get(key, said["x"]), dtype=np.float64) for key in ("x", "at"))
-        y = np.array(said["y"])
-        sound = all(a.ndim == 2 and a.shape[1] in (1, 2) and np.isfinite(a).all() for a in (x, at))
-        sound = sound and y.shape == (len(x),) and {*y.tolist()} == {*range(int(y.max()) + 1)}
-    except (KeyError, TypeError, ValueError):
-        sound = False
-    if not sound:
-        msg = "points are rows x of one or two finite numbers, with classes y: 0, 1, …, all in use"
-        raise InvalidInputError(msg)
-    return x, y, at
-
-
-def _rounded(value: Any) -> str:
-    return "–" if value is None or not np.isfinite(value) else f"{value:.4f}"
 
 
 def application(lab: Lab, token: str) -> Starlette:
@@ -132,10 +110,10 @@ def application(lab: Lab, token: str) -> Starlette:
         said, verb = dict(request.query_params), request.url.path.rpartition("/")[2]
         try:
             found = await asyncio.to_thread(lab.answer, verb, bytes(body), said)
-        except SufficeError as error:
-            return PlainTextResponse(str(error), 400)
-        is_bytes = isinstance(found, bytes)
-        return Response(found, media_type="x-numbers/f8") if is_bytes else JSONResponse(found)
+        except (TypeError, ValueError) as error:
+            why = "" if isinstance(error, SufficeError) else "the request is not understood: "
+            return PlainTextResponse(f"{why}{error}", 400)
+        return Response(found) if isinstance(found, bytes) else JSONResponse(found)
 
     def guarded(inner: Callable[[Request], Any]) -> Any:
         async def endpoint(request: Request) -> Response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +56,8 @@ class LabTable:
         codes = np.searchsorted(kept, table.codes[rows])
         return cls(np.asarray(table.x)[rows], codes, labels, names, notes)
 
-    def shown(self, axes: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return points of two columns as the page reads them, or of discriminant coordinates.
-
-        Without ``axes``, the columns in which the classes lie furthest apart.
-        """
+    def shown(self, axes: Any = None) -> dict[str, Any]:
+        """Return points of two columns, by default the best, or of discriminant coordinates."""
         if axes == "discriminant":
             x = LDA().fit(self.x, self.codes).transform(self.x)[:, :2]
             names = [f"discriminant {j + 1}" for j in range(x.shape[1])]
@@ -83,6 +79,7 @@ class LabTable:
         }
 
     def _furthest_apart(self) -> list[str]:
+        """Return the two columns of the greatest variance between classes to that within."""
         m = Moments.of(self.x, self.codes, fourth=False)
         within, between = np.diagonal(m.pooled_scatter), np.diagonal(m.between_scatter)
         ratio = between / np.where(within > 0, within, np.inf)

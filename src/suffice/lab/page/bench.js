@@ -126,7 +126,7 @@ export function load(name, changes = {}) {
   const initial = { ...start, n, seed, ...own, labels, show, points: points || sampled(stated(truth), n, seed) };
   const known = Object.fromEntries(Object.entries(changes).filter(([key]) => key in initial || key === "painted"));
   const state = { ...copy(initial), ...known };
-  if (!Object.hasOwn(MODELS, state.model)) state.model = initial.model;
+  if (!find(`#model [value="${CSS.escape(state.model)}"]`)) state.model = initial.model; // trees, where no Python is
   const sound = (p) => p.length === 3 && p.every(Number.isFinite) && p[2] in start.labels;
   if (!state.points.every(sound)) throw new Error("a point is not two numbers and a class");
   Object.assign(bench, { scene, initial, state, truth: truth && !state.painted ? stated(truth) : null });

@@ -175,7 +175,7 @@ export class NeighbourModel {
     for (let r = 0; r < k; r++) limit = Math.max(limit, (first[near[r]] - u) ** 2 + (second[near[r]] - v) ** 2);
     if (k > 1 && near[0] === near[1]) limit = Infinity; // nothing was found before
     const reach = Math.sqrt(limit) * (1 + 1e-12);
-    while (i < n && first[i] < u - reach) i++;
+    for (let step = 1 << 10; step; step >>= 1) if (i + step <= n && first[i + step - 1] < u - reach) i += step;
     for (; i < n && first[i] <= u + reach; i++) {
       const dx = first[i] - u, dy = second[i] - v, square = dx * dx + dy * dy;
       if (square > limit || (count === k && square >= limit)) continue;

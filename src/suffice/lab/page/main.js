@@ -1,6 +1,6 @@
 // What buttons do, what Python answers, and the beginning.
 import { range } from "./linalg.js";
-import { MODELS, contributions } from "./models.js";
+import { contributions } from "./models.js";
 import { View, raster } from "./drawing.js";
 import { SCENES, START, short } from "./scenes.js";
 import { AnsweredModel, asked, post } from "./server.js";
@@ -55,10 +55,12 @@ function showTable(table) {
   const labels = START.labels.map((label, k) => table.labels[k] ?? label), { names, columns } = table;
   const window = [...ends(0), ...(line ? [0, 1] : ends(1))];
   change({ points, window, labels, names, K: table.labels.length, dimension: line ? 1 : 2, painted: true, descent: null });
-  const options = (chosen) => columns.map((name) => new Option(name, name, false, name === chosen));
-  ["#axis-x", "#axis-y"].forEach((id, i) => find(id).replaceChildren(...options(names[i])));
+  const isShown = (name, i) => name === (columns.includes(names[i]) ? names[i] : columns[i]);
+  const options = (i) => columns.map((name) => new Option(name, name, false, isShown(name, i)));
+  ["#axis-x", "#axis-y"].forEach((id, i) => find(id).replaceChildren(...options(i)));
   find("#columns").hidden = false;
-  find("#table-said").textContent = table.said;
+  find("#title").textContent = "Your own table";
+  for (const id of ["#text", "#table-said"]) find(id).textContent = table.said;
 }
 /** Return an action that posts a request and shows the answer, or the library's own words. */
 const posting = (path, body, show) => async () => {
@@ -68,7 +70,8 @@ const posting = (path, body, show) => async () => {
   } catch (error) { find("#table-said").textContent = error.message; }
 };
 function showErrors({ models, said }) {
-  find("#judged").replaceChildren(row("model", "error", "± s.e.", "log-loss"), ...models.map((cells) => row(...cells)));
+  const rows = models.map(([name, ...losses]) => row(name, ...losses.map((v) => v?.toFixed(4) ?? "–")));
+  find("#judged").replaceChildren(row("model", "error", "± s.e.", "log-loss"), ...rows);
   find("#table-said").textContent = said;
 }
 const upload = () => find("#file").files[0];
@@ -81,15 +84,7 @@ Object.assign(ACTIONS, {
 });
 
 // ---- the beginning
-if (server) {
-  for (const [name, label] of [["tree", "Decision tree"], ["forest", "Random forest"], ["auto", "AutoGaussian"]]) {
-    MODELS[name] = { label: `${label} (Python)`, uses: [], remote: true };
-  }
-  find("#python").hidden = false;
-}
 Object.assign(bench, { ask, told: () => { tell(); all("[data-key]").forEach(display); } });
-find("#model").replaceChildren(...Object.entries(MODELS).map(([name, { label }]) => new Option(label, name)));
-find("#scene").replaceChildren(...Object.entries(SCENES).map(([name, { title }], i) => new Option(`${i + 1} · ${title}`, name)));
 find("#scene").addEventListener("change", (event) => { load(event.target.value); remember(); });
 all("[data-key]").forEach((e) => e.addEventListener("input", () => changed(e)));
 all("[data-do]").forEach((e) => e.addEventListener("click", () => ACTIONS[e.dataset.do]()));
@@ -108,7 +103,10 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 addEventListener("hashchange", open);
 choose(0);
 open();
-if (server?.table) showTable(server.table);
+if (server?.table) {
+  load("lda");
+  showTable(server.table);
+}
 
 // what tests and other pages may ask
 globalThis.lab = {

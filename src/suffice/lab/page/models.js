@@ -10,19 +10,20 @@ const one = (K) => new Array(K).fill(0), each = range;
 // classes that are ticked share a covariance, all others have their own
 const shared = (K, { tied }) => range(K).map((k) => (tied[k] ? tied.indexOf(true) : k));
 
-// name → label, whether it is generative, the settings that it has, and how it is fitted
-const GAUSSIAN = ["divisor", "pooling", "shrinkage", "target", "priors"];
+// name → the settings that a model has, and how it is fitted, or that Python fits it
+const SOFT = ["costs", "temperature"], GAUSSIAN = ["divisor", "pooling", "shrinkage", "target", "priors", ...SOFT];
 export const MODELS = {
-  lda: { label: "LDA: one covariance for all", uses: ["divisor", "shrinkage", "target", "priors"], fit: gaussianOf("full", one) },
-  qda: { label: "QDA: a covariance for each class", uses: GAUSSIAN, fit: gaussianOf("full", each) },
-  partial: { label: "Partially tied", uses: [...GAUSSIAN, "tied"], fit: gaussianOf("full", shared) },
-  naive: { label: "Naive Bayes: diagonal", uses: GAUSSIAN, fit: gaussianOf("diagonal", each) },
-  spherical: { label: "Spherical", uses: ["divisor", "pooling", "priors"], fit: gaussianOf("spherical", each) },
-  mixture: { label: "Mixture in each class (EM)", uses: ["components", "priors"], fit: fitMixture },
-  logistic: { label: "Logistic / softmax regression", uses: ["solver", "l2", "rate", "passes"], fit: fitLogistic },
-  perceptron: { label: "Perceptron", uses: ["batch", "rate", "passes"], fit: fitPerceptron },
-  squares: { label: "Least squares", uses: [], fit: fitLeastSquares },
-  neighbours: { label: "k nearest neighbours", uses: ["k", "byDistance"], fit: (x, y, K, s) => new NeighbourModel(x, y, K, s) },
+  lda: { uses: GAUSSIAN.filter((use) => use !== "pooling"), fit: gaussianOf("full", one) },
+  qda: { uses: GAUSSIAN, fit: gaussianOf("full", each) },
+  partial: { uses: [...GAUSSIAN, "tied"], fit: gaussianOf("full", shared) },
+  naive: { uses: GAUSSIAN, fit: gaussianOf("diagonal", each) },
+  spherical: { uses: ["divisor", "pooling", "priors", ...SOFT], fit: gaussianOf("spherical", each) },
+  mixture: { uses: ["components", "priors", ...SOFT], fit: fitMixture },
+  logistic: { uses: ["solver", "rate", "passes", ...SOFT], fit: fitLogistic },
+  perceptron: { uses: ["batch", "rate", "passes"], fit: fitPerceptron },
+  squares: { uses: [], fit: fitLeastSquares },
+  neighbours: { uses: ["k", "costs"], fit: (x, y, K, s) => new NeighbourModel(x, y, K, s) },
+  ...Object.fromEntries(["tree", "forest", "auto"].map((name) => [name, { uses: ["costs"], remote: true }])),
 };
 /** Return p(k | x), softmax(a / T); the shares of neighbours are what they are. */
 export function posterior(model, x, temperature, out = new Array(model.K)) {

@@ -21,6 +21,6 @@ export const asked = (x, window, n) => [...range(n * n).map((at) => cellCentre(w
 export async function post(url, body) {
   const answer = await fetch(url, { method: "POST", body: body instanceof Blob ? body : JSON.stringify(body) });
   if (!answer.ok) throw new Error(await answer.text());
-  const isJson = answer.headers.get("content-type").includes("json");
+  const isJson = answer.headers.get("content-type")?.includes("json");
   return isJson ? answer.json() : new Float64Array(await answer.arrayBuffer());
 }

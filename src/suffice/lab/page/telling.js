@@ -29,7 +29,8 @@ export function errors() {
 export function tell() {
   const { state, fit: { model, present, x, y } } = bench, { uses, remote } = MODELS[state.model];
   const K = Math.max(state.K, ...state.points.map((p) => p[2] + 1));
-  all("[data-uses]").forEach((e) => { e.hidden = !uses.includes(e.dataset.uses); });
+  const idle = state.model === "logistic" && state.solver === "newton" ? ["rate", "passes"] : [];
+  all("[data-uses]").forEach((e) => { e.hidden = !uses.includes(e.dataset.uses) || idle.includes(e.dataset.uses); });
   all("[data-class]").forEach((e) => { e.hidden = +e.dataset.class >= K; });
   all("[data-name]").forEach((e) => { e.textContent = state.labels[+e.dataset.name]; });
   all("[data-descent]").forEach((e) => { e.hidden = !state.descent || +e.dataset.descent > state.dimension; });
