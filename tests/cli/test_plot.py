@@ -57,7 +57,7 @@ def test_errors_are_those_of_rows_held_out(ok, monkeypatch):
         (["roc", "iris", "-m", "perceptron", "-o", "x.png"], "perceptron has none"),
         (["roc", "iris", "-m", "best", "-o", "x.png"], "use one of lda"),
         (["roc", "iris", "--set", "colour=red", "-o", "x.png"], "has no parameter 'colour'"),
-        (["neighbourhood", "iris", "-o", "x.png"], "say --set query=VALUE"),
+        (["neighbourhood", "iris", "-o", "x.png"], "needs to know query: give it by --set"),
         (["pairs", "iris", "--weight", "sepal_width", "-o", "x.png"], "leave --weight out"),
     ],
 )

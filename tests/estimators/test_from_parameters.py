@@ -122,8 +122,9 @@ def test_no_rule_beats_the_best_one_on_the_same_draws(three):
     assert warm.true_error(warm, 5000) == warm.bayes_error(5000)
 
 
-def test_rows_refused_are_left_out(lecture):
-    careful = lecture.with_costs(reject_cost=0.2)
+@pytest.mark.parametrize("label", [None, -1])
+def test_rows_refused_are_left_out(lecture, label):
+    careful = lecture.with_costs(reject_cost=0.2, reject_label=label)
     big, truth = lecture.sample(400_000, random_state=2)
     kept = careful.predict_proba(big).max(1) >= 0.8
     expected = np.mean(lecture.predict(big[kept]) != truth[kept])
@@ -148,6 +149,18 @@ def test_labels_that_the_model_does_not_know_are_refused(lecture):
     X, y = lecture.sample(100, random_state=0)
     with pytest.raises(UnknownLabelError):
         lecture.true_error(sf.QDA().fit(X, np.array(["no", "yes"])[y]))
+
+
+def test_it_is_drawn_and_exported_like_a_fitted_model(three, tmp_path):
+    X, y = three.sample(50, random_state=0)
+    assert sf.plots.decision_regions(three, X, y, resolution=20).lines
+    assert sf.plots.class_densities(three, legend=False).get_xlim()[0] < -1
+    query = three.to_sql("points", columns=["u", "v"])
+    con = pytest.importorskip("duckdb").connect()
+    points = pd.DataFrame(X, columns=["u", "v"])
+    con.register("points", points)
+    answers = con.execute(query).fetchdf()
+    assert answers["label"].tolist() == three.predict(X).tolist()
 
 
 def test_it_survives_a_file_and_other_priors(three, tmp_path):

@@ -413,8 +413,10 @@ class TestBadInput:
         assert np.isfinite(fit.coef_).all()
         assert fit.score(X, y) == 1
 
-    @pytest.mark.parametrize("solver", ["gd", "sgd", "averaged-sgd"])
-    @pytest.mark.parametrize("standardize", [True, False])
+    @pytest.mark.parametrize(
+        ("solver", "standardize"),
+        [("gd", True), ("gd", False), ("sgd", True), ("sgd", False), ("averaged-sgd", True)],
+    )
     def test_a_learning_rate_at_which_the_loss_rises_is_refused_and_a_smaller_one_named(
         self, hours, solver, standardize
     ):

@@ -75,7 +75,7 @@ def command(
         raise InvalidParameterError(f"{kind} has no parameter {name!r}: it has {', '.join(known)}")
     for name in list(known)[2 if OF[kind] == "X" else 3 :]:
         if known[name].default is inspect.Parameter.empty and name not in said:
-            raise InvalidParameterError(f"{kind} needs to know {name}: say --set {name}=VALUE")
+            raise InvalidParameterError(f"{kind} needs to know {name}: give it by --set")
     subject = _subject(kind, model, data)
     drawn = draw(*subject[: 2 if "y" not in known else None], theme=theme, **said)
     axes = getattr(drawn, "flat", [drawn])[0]

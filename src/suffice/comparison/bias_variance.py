@@ -84,7 +84,7 @@ def bias_variance(
         raise InvalidParameterError(f"a variance needs at least 2 repeats, got {repeats}")
     seeds = np.random.default_rng(random_state).integers(0, 2**31, repeats + 1).tolist()
     x, _ = model.sample(n_points, random_state=seeds.pop())
-    truth = model.predict_proba(x)
+    truth = model.model_.with_temperature(1.0).posterior(model.classifier_.rows(x))
     sets = [model.sample(n_rows, random_state=seed) for seed in seeds]
     least = {"bayes_error": float(model.bayes_error())}
     told = (

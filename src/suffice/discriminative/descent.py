@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 _INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
 
 
@@ -126,6 +126,6 @@ def backtracked(
         there = evaluate(here.phi + t * step)
         # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
         fair = _SUFFICIENT * t * decrement
-        if there.loss <= here.loss - fair + ROUNDING * abs(here.loss):
+        if there.loss <= here.loss - fair + _ROUNDING * abs(here.loss):
             return there, t
     return None

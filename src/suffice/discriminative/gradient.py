@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from suffice.discriminative.descent import ROUNDING, Solver, Step, Stopping
+from suffice.discriminative.descent import Solver, Step, Stopping
 from suffice.discriminative.design import Design, Problem, coded_moments
 from suffice.discriminative.logistic_loss import Objective, steepest
 from suffice.errors import InvalidParameterError
@@ -16,6 +16,7 @@ from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 _DECAY, _PATIENCE = 0.75, 100  # η_t = η (1 + t / 100)^−¾
+_RISE = 1e-9  # of the loss, that is not rounding
 _CONSTANT = 0.1  # of the rate that a descent of falling rate begins with
 _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 
@@ -40,7 +41,7 @@ class GradientDescent(Solver):
             # φ ← φ − (η / W) M⁻¹ g
             g = steepest(here.gradient, len(start) + 1) / weight
             there, size = objective.evaluate(here.phi - rate * g), rate
-            if not there.loss <= here.loss + ROUNDING * abs(here.loss):
+            if self.rate and not there.loss <= here.loss + _RISE * abs(here.loss):
                 raise _too_large(rate, here.loss, there.loss, safe_rate(problem))
             here = there
 
@@ -96,7 +97,7 @@ class StochasticDescent(Solver):
         while True:
             here = epoch(objective, here, rate, _batches(rng, design.table.n_rows, size))
             before, point = point, objective.evaluate(self.answer(here))
-            if not point.misfit <= (1 + ROUNDING) * worst:
+            if self.rate and not point.misfit <= (1 + _RISE) * worst:
                 smaller = replace(self, rate=None).schedule(problem, size)
                 raise _too_large(rate(0), before.loss, point.loss, smaller(0))
             yield Step(point, rate(here.n_steps))

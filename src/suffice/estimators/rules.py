@@ -40,7 +40,8 @@ class DecisionRule:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=_NAMELESS, category=UserWarning)
             predicted = np.asarray(self.classifier.predict(rows))
-        here = has_label(predicted)
+        reject = getattr(self.classifier, "reject_label", None)
+        here = has_label(predicted) & (True if reject is None else predicted != reject)
         codes = np.full(len(predicted), -1)
         codes[here] = codes_of(as_labels(predicted[here]), self.classes)
         return codes
