@@ -176,6 +176,22 @@ def test_files_are_counted_once_and_again_when_they_change(place, tmp_path, monk
         store.add("elsewhere/twice.csv")
 
 
+def test_one_bad_file_is_an_error_after_all_others_were_counted(tmp_path):
+    for at in range(3):
+        frame_of(at).write_csv(tmp_path / f"day-{at}.csv")
+    (tmp_path / "day-1.csv").write_text("a,b,y\n")
+    store = sf.MomentStore(tmp_path / "store")
+    with pytest.raises(InvalidInputError, match=r"day-1.csv has columns but no rows"):
+        store.add(str(tmp_path / "*.csv"), target="y")
+    assert store.partitions == ("day-0", "day-2")
+
+
+def test_the_same_sums_under_two_names_are_told(tmp_path):
+    store = filled(tmp_path, NAMES[:2])
+    with pytest.warns(sf.errors.SufficeWarning, match="'copy' has the sums of '2026-09-01'"):
+        store.add(SUMS[NAMES[0]], "copy")
+
+
 def test_hive_folders_name_partitions_which_grow_file_by_file(tmp_path):
     for day in (1, 2):
         (tmp_path / f"in/day={day}").mkdir(parents=True)

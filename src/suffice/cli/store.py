@@ -143,7 +143,7 @@ def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
 def list_(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
     entries = _opened(store).entries
-    rows = [(e.partition, e.rows, e.digest[:12], e.file and e.file.address) for e in entries]
+    rows = [(e.partition, e.rows, e.digest[:12], (e.file or [""])[0]) for e in entries]
     fields = ("partition", "rows", "sums", "file")
     _show(terminal, store, "entries", [vars(entry) for entry in entries], fields, rows)
 

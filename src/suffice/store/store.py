@@ -92,6 +92,11 @@ class MomentStore:
             The reason, for the record.
         **options
             Of ``summarize``, for rows; by default those of the partitions that are there.
+
+        Raises
+        ------
+        InvalidInputError, FeatureMismatchError
+            If a partition cannot be counted, after all others were.
         """
         groups = by_partition(data, partition)
         counted, files = dict.fromkeys(groups, 0), are_files(data)
@@ -100,15 +105,24 @@ class MomentStore:
                 known = Manifest.read(place, begin=True)
             found = new_files(groups, known, tell=True)
             groups = {name: groups[name] for name, new in found.items() if new}
+        refused = []
         for name, given in groups.items():
-            while parts := self._parts(name, given, options, new=True):
-                joined = partial(_joined, name, given, parts)
-                if self._change("add", name, why, parts, joined):
-                    counted[name] = sum(part.entry.rows for part in parts)
-                    break
+            try:
+                counted[name] = self._added(name, given, why, options)
+            except (errors.InvalidInputError, errors.FeatureMismatchError) as error:
+                refused.append(error)  # the other partitions can be counted nevertheless
         if files and any(counted.values()):
             self.consolidate()
+        if refused:
+            raise refused[0]
         return counted
+
+    def _added(self, name: str, data: Any, why: str, options: Mapping[str, Any]) -> int:
+        """Add what is new to a partition, and return its rows."""
+        while parts := self._parts(name, data, options, new=True):
+            if self._change("add", name, why, parts, partial(_joined, name, data, parts)):
+                return sum(part.entry.rows for part in parts)
+        return 0
 
     def replace(self, partition: str, data: Any, *, why: str = "", **options: Any) -> None:
         """Put other sums in the place of a partition's, as after a person's rows were deleted."""
@@ -204,6 +218,8 @@ class MomentStore:
             like = [(entry, load(place, entry)) for entry in kept] or [part[:2] for part in parts]
             for part in parts:
                 _refuse_unlike(part, *like[0])
+                for twin in [e.partition for e in rest if e.digest == part.entry.digest][:1]:
+                    errors.warn(f"{partition!r} has the sums of {twin!r}: its rows count twice")
             for part in parts:
                 place.put(object_name(part.entry), part.content)
             sweep(place, now.change(place, action, partition, why, entries).entries)
