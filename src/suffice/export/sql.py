@@ -96,20 +96,19 @@ class Stages:
     def _score_stages(self, measured: Stage) -> Iterator[Stage]:
         """Yield stages that end with the scores of the classes."""
         done = Stage()
-        for parts in self._batches():
-            whitened = [part for part in parts if isinstance(part, Whitened)]
+        for some in self._batches():
+            whitened = [part for part in some if isinstance(part, Whitened)]
             if whitened:
                 yield {**measured, **done, **_whitened(whitened)}
-            scored = {k: v for part in parts for k, v in self._scored(part).items()}
+            scored = {k: v for part in some for k, v in self._scored(part).items()}
             yield {**measured, **done, **scored}
             done |= _same(scored)
         for batch in self._eliminations() if self.most_holes is None else ():
             carried = {**measured, **done}
-            yield {**carried, **{c: e for each in batch for c, e in each.products().items()}}
-            for j in batch[0].holes:
-                yield {**carried, **{c: e for each in batch for c, e in each.step(j).items()}}
-            done |= _same(f"r{k}" for each in batch for k in each.r)
-            done |= _same(f"l{each.at}" for each in batch)
+            for parts in zip(*batch, strict=True):
+                found = {c: e for part in parts for c, e in part.items()}
+                yield {**carried, **found}
+            done |= _same(found)
         if self.most_holes == 1:
             singles = [_single(at, q, self.reading.flags) for at, q in self._full]
             yield {**measured, **done, **{c: e for forms, _ in singles for c, e in forms.items()}}
@@ -149,15 +148,18 @@ class Stages:
     def _full(self) -> list[tuple[int, Marginal]]:
         return [(at, q) for at, q in enumerate(self.marginals) if not q.is_diagonal]
 
-    def _eliminations(self) -> Iterator[list[Elimination]]:
+    def _eliminations(self) -> Iterator[list[Iterator[Stage]]]:
         """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
-        flags, live, batch = self.reading.flags, set(self.scored), list[Elimination]()
+        flags, live = self.reading.flags, set(self.scored)
         holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
+        batch, width = list[Iterator[Stage]](), 0
         for at, marginal in self._full if holes else ():
-            if sum(len(each.p) + len(each.g) for each in batch) > _WIDEST // 2:
+            if width > _WIDEST // 2:
                 yield batch
-                batch = []
-            batch.append(Elimination.of(at, marginal, holes, self.reading, live))
+                batch, width = [], 0
+            batch.append(_eliminated(at, marginal, holes, self.reading, live))
+            n_classes = sum(int(k) in live for k in marginal.classes)
+            width += len(holes) * (len(holes) + 1) // 2 + n_classes * len(holes)
         if batch:
             yield batch
 
@@ -233,71 +235,46 @@ class Stages:
         return f"CASE {cases} END"
 
 
-@dataclass(slots=True, eq=False)
-class Elimination:
-    """Holes integrated out of one covariance: a step per feature, which acts where it is a hole.
+def _eliminated(
+    at: int, marginal: Marginal, holes: Sequence[int], reading: ColumnReading, live: Collection[int]
+) -> Iterator[Stage]:
+    """Yield P x, then a step per feature, which acts where it is a hole of one covariance.
 
     They end with r of each class, what holes take off its Δ², and l, log|P_mm|. Entries are
     numbers first, then columns of the stage before.
     """
-
-    at: int
-    precision: Floats
-    holes: Sequence[int]
-    flags: Sequence[str | None]
-    p: dict[tuple[int, int], str]  # P, its lower half
-    g: dict[tuple[int, int], str]  # g of each class
-    r: dict[int, str]
-    log_det: str = "0e0"
-
-    @classmethod
-    def of(
-        cls,
-        at: int,
-        marginal: Marginal,
-        holes: Sequence[int],
-        reading: ColumnReading,
-        live: Collection[int],
-    ) -> Elimination:
-        """Return the elimination before its first step."""
-        pairs = zip(marginal.classes.tolist(), marginal.pulls, strict=True)
-        pulls = {k: pull for k, pull in pairs if k in live}
-        entries = {(i, j): marginal.precision[i, j] for i in holes for j in holes if i >= j}
-        p = {key: reading.dialect.double_number(value) for key, value in entries.items()}
-        # g = P x − P μ
-        g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
-        return cls(at, marginal.precision, holes, reading.flags, p, g, dict.fromkeys(pulls, "0e0"))
-
-    def products(self) -> Stage:
-        """Return P x."""
-        return {f"q{self.at}_{j}": _product(self.precision[j]) for j in self.holes}
-
-    def step(self, j: int) -> Stage:
-        """Return the entries after feature j."""
-        p, g, later = self.p, self.g, [i for i in self.holes if i > j]
-        here, not_here, pivot = f"CASE WHEN {self.flags[j]} = 1 THEN", "ELSE 0e0 END", p[j, j]
+    known, pairs = marginal.precision, zip(marginal.classes.tolist(), marginal.pulls, strict=True)
+    pulls = {k: pull for k, pull in pairs if k in live}
+    lower = [(i, j) for i in holes for j in holes if i >= j]
+    p = {(i, j): reading.dialect.double_number(known[i, j]) for i, j in lower}  # P, its lower half
+    # g = P x − P μ of each class
+    g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
+    r, log_det = dict.fromkeys(pulls, "0e0"), "0e0"
+    yield {f"q{at}_{j}": _product(known[j]) for j in holes}
+    for j in holes:
+        later, flag, pivot = [i for i in holes if i > j], reading.flags[j], p[j, j]
+        here, not_here = f"CASE WHEN {flag} = 1 THEN", "ELSE 0e0 END"
         # P ← P − p pᵀ / p_j,  g ← g − p g_j / p_j,  r ← r + g_j² / p_j  with p = P_:j
         stage = {
-            f"p{self.at}_{a}_{b}": f"{p[a, b]} - {here} {p[a, j]} * {p[b, j]} / {pivot} {not_here}"
-            for a in later
-            for b in later
-            if a >= b
+            f"p{at}_{a}_{b}": f"{p[a, b]} - {here} {p[a, j]} * {p[b, j]} / {pivot} {not_here}"
+            for a, b in lower
+            if b > j
         }
-        for k, r in self.r.items():
+        for k, before in r.items():
             for i in later:
                 step = f"{p[i, j]} * ({g[k, j]} / {pivot})"
                 stage[f"g{k}_{i}"] = f"{g[k, i]} - {here} {step} {not_here}"
-            small = f"ABS({g[k, j]}) < 1e150 THEN {r} + {square(g[k, j])} / {pivot} END"
-            stage[f"r{k}"] = f"CASE WHEN {self.flags[j]} = 0 THEN {r} WHEN {small}"
-        stage[f"l{self.at}"] = f"{self.log_det} + {here} LN({pivot}) {not_here}"
-        self.p = {key: f"p{self.at}_{key[0]}_{key[1]}" for key in p}
-        self.g = {key: f"g{key[0]}_{key[1]}" for key in g}
-        self.r, self.log_det = {k: f"r{k}" for k in self.r}, f"l{self.at}"
-        return stage
+            small = f"ABS({g[k, j]}) < 1e150 THEN {before} + {square(g[k, j])} / {pivot} END"
+            stage[f"r{k}"] = f"CASE WHEN {flag} = 0 THEN {before} WHEN {small}"
+        stage[f"l{at}"] = f"{log_det} + {here} LN({pivot}) {not_here}"
+        yield stage
+        p = {(a, b): f"p{at}_{a}_{b}" for a, b in p}
+        g = {(k, i): f"g{k}_{i}" for k, i in g}
+        r, log_det = {k: f"r{k}" for k in r}, f"l{at}"
 
 
 def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
-    """Return linear forms y, and r and l as of ``Elimination`` where one column is a hole."""
+    """Return linear forms y, and r and l as of ``_eliminated`` where one column is a hole."""
     forms, known = Stage(), marginal.precision
     r, log_dets = [list[str]() for _ in marginal.classes], list[str]()
     columns = [flag for flag in dict.fromkeys(flags[: len(known)]) if flag]
