@@ -52,7 +52,6 @@ class LearningCurve(Tabled):
     curves: tuple[Curve, ...]
     sizes: Codes  # training rows  (S,)
     n_repeats: int
-    n_test: int  # rows that each repeat judges by
 
     def __getitem__(self, name: str) -> Curve:
         found = next((curve for curve in self.curves if curve.name == name), None)
@@ -143,7 +142,7 @@ def learning_curve(
     total = len(compared) * len(of_sizes) * n_repeats
     with Progress(progress, total, "learning curve") as steps, single_threaded(everything):
         curves = tuple(_curve(model, of_sizes, steps, n_repeats) for model in compared)
-    return LearningCurve(curves, known, n_repeats, len(orders[0][1]))
+    return LearningCurve(curves, known, n_repeats)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,6 @@ class Selection:
         """Wilson's 95 % interval of the test error."""
         return self.test.interval
 
-    @property
-    def test_log_loss(self) -> float:
-        """Log-loss of the pick on the test part, NaN where it has no posteriors."""
-        return self.test.log_loss
-
     def __repr__(self) -> str:
         low, high = (100 * bound for bound in self.test_interval)
         return (

@@ -59,10 +59,6 @@ class PredictionSets:
         """Return the labels in the set of one row."""
         return list(self.classes[self.members[row]].tolist())
 
-    def __contains__(self, label: Any) -> bool:
-        """Whether any set holds a label."""
-        return bool(self.members[:, self.classes == label].any())
-
     def to_list(self) -> list[list[Any]]:
         """Return the labels of every set."""
         return [self[row] for row in range(len(self))]
