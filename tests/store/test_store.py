@@ -138,9 +138,9 @@ def test_there_must_be_a_store_and_something_in_it(place):
     [
         (sf.Moments.of(np.eye(4), [0, 0, 1, 1]), "3 and 4 features"),
         (sf.Moments.of(np.eye(3), ["a", "b", "c"]), "text on one side"),
-        (sf.Moments.of(np.eye(3), [0, 1, 2], storage="diagonal"), "fourth"),
+        (sf.Moments.of(np.eye(3), [0, 1, 2], storage="diagonal"), "storage is"),
         (sf.Moments.of(np.eye(3), [0, 1, 2], fourth=False), "fourth"),
-        (sf.Moments.of(pl.DataFrame(np.eye(3)), [0, 1, 2]), "no names"),
+        (sf.Moments.of(pl.DataFrame(np.eye(3)), [0, 1, 2]), "names on one side"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path, unlike, said):
@@ -233,8 +233,10 @@ def test_columns_are_those_of_the_first_partition(tmp_path):
     both = sf.summarize(pl.concat([first, later]), "y", categorical=["b"])
     at = [both.feature_names.index(name) for name in total.feature_names]
     np.testing.assert_allclose(total.means, both.means[:, at], rtol=1e-12, atol=1e-12)
-    with pytest.raises(FeatureMismatchError, match="target there is 'y', here 'color'"):
+    with pytest.raises(FeatureMismatchError, match="target is 'y' there, 'color' here"):
         store.add(later, "again", target="color", features=["a"])
+    with pytest.raises(FeatureMismatchError, match="weight is None there, 'w' here"):
+        store.add(later.with_columns(w=pl.lit(2.0)), "heavy", weight="w")
     with pytest.raises(InvalidInputError, match="no column 'a'"):
         store.add(later.drop("a"), "lacking")
 

@@ -1,7 +1,6 @@
 """The store: partitions added, replaced and withdrawn, each change whole and on record."""
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -15,7 +14,7 @@ from suffice.moments import Moments
 from suffice.sources.summarize import summarize
 from suffice.store.counting import are_files, by_partition, new_files, stamp_of
 from suffice.store.manifest import Entry, Manifest
-from suffice.store.place import Place, place_of
+from suffice.store.place import place_of
 from suffice.store.totals import load, object_name, packed, sweep, total_of
 from suffice.text.lists import quoted
 
@@ -144,7 +143,7 @@ class MomentStore:
         self._change("remove", partition, why, (), removed)
 
     def total(
-        self, partitions: Iterable[str] | None = None, except_: Iterable[str] = ()
+        self, partitions: Sequence[str] | None = None, except_: Sequence[str] = ()
     ) -> Moments:
         """Return the sums of all rows of some partitions, the same to the bit in any order.
 
@@ -166,7 +165,7 @@ class MomentStore:
                     place.put(name, packed(moments))
 
     def _summed(
-        self, partitions: Iterable[str] | None, except_: Iterable[str]
+        self, partitions: Sequence[str] | None, except_: Sequence[str]
     ) -> tuple[Moments, dict[str, Moments], Manifest]:
         """Return a total, the sums of groups that were added up for it, and of what."""
         with self._place.reading() as place:
@@ -186,8 +185,8 @@ class MomentStore:
         with self._place.writing() as place:
             known = Manifest.read(place, begin=True)
             others = tuple(entry for entry in known.entries if entry.partition != name)
-            if not isinstance(data, Moments):
-                options = {**_columns(place, others or known.entries), **options}
+            for like in () if isinstance(data, Moments) else (others or known.entries)[:1]:
+                options = {**_options(like, load(place, like)), **options}
         known = known if new else Manifest(others)
         blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
         if not isinstance(data, Moments) and blank.target is None:
@@ -226,11 +225,8 @@ class MomentStore:
         return True
 
 
-def _columns(place: Place, entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the options of ``summarize`` that the rows of entries were counted with."""
-    if not entries:
-        return {}
-    entry, sums = entries[0], load(place, entries[0])
+def _options(entry: Entry, sums: Moments) -> dict[str, Any]:
+    """Return the options of ``summarize`` that the rows of an entry were counted with."""
     schema = sums.schema
     return {
         "target": entry.target,
@@ -273,7 +269,7 @@ def _joined(
 
 
 def _chosen(
-    manifest: Manifest, partitions: Iterable[str] | None, except_: Iterable[str] = ()
+    manifest: Manifest, partitions: Sequence[str] | None, except_: Sequence[str] = ()
 ) -> Sequence[Entry]:
     """Return the entries of partitions by name or pattern, without some."""
     names = {entry.partition for entry in manifest.entries}
@@ -284,7 +280,7 @@ def _chosen(
     return [entry for entry in manifest.entries if entry.partition in kept]
 
 
-def _matching(names: set[str], patterns: Iterable[str]) -> set[str]:
+def _matching(names: set[str], patterns: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         matched = {pattern} & names or {name for name in names if fnmatchcase(name, pattern)}
@@ -303,17 +299,20 @@ def _require(name: str, names: set[str]) -> set[str]:
 
 def _refuse_unlike(part: _Part, other: Entry, theirs: Moments) -> None:
     """Raise unless sums can be added to those of another entry, and nothing is lost."""
-    found, entry = "", part.entry
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", errors.SufficeWarning)
-        try:
-            theirs + part.moments
-        except (errors.SufficeError, errors.SufficeWarning) as error:
-            found = str(error)
-    if (theirs.fourth is None) != (part.moments.fourth is None):
-        found = "only one side keeps fourth moments: count with the same option fourth"
-    if other.target and entry.target not in (None, other.target):
-        found = f"the target there is {other.target!r}, here {entry.target!r}"
+    there, here = _options(other, theirs), _options(part.entry, part.moments)
+    words = [
+        "storage",
+        "fourth",
+        *(("target", "weight") if here["target"] and other.target else ()),
+    ]
+    unlike = [word for word in words if there[word] != here[word]]
+    found = [f"{word} is {there[word]!r} there, {here[word]!r} here" for word in unlike]
+    if (there["features"] is None) != (here["features"] is None):
+        found.append("the columns have names on one side only")
+    try:
+        _ = found or theirs + part.moments
+    except errors.SufficeError as error:
+        found = [str(error)]
     if found:
-        what = f"{entry.partition!r} does not fit {other.partition!r}"
-        raise errors.FeatureMismatchError(f"{what}: {found}")
+        what = f"{part.entry.partition!r} does not fit {other.partition!r}"
+        raise errors.FeatureMismatchError(f"{what}: {found[0]}")
