@@ -179,18 +179,12 @@ def test_separable_classes_get_the_same_penalty(page):
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.NotConvergedWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_gradient_descent_in_the_units_of_the_data(page, n_classes):
+@pytest.mark.parametrize("solver", ["gd", "sgd"])
+def test_descents_in_the_units_of_the_data(page, n_classes, solver):
     x, y = blobs(n_classes, seed=5)
-    fit = sf.LogisticRegression(
-        0.5,
-        solver="gd",
-        start="zero",
-        learning_rate=0.05,
-        max_iter=30,
-        tol=1e-300,
-        standardize=False,
-    ).fit(x, y)
-    posteriors, _ = shown(page, x, y, model="logistic", solver="gd", l2=0.5, rate=0.05, passes=30)
+    how = {"solver": solver, "learning_rate": 0.05, "max_iter": 30, "tol": 1e-300}
+    fit = sf.LogisticRegression(0.5, start="zero", standardize=False, **how).fit(x, y)
+    posteriors, _ = shown(page, x, y, model="logistic", solver=solver, l2=0.5, rate=0.05, passes=30)
     np.testing.assert_allclose(posteriors, fit.predict_proba(grid()), **CLOSE)
 
 

@@ -20,10 +20,9 @@ from suffice.cli.terminal import Terminal
 @click.argument("data", type=DataName(), required=False)
 @click.option("-t", "--target", metavar="COLUMN", help="The column of labels.")
 @output("Write the page, less what needs Python, and serve nothing.", option="--save")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any free one.")
 @click.option("--browser/--no-browser", default=True, help="Open it in a browser (default).")
 def command(
-    terminal: Terminal, /, data: str | None, target: str | None, save: Path | None, port: int,
+    terminal: Terminal, /, data: str | None, target: str | None, save: Path | None,
     *, browser: bool,
 ) -> None:  # fmt: skip
     """Play with classifiers: paint points, see every model, descend, follow the course."""
@@ -43,6 +42,6 @@ def command(
             click.launch(address)
 
     try:
-        serve(Lab(LabTable.opened(data, target) if data else None), port, opened)
+        serve(Lab(LabTable.opened(data, target) if data else None), opened)
     except KeyboardInterrupt:
         terminal.note("the lab has ended")

@@ -134,7 +134,7 @@ def application(lab: Lab, token: str) -> Starlette:
     return Starlette(routes=[Route("/{token}/", guarded(home)), *posted], middleware=[hosts])
 
 
-def serve(lab: Lab, port: int, opened: Callable[[str], None]) -> None:
+def serve(lab: Lab, opened: Callable[[str], None]) -> None:
     """Serve the lab on the loopback until interrupted; ``opened`` is told its address."""
     try:
         import starlette  # noqa: F401
@@ -147,11 +147,7 @@ def serve(lab: Lab, port: int, opened: Callable[[str], None]) -> None:
         raise InvalidParameterError(msg) from error
     token = secrets.token_urlsafe(16)
     with socket.socket() as bound:
-        try:
-            bound.bind((HOSTS[0], port))
-        except OSError as error:
-            msg = f"port {port} cannot be used ({error.strerror}): name another, or none"
-            raise InvalidParameterError(msg) from error
+        bound.bind((HOSTS[0], 0))  # any port that is free
         bound.listen()
         config = uvicorn.Config(application(lab, token), log_level="error", lifespan="off")
         config.timeout_graceful_shutdown = 1

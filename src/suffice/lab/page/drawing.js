@@ -1,5 +1,5 @@
 // What is drawn: the plane with its regions, one feature with its curves, a surface with its path.
-import { argmax, cellCentre, logSumExp, range, softmax } from "./linalg.js";
+import { argmax, cellCentre, range, softmax } from "./linalg.js";
 import { decide, posterior, predicted } from "./models.js";
 /** Return the colours of the page as it is now, light or dark. */
 export function colours() {
@@ -85,9 +85,10 @@ export function raster(model, rule, window, n, dense = false) {
   Object.assign(out, { p: new Float64Array(n * n * K), g: new Float64Array(n * n * A) });
   for (let at = 0; at < n * n; at++) {
     model.scores(cellCentre(window, n, at), a);
-    if (dense) out.log.push(logSumExp(a));
+    const top = argmax(a);
+    if (dense) out.log.push(a[top] - Math.log(softmax(a, 1, p)[top])); // log p(x) = a_k − log p(k | x)
     if (hasPosterior && !model.isShare) softmax(a, rule.temperature, p);
-    out.action[at] = plain ? argmax(a) : decide(p, rule.costs, rule.reject);
+    out.action[at] = plain ? top : decide(p, rule.costs, rule.reject);
     // scores decide where errors cost alike; else c_a p_a, and Σ c_k p_k − r for the reject action
     for (let k = 0; k < K; k++) {
       out.g[at * A + k] = plain ? a[k] : rule.costs[k] * p[k];

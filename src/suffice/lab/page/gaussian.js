@@ -107,7 +107,7 @@ export function logMixture(parts, x, logs) {
 }
 /** Class-conditional densities, one Gaussian or several in each class, and priors. */
 export class DensityModel {
-  constructor(priors, classes, groupOf = null) {
+  constructor(priors, classes, groupOf = range(priors.length)) {
     Object.assign(this, { priors, classes, groupOf, K: priors.length, hasPosterior: true, isDensity: true });
     Object.assign(this, { logPriors: priors.map(Math.log), logs: [] });
   }
@@ -131,20 +131,16 @@ export class DensityModel {
   /** Return A (null if linear), b, c of the log odds xᵀAx + bᵀx + c of class i against j. */
   boundary(i, j) {
     if (this.classes[i].length > 1 || this.classes[j].length > 1) return null;
-    const [a, b] = [this.classes[i][0], this.classes[j][0]];
-    const [P, Q] = [a, b].map(({ whitening }) => times(transposed(whitening), whitening));
-    const [u, v] = [applied(P, a.mean), applied(Q, b.mean)];
-    const odds = this.logPriors[i] - this.logPriors[j];
-    if (this.groupOf && this.groupOf[i] === this.groupOf[j]) {
-      // w = P(μ_a − μ_b),  w_0 = log π_a/π_b − ½ wᵀ(μ_a + μ_b)
-      const w = applied(P, a.mean.map((m, r) => m - b.mean[r]));
-      return { A: null, b: w, c: odds - 0.5 * dot(w, a.mean.map((m, r) => m + b.mean[r])) };
-    }
-    // A = ½(P_b − P_a),  b = P_a μ_a − P_b μ_b,  c = log π_a/π_b − ½ (log|Σ_a|/|Σ_b| + μ_aᵀP_aμ_a − μ_bᵀP_bμ_b)
-    const c = odds - 0.5 * (a.logDet - b.logDet + dot(a.mean, u) - dot(b.mean, v));
-    return { A: P.map((row, r) => row.map((p, s) => 0.5 * (Q[r][s] - p))), b: u.map((p, r) => p - v[r]), c };
+    // log p(x | k) + log π_k = −½ xᵀPx + (Pμ)ᵀx + log π_k − ½ (log|Σ| + μᵀPμ) + …
+    const [a, b] = [i, j].map((k) => {
+      const { mean, whitening, logDet } = this.classes[k][0], P = times(transposed(whitening), whitening), slope = applied(P, mean);
+      return { P, slope, value: this.logPriors[k] - 0.5 * (logDet + dot(mean, slope)) };
+    });
+    const A = this.groupOf[i] === this.groupOf[j] ? null : scaled(added(b.P, scaled(a.P, -1)), 0.5);
+    return { A, b: a.slope.map((v, r) => v - b.slope[r]), c: a.value - b.value };
   }
 }
+
 /** Return the Gaussian model of settings: covariance, groups, divisor, pooling, shrinkage, target, priors. */
 export function fitGaussian(x, y, K, settings) {
   const m = momentsOf(x, y, K), groupOf = settings.groupOf;

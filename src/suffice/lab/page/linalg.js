@@ -1,4 +1,4 @@
-// Small dense matrices (arrays of rows), sums of exponentials, seeded random numbers.
+// Small dense matrices (arrays of rows), softmax, seeded random numbers.
 export const EPS = 2 ** -52;
 export const LOG_2PI = Math.log(2 * Math.PI);
 
@@ -72,10 +72,6 @@ export function symmetricEigen(M) {
   const [[a, b], [, c]] = M, theta = 0.5 * Math.atan2(2 * b, a - c), u = Math.cos(theta), v = Math.sin(theta);
   const values = [a * v * v - 2 * b * u * v + c * u * u, a * u * u + 2 * b * u * v + c * v * v];
   return { values, vectors: [[-v, u], [u, v]] };
-}
-export function logSumExp(a) {
-  const top = Math.max(...a);
-  return Number.isFinite(top) ? top + Math.log(sum(a.map((v) => Math.exp(v - top)))) : top;
 }
 /** Write softmax(a / T) into `out`. */
 export function softmax(a, temperature, out) {
