@@ -301,6 +301,14 @@ def test_damage_is_an_error_that_names_it_never_a_wrong_total(tmp_path, what):
     assert bits(store.total()) == right
 
 
+def test_a_store_of_a_later_version_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("suffice.store.manifest._FORMAT", 2)
+    store = filled(tmp_path, NAMES[:1])
+    monkeypatch.setattr("suffice.store.manifest._FORMAT", 1)
+    with pytest.raises(FileFormatError, match="format 2: upgrade suffice"):
+        store.add(SUMS[NAMES[1]], NAMES[1])
+
+
 def test_the_log_can_be_read_without_us(tmp_path):
     filled(tmp_path, NAMES[:2])
     lines = (tmp_path / "manifest").read_bytes().split(b"\n")

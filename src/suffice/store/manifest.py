@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from suffice.errors import FileFormatError, InvalidInputError
 from suffice.store.place import Place
 
-_NAME = "manifest"
+_NAME, _FORMAT = "manifest", 1
 
 
 class FileStamp(NamedTuple):
@@ -61,11 +61,14 @@ class Manifest:
             cure = "restore it from a backup, or count the files into a new store"
             raise FileFormatError(f"the manifest of {place.label} is damaged or gone: {cure}")
         first, *records = text.split(b"\n")
-        return cls(tuple(map(_entry, json.loads(first)["entries"])), tuple(records))
+        told = json.loads(first)
+        if told["format"] != _FORMAT:
+            raise FileFormatError(f"{place.label} is of format {told['format']}: upgrade suffice")
+        return cls(tuple(map(_entry, told["entries"])), tuple(records))
 
     def _write(self, place: Place) -> None:
         """Take the place of the manifest before: the moment when a change is made."""
-        first = {"suffice": "store", "format": 1, "entries": self.entries}
+        first = {"suffice": "store", "format": _FORMAT, "entries": self.entries}
         text = b"\n".join([json.dumps(first, default=vars).encode(), *self.records])
         place.put(_NAME, sha256(text).hexdigest().encode() + b"\n" + text)
 
