@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.datasets import load_iris
 
 import suffice as sf
 from suffice.diagnostics import predictive_check
@@ -172,3 +173,9 @@ def test_bad_input_is_refused_by_name(iris):
     weighted = sf.LDA().fit(X, y, np.linspace(1, 2, 150))
     with pytest.raises(InvalidParameterError, match="fitted with weights"):
         predictive_check(weighted, X, y)
+
+
+def test_a_sample_of_rows_keeps_the_names_of_columns():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    found = predictive_check(sf.LDA().fit(X, y), X, y, simulations=39, max_rows=20)
+    assert found.feature_names == tuple(X.columns)

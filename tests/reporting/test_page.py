@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import suffice as sf
@@ -287,3 +288,31 @@ def test_importance_names_the_loss_that_it_is_measured_in(which, request):
     kind = known[0].loss
     assert drawn.style == {"error": "points", "log_loss": "loss"}[kind]
     assert f"rise of the {kind.replace('_', '-')} " in drawn.caption
+
+
+def levels(n=240, seed=0):
+    """Return three classes over columns of few values, one of which tells two of them apart."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = pd.DataFrame({"a": (y == 1) * 1.0, "b": rng.integers(0, 2, n), "c": rng.integers(0, 3, n)})
+    X["c"] += y
+    return X, np.array(["u", "v", "w"])[y]
+
+
+def test_rows_are_not_drawn_over_columns_of_few_values_or_at_any_distance():
+    X, y = levels()
+    page = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True).write()
+    assert "two features that separate the classes most" not in page
+    assert "in discriminant coordinates, learnt" not in page  # class v lies infinitely far away
+    graded = X.assign(d=np.random.default_rng(1).normal(size=len(X)), a=0.5 * X["a"])
+    graded["a"] += np.random.default_rng(2).normal(size=len(X))
+    page = sf.report(graded, y, models=["LDA", "tree"], cv=3, fast=True).write()
+    assert "two features that separate the classes most" in page
+    assert "in discriminant coordinates, learnt" in page
+
+
+def test_what_was_left_out_for_time_is_said_once(iris):
+    found = sf.report(*iris, models=["LDA", "tree"], cv=3, fast=True)
+    judged = dataclasses.replace(found.comparison, left_out=("boosting would take about 40 s",))
+    assert "left out" not in " ".join(judged.notes)
+    assert str(judged).count("left out for time: boosting") == 1

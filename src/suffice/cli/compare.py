@@ -99,6 +99,7 @@ def _tell(result: Comparison, terminal: Terminal) -> None:
             "recommended": result.reference,
             "verdict": result.verdict,
             "notes": list(result.notes),
+            "left_out": list(result.left_out),
         }
         terminal.result({"models": result.rows(), **said})
     elif sys.stdout.isatty():

@@ -99,8 +99,7 @@ class Comparison(Tabled):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of single models: samples, warnings, failures."""
         said = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
-        left_out = (f"left out for time: {name}" for name in self.left_out)
-        return (*said, *(f"{f.name} failed: {f.message}" for f in self.failures), *left_out)
+        return (*said, *(f"{f.name} failed: {f.message}" for f in self.failures))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per model, lowest error first, failed ones last."""

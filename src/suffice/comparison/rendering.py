@@ -129,7 +129,8 @@ def _heading(comparison: Comparison) -> str:
 
 
 def _below(comparison: Comparison) -> list[str]:
-    return [comparison.verdict, *comparison.notes]
+    left_out = (f"left out for time: {name}" for name in comparison.left_out)
+    return [comparison.verdict, *comparison.notes, *left_out]
 
 
 def _cells(comparison: Comparison) -> list[list[str]]:

@@ -214,7 +214,7 @@ def predictive_check(
     estimator, X = _as_transformed(estimator, X)
     table, present = _matched(estimator, X, y, simulations)
     estimator, x, left_out = _where_it_varies(estimator, table.x)
-    rng = np.random.default_rng(random_state)
+    names, rng = names_of(estimator.moments_), np.random.default_rng(random_state)
     seen = sampled(table.with_rows(x), max_rows, rng)
     rows = np.asarray(seen.x, np.float64)
     if len(rows) != estimator.moments_.counts.sum():
@@ -229,7 +229,7 @@ def predictive_check(
         observed,
         drawn,
         classes=table.classes[present],
-        feature_names=names_of(estimator.moments_),
+        feature_names=names,
         n_used=np.bincount(seen.codes, minlength=table.n_classes)[present],
         n_rows=np.bincount(table.codes, minlength=table.n_classes)[present],
         left_out=left_out,

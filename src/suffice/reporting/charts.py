@@ -13,6 +13,8 @@ from suffice.text.numbers import number, percent
 from suffice.typing import Codes, Floats
 
 MOST_POINTS, MOST_STEPS, MOST_BARS = 800, 200, 24
+FEWEST_VALUES = 8  # different ones of a feature that rows are drawn over
+FARTHEST = 100.0  # standard deviations within classes, beyond which no distance says more
 IN_SAMPLE = "In sample: the model was fitted to these rows."
 
 
@@ -83,24 +85,26 @@ def plane(f: Findings) -> tuple[Block, ...]:
     starts = np.cumsum(sizes) - sizes
     place = np.arange(len(drawn)) - starts[table.codes[drawn]]
     drawn = drawn[place % every[table.codes[drawn]] == 0]
-    a, b = f.ranked_features[:2]
-    x, names = table.x[drawn][:, [a, b]], (f.sample.names[a], f.sample.names[b])
+    graded = [j for j in f.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES][:2]
+    x, names = table.x[drawn][:, graded], tuple(f.sample.names[j] for j in graded)
     said = "Held-out answers over the two features that separate the classes most"
-    found = [_scatter(f, "features", said, names, x, drawn)]
+    found = [_scatter(f, "features", said, names, x, drawn)] if len(graded) == 2 else []
     try:
         learnt = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(order[::2])))
         z = learnt.transform(table.x[drawn])
     except (ValueError, np.linalg.LinAlgError):
         return tuple(found)
-    names = ("discriminant coordinate 1", "discriminant coordinate 2")
+    if np.abs(z).max() > FARTHEST or z.shape[1] + len(graded) < 2:
+        return tuple(found)
+    coordinates = ("discriminant coordinate 1", "discriminant coordinate 2")
     if z.shape[1] == 1:
-        z, names = np.c_[z, x[:, 0]], (names[0], f.sample.names[a])
+        z, coordinates = np.c_[z, x[:, 0]], (coordinates[0], names[0])
     said = "Held-out rows in discriminant coordinates, learnt from the other half of the rows"
-    return (_scatter(f, "discriminant", said, names, z[:, :2], drawn), *found)
+    return (_scatter(f, "discriminant", said, coordinates, z[:, :2], drawn), *found)
 
 
 def _scatter(
-    f: Findings, key: str, said: str, names: tuple[str, str], xy: Floats, at: Codes
+    f: Findings, key: str, said: str, names: tuple[str, ...], xy: Floats, at: Codes
 ) -> Plot:
     """Return rows as dots by class; of many classes pale, with the name at each one's middle."""
     series, truth = [], f.rows.truth[at]
@@ -177,6 +181,10 @@ def class_distances(f: Findings, order: Codes) -> tuple[Matrix, ...]:
     except (ValueError, np.linalg.LinAlgError):
         return ()
     apart = np.sqrt(np.square(means[:, None] - means[None]).sum(2))
-    names, cells = tuple(f.names[k] for k in order), tuple(map(tuple, apart.tolist()))
+    names = tuple(f.names[k] for k in order)
+    cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
     caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
-    return (Matrix(caption, names, cells, "The darker, the nearer.", distances=True),)
+    note = "The darker, the nearer." + f" {FARTHEST:.0f} is that far or farther." * bool(
+        apart.max() > FARTHEST
+    )
+    return (Matrix(caption, names, cells, note, distances=True),)

@@ -176,10 +176,8 @@ def _correlations(moments: Moments) -> Floats:
 def summary(data: DocumentedTable) -> str:
     """Return the size of the data in words."""
     table = data.table
-    guess = 1 - np.bincount(table.codes).max() / table.n_rows
     what = plural(len(data.columns), "feature" if data.source is None else "column")
     return (
         f"{plural(table.n_rows, 'row')} of {what} in "
-        f"{plural(table.n_classes, 'class')} (column {data.target}); always predicting the largest "
-        f"class would be wrong for {percent(guess)} of the rows"
+        f"{plural(table.n_classes, 'class')} (column {data.target})"
     )

@@ -25,6 +25,8 @@ def percent(share: Any, digits: int = 1) -> str:
     p = 100 * float(share)
     if p in (0.0, 100.0):
         text = f"{p:.0f}"
+    elif 0 < p < 1e-3:
+        text = "< 0.001"
     elif 0.05 <= p < 99.95:
         text = f"{p:.{digits}f}"
     else:
