@@ -81,6 +81,7 @@ GAUSSIANS = {
 }
 REGULARISED = {
     "unbiased": ({"divisor": "unbiased"}, {"divisor": "unbiased"}),
+    "averaged": ({"divisor": "averaged"}, {"divisor": "averaged"}),
     "pooled": ({"pooling": 0.3}, {"pooling": 0.3}),
     "shrunk": ({"shrinkage": 0.4}, {"shrinkage": 0.4}),
     "sphere": (

@@ -276,6 +276,17 @@ def test_wide_and_narrow_light_and_dark(page, width, scheme):
     assert small == 0
 
 
+def test_the_theme_can_be_switched(page):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light, picture = page.evaluate(ground), ink(page)
+    press(page, "theme")
+    assert painted(page, ground) != light
+    assert ink(page) != picture
+    press(page, "theme")
+    assert painted(page, ground) == light
+    assert ink(page) == picture
+
+
 def test_every_control_has_a_name(page):
     nameless = page.evaluate("""[...document.querySelectorAll("button, select, input, canvas")]
       .filter((e) => !e.getAttribute("aria-label") && !e.closest("label"))

@@ -6,13 +6,14 @@ import {
 
 const SEPARATING_SHARE = 1e-9; // of the total variance, where classes differ but do not vary
 
-/** Return weights, means and scatters of K classes from rows x and codes y. */
-export function momentsOf(x, y, K) {
+/** Return weights, means and scatters of K classes from rows x and codes y; averaged: S n / (n − 1). */
+export function momentsOf(x, y, K, averaged = false) {
   const d = x[0].length, weight = x.length, rowsOf = range(K).map((k) => x.filter((_, i) => y[i] === k));
   const mean = (rows) => range(d).map((j) => sum(rows.map((row) => row[j])) / rows.length);
   const square = (row, about) => { const z = row.map((v, j) => v - about[j]); return outer(z, z); };
   const centre = mean(x), means = rowsOf.map(mean), weights = rowsOf.map((rows) => rows.length);
-  const scatters = rowsOf.map((rows, k) => rows.map((row) => square(row, means[k])).reduce(added));
+  const factors = weights.map((n) => (averaged ? (n > 1 ? n / (n - 1) : 0) : 1));
+  const scatters = rowsOf.map((rows, k) => scaled(rows.map((row) => square(row, means[k])).reduce(added), factors[k]));
   const pooled = scatters.reduce(added), between = means.map((m, k) => scaled(square(m, centre), weights[k])).reduce(added);
   const totals = centre.map((m, j) => resolved((pooled[j][j] + between[j][j]) / weight, m, 0));
   return { d, K, weights, weight, means, scatters, pooled, between, centre, totals };
@@ -143,7 +144,7 @@ export class DensityModel {
 
 /** Return the Gaussian model of settings: covariance, groups, divisor, pooling, shrinkage, target, priors. */
 export function fitGaussian(x, y, K, settings) {
-  const m = momentsOf(x, y, K), groupOf = settings.groupOf;
+  const m = momentsOf(x, y, K, settings.divisor === "averaged"), { groupOf } = settings;
   const sigmas = covariances(m, settings, groupOf);
   const priors = settings.priors || m.weights.map((w) => w / m.weight);
   return new DensityModel(priors, m.means.map((mean, k) => [gaussian(1, mean, sigmas[k])]), groupOf);
