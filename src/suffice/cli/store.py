@@ -53,10 +53,11 @@ def _opened(store: str) -> Any:
     return MomentStore(store)
 
 
-def _total(store: str, *, only: Any, except_: Any, last: int | None) -> Moments:
+def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Moments:
     """Return the sums of the partitions that options name."""
     opened = _opened(store)
-    total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
+    with terminal.working("adding up partitions"):
+        total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
     return total
 
 
@@ -163,7 +164,7 @@ def log(terminal: Terminal, /, store: str) -> None:
 @_selection
 def total(terminal: Terminal, /, store: str, output: Path, **selection: Any) -> None:
     """Save the sums of some partitions, or of all."""
-    sums = _total(store, **selection)
+    sums = _total(terminal, store, **selection)
     sums.save(output)
     terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
 
@@ -177,7 +178,7 @@ def fit(terminal: Terminal, /, store: str, **options: Any) -> None:
     from suffice.cli.data import Data
 
     chosen = {name: options.pop(name) for name in ("only", "except_", "last")}
-    fit_and_save(terminal, Data(store, total=_total(store, **chosen)), **options)
+    fit_and_save(terminal, Data(store, total=_total(terminal, store, **chosen)), **options)
 
 
 for one in (add, replace, remove, list_, log, total, fit):

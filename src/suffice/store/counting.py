@@ -71,7 +71,8 @@ def new_files(
     found, withdrawn = {name: list[FileStamp]() for name in groups}, known.withdrawn
     paths = [(name, path) for name in groups for path in _paths(groups[name])]
     with ThreadPoolExecutor(_REQUESTS) as pool:
-        stamps = list(pool.map(stamp_of, (path for _, path in paths)))
+        asked = pool.map if len(paths) > 1 else map
+        stamps = list(asked(stamp_of, (path for _, path in paths)))
     for (partition, path), now in zip(paths, stamps, strict=True):
         before, where = by_address.get(now.address, (now, None))
         same = where is not None and before[:3] == now[:3]
