@@ -7,6 +7,7 @@ they have the same bits whichever worker ran what, and however often.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -155,17 +156,12 @@ class Watch:
 
 
 _LABEL = "the Dask collection"
+_AHEAD = 32  # parts that workers begin before the first of them is taken
 
 
 def _source(parts: Sequence[Any], client: Any, first: Source) -> Source:
     """Return partitions on a cluster: delayed values or futures of frames or of (X, y)."""
     sample = first.sample
-
-    def fetched() -> Iterator[pl.DataFrame]:
-        with connected(client) as there:
-            for at, part in enumerate(parts):
-                (future,) = _applied(there, _fetched, [part], at)
-                yield awaited(there, future, lambda: None)
 
     def summed(roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         question = roles, sample.clear(), {**options, "n_jobs": 1}
@@ -173,10 +169,25 @@ def _source(parts: Sequence[Any], client: Any, first: Source) -> Source:
             groups = (_applied(there, _summed, parts, question) for _ in range(1))
             return with_rest_told(next(Watch(there, progress).sums(groups)), roles)
 
-    def scans(columns: Mapping[str, Any]) -> list[Scan]:
-        return scans_of(fetched(), sample, _LABEL, columns)
+    def scored(scorer: Any, _: Roles) -> Iterator[Any]:
+        return _in_order(client, parts, _scored, scorer, sample.clear())
 
-    return replace(first, label=_LABEL, scans=scans, summed=summed)
+    def scans(columns: Mapping[str, Any]) -> list[Scan]:
+        return scans_of(_in_order(client, parts, _fetched), sample, _LABEL, columns)
+
+    return replace(first, label=_LABEL, scans=scans, summed=summed, scored=scored)
+
+
+def _in_order(client: Any, parts: Sequence[Any], work: Any, *question: Any) -> Iterator[Any]:
+    """Yield what workers make of each part; some parts ahead of the one that is waited for."""
+    waiting: deque[Any] = deque()
+    with connected(client) as there:
+        for at, part in enumerate(parts):
+            waiting += _applied(there, work, [part], (*question, at))
+            if len(waiting) > _AHEAD:
+                yield awaited(there, waiting.popleft(), lambda: None)
+        while waiting:
+            yield awaited(there, waiting.popleft(), lambda: None)
 
 
 def is_dask(source: Any) -> bool:
@@ -253,14 +264,20 @@ def _applied(client: Any, function: Any, parts: Sequence[Any], question: Any) ->
     return [client.submit(function, p, at, question, pure=False) for at, p in enumerate(parts)]
 
 
-def _fetched(part: Any, _: int, at: int) -> pl.DataFrame:
-    return _frame(part, at)
+def _fetched(part: Any, _: int, question: tuple[int]) -> pl.DataFrame:
+    return _frame(part, *question)
 
 
 def _head(part: Any, _: int, at: int) -> Any:
     if isinstance(part, tuple):
         return tuple(values[:SAMPLE_ROWS] for values in part)
     return _frame(part, at).head(SAMPLE_ROWS)
+
+
+def _scored(part: Any, _: int, question: tuple[Any, ...]) -> Any:
+    scorer, expected, at = question
+    frame = _alike(_frame(part, at), expected, at)
+    return scorer(frame.select(cast(scorer.roles.columns(expected))))
 
 
 def _summed(part: Any, at: int, question: tuple[Any, ...]) -> Summed:

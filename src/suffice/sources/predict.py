@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from suffice.decision import classifier_of
 from suffice.errors import InvalidInputError
-from suffice.sources.chunks import RowsRead, gaps_in, usable_rows
+from suffice.sources.chunks import RowsRead, frames_of, gaps_in, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
+from suffice.sources.dask import is_dask
 from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.kinds import as_numbers
 from suffice.sources.opening import open_source
-from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import Progress, Source, TextStyle, values_of
+from suffice.threads import over_stream
 from suffice.typing import Floats, Labels
 
 if TYPE_CHECKING:
@@ -153,6 +155,7 @@ def predict_stream(
     delimiter: str | None = None,
     missing: Sequence[str] = (),
     progress: Progress | None = None,
+    client: Any = None,
     **text: Any,
 ) -> Predicted:
     """Return how many rows were scored to a file, one answer for every row, in their order.
@@ -180,7 +183,8 @@ def predict_stream(
         A row is an outlier if its log density is below that quantile of the log densities of
         50,000 rows drawn from the model itself.
     delimiter, missing, decimal, thousands, header, skip_rows, comment, encoding, table, query
-        As in ``summarize``, and so is ``progress``.
+        As in ``summarize``, and so are ``progress`` and ``client``: rows of Dask and Spark are
+        scored where they are, and their answers come here.
 
     Notes
     -----
@@ -200,7 +204,8 @@ def predict_stream(
     coded = classifier.encoding
     names = classifier.feature_names if coded is None else coded.schema.names
     reading = TextStyle(delimiter, tuple(missing), **text)
-    opened = opened_for_scoring(source, names) or open_source(source, reading)
+    plain = None if is_dask(source) else opened_for_scoring(source, names)
+    opened = plain or open_source(source, reading, client)
     schema = None if coded is None else coded.schema
     options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
     roles = roles_for_predicting(opened, names, classifier.n_features, options)
@@ -209,70 +214,28 @@ def predict_stream(
         msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
         raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
-    done = _run(opened, roles, answers, write, progress)
+    done = Run(opened, Scorer(answers, roles), progress)
+    done.written(write)
     done.left_out.say("have no answer")
     outliers = None if answers.threshold is None else done.outliers
     return Predicted(done.left_out.rows, done.left_out.unusable, outliers)
 
 
-def _run(
-    source: Source,
-    roles: Roles,
-    answers: Answers,
-    write: Callable[[pl.LazyFrame], object],
-    progress: Progress | None,
-) -> Batches:
-    """Score quickly; where a value fails to parse, once more and with care."""
-    n_rows = source.expected_rows(progress)
-    scans = list(source.scans(roles.columns(source.sample)))
-    for scan in scans:  # before anything is written
-        if scan.check is not None:
-            interruptibly(scan.check)
-    quick = [scan.frame for scan in scans]
-    careful = [scan.frame if scan.careful is None else scan.careful for scan in scans]
-    with reading_of(source.label):
-        try:
-            return Batches(answers, roles, progress, n_rows).run(quick, write)
-        except pl.exceptions.ComputeError:
-            if all(scan.careful is None for scan in scans):
-                raise
-        return Batches(answers, roles, progress, n_rows).run(careful, write)
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """Rows to the kept columns and the answers, and what could not be answered; on any machine."""
 
+    answers: Answers
+    roles: Roles
 
-class Batches:
-    """Batches of rows to batches of answers, counted; called by several threads at once."""
-
-    def __init__(
-        self, answers: Answers, roles: Roles, progress: Progress | None, n_rows: int | None
-    ) -> None:
-        self.answers, self.roles = answers, roles
-        self.left_out, self.outliers = RowsRead(), 0
-        self._progress, self._n_rows = progress, n_rows
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-
-    def run(
-        self, frames: Sequence[pl.LazyFrame], write: Callable[[pl.LazyFrame], object]
-    ) -> Batches:
-        """Write the answers for lazy tables, one after another; return itself."""
-        frame = pl.concat(frames)
-        types = frame.collect_schema()
-        kept: Any = {name: types[self.roles.copied(name)] for name in self.roles.kept}
-        schema = kept | self.answers.schema
-        try:
-            write(frame.map_batches(self.score, streamable=True, schema=schema))
-        finally:
-            self._stopped.set()
-        return self
-
-    def score(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the kept columns and the answers of some rows."""
-        if self._stopped.is_set():
-            raise KeyboardInterrupt
+    def __call__(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, RowsRead]:
+        """Return the answers of some rows."""
         answers = self.answers.to(self._rows(frame))
-        self._count(frame, answers)
         kept = [frame.get_column(self.roles.copied(n)).alias(n) for n in self.roles.kept]
-        return pl.DataFrame([*kept, *answers])
+        lacking = values_of(answers, answers.columns[-1]).is_null()
+        holes, names = self.answers.classifier.allow_missing, self.roles.numbers
+        gaps = gaps_in(self._numbers(frame), names, holes=holes) if lacking.any() else {}
+        return pl.DataFrame([*kept, *answers]), RowsRead(frame.height, int(lacking.sum()), gaps)
 
     def _rows(self, frame: pl.DataFrame) -> Any:
         """Return the features of some rows: an array, or a frame where not all are numbers."""
@@ -289,13 +252,54 @@ class Batches:
             x[j] = as_numbers(frame.get_column(name))
         return x.T
 
-    def _count(self, frame: pl.DataFrame, answers: pl.DataFrame) -> None:
-        lacking = values_of(answers, answers.columns[-1]).is_null()
-        holes, names = self.answers.classifier.allow_missing, self.roles.numbers
-        gaps = gaps_in(self._numbers(frame), names, holes=holes) if lacking.any() else {}
-        with self._lock:
-            self.left_out += RowsRead(frame.height, int(lacking.sum()), gaps)
-            if self.answers.threshold is not None:
-                self.outliers += int(answers[answers.columns[-1]].sum())
-            if self._progress:
-                self._progress(self.left_out.rows, self._n_rows)
+
+class Run:
+    """The answers for all rows of a source, in their order, counted on their way to a sink."""
+
+    def __init__(self, source: Source, scorer: Scorer, progress: Progress | None) -> None:
+        self.left_out, self.outliers = RowsRead(), 0
+        self._source, self._scorer, self._progress = source, scorer, progress
+        self._failure: BaseException | None = None
+        self._stopped = False
+
+    def written(self, write: Callable[[pl.LazyFrame], object]) -> None:
+        """Write the answers; a failure on the way is raised as it is, and not as the sink's."""
+        source, scorer = self._source, self._scorer
+        if source.scored is not None:
+            parts = source.scored(scorer, scorer.roles)
+        else:
+            parts = over_stream(scorer, frames_of(source, scorer.roles))
+        first = next(parts, None)
+        none = pl.DataFrame([source.sample.get_column(n).clear() for n in scorer.roles.kept])
+        schema: Any = first[0].schema if first else {**none.schema, **scorer.answers.schema}
+        frames = self._counted(chain([first] if first else [], parts))
+        lazily = register_io_source(lambda *_: frames, schema=schema)
+        # nothing that a sink asks of the answers may reach the rows
+        kept: Any = dict.fromkeys(
+            ("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False
+        )
+        try:
+            write(
+                lazily.map_batches(lambda f: f.cast(schema), streamable=True, schema=schema, **kept)
+            )
+        except Exception:
+            if self._failure is not None:
+                raise self._failure from None
+            raise
+        finally:
+            self._stopped = True
+
+    def _counted(self, parts: Iterable[tuple[pl.DataFrame, RowsRead]]) -> Iterator[pl.DataFrame]:
+        expected, dense = self._source.expected_rows(self._progress), self._scorer.answers.threshold
+        try:
+            for frame, read in parts:
+                if self._stopped:
+                    return
+                self.left_out += read
+                self.outliers += 0 if dense is None else int(frame.to_series(-1).sum())
+                if self._progress:
+                    self._progress(self.left_out.rows, expected)
+                yield frame
+        except BaseException as error:
+            self._failure = error
+            raise

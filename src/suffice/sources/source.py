@@ -79,6 +79,8 @@ class Source:
     named: bool = True  # whether the columns have names of their own
     # the sums of every usable row, of roles, progress and options, by a database or a cluster
     summed: Callable[..., Summed] | None = None
+    # the answers of a scorer for all rows, in order, by a cluster
+    scored: Callable[..., Iterator[Any]] | None = None
 
     def expected_rows(self, progress: Progress | None) -> int | None:
         """Return the number of rows, where somebody waits for it."""

@@ -1,4 +1,4 @@
-"""Spark frames, summed by the executors: one row of sums a partition comes back to the driver."""
+"""Spark frames, summed and scored by the executors: sums and answers come back to the driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 _LABEL = "the Spark frame"
-_SCHEMA = "part int, sums binary"
+_SCHEMA = "part int, value binary"
 _LACKING = re.compile(r"No module named '?([\w.]+)")
 _CONDITION = re.compile(r"\[[A-Z_.]+\] [^\n]*")
 _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
@@ -27,8 +27,8 @@ _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
 def spark_source(frame: Any) -> Source:
     """Return the rows of a Spark frame, on the executors, after a look at the first."""
     sample = pl.DataFrame(_told(lambda: frame.limit(SAMPLE_ROWS).toArrow()))
-    summed = partial(_summed, frame, sample)
-    return Source(_LABEL, sample, partial(_scans, frame, sample), summed=summed)
+    summed, scored = partial(_summed, frame, sample), partial(_scored, frame, sample)
+    return Source(_LABEL, sample, partial(_scans, frame, sample), summed=summed, scored=scored)
 
 
 def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list[Scan]:
@@ -44,14 +44,10 @@ def _summed(
     frame: Any, sample: pl.DataFrame, roles: Roles, progress: Progress | None, **options: Any
 ) -> Summed:
     """Return the sums of every usable row, merged in the order of partitions."""
-    columns = roles.columns(sample)
-    partition = summing(roles, sample.clear(), **options)
-    # by position, since Spark reads dots and backticks in names as syntax
-    plain = frame.toDF(*map(str, range(sample.width)))
-    wanted = plain.select(*(f"`{sample.columns.index(name)}`" for name in columns))
-    sums = _told(lambda: wanted.mapInArrow(partition, _SCHEMA).collect())
+    work = partial(_summing, roles, {**options, "n_jobs": 1})
+    sums = _told(lambda: _mapped(frame, sample, roles, work).collect())
     rows = sorted(sums, key=lambda row: row["part"])
-    total = pairwise_sum([pickle.loads(row["sums"]) for row in rows])
+    total = pairwise_sum([pickle.loads(row["value"]) for row in rows])
     if progress:
         progress(total.n_rows, total.n_rows)
     return with_rest_told(total, roles)
@@ -62,23 +58,40 @@ def is_spark(source: Any) -> bool:
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
 
 
-def summing(roles: Roles, expected: pl.DataFrame, **options: Any) -> Callable[..., Any]:
-    """Return the function for ``mapInArrow`` that turns a partition into one row of its sums."""
+def _summing(
+    roles: Roles, options: Mapping[str, Any], frames: Iterable[pl.DataFrame]
+) -> list[Summed]:
+    return [sums_of(frames, roles, **options)]
+
+
+def _scored(frame: Any, sample: pl.DataFrame, scorer: Any, roles: Roles) -> Iterator[Any]:
+    """Yield what a scorer makes of batches of rows on the executors, in the order of partitions."""
+    mapped = _mapped(frame, sample, roles, partial(map, scorer))
+    rows = _told(lambda: mapped.toLocalIterator(prefetchPartitions=True))
+    while (row := _told(lambda: next(rows, None))) is not None:
+        yield pickle.loads(row["value"])
+
+
+def _mapped(frame: Any, sample: pl.DataFrame, roles: Roles, work: Callable[..., Any]) -> Any:
+    """Return the Spark frame of the values that work makes of the frames of each partition."""
+    columns = roles.columns(sample)
+    names = list(dict.fromkeys(name.lstrip("\0") for name in columns))
+    # by position, since Spark reads dots and backticks in names as syntax
+    plain = frame.toDF(*map(str, range(sample.width)))
+    wanted = plain.select(*(f"`{sample.columns.index(name)}`" for name in names))
 
     def partition(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
         from pyspark import TaskContext
 
         context: Any = TaskContext.get()
-        columns = roles.columns(expected)
-        named = (pl.DataFrame(batch.rename_columns(list(columns))) for batch in batches)
-        frames = (frame.select(cast(columns)) for frame in named)
-        part = sums_of(frames, roles, **{**options, "n_jobs": 1})
-        row = {"part": [context.partitionId()], "sums": [pickle.dumps(part)]}
-        types = pa.schema([("part", pa.int32()), ("sums", pa.binary())])
-        yield pa.RecordBatch.from_pydict(row, schema=types)
+        named = (pl.DataFrame(batch.rename_columns(names)) for batch in batches)
+        types = pa.schema([("part", pa.int32()), ("value", pa.binary())])
+        for value in work(frame.select(cast(columns)) for frame in named):
+            row = {"part": [context.partitionId()], "value": [pickle.dumps(value)]}
+            yield pa.RecordBatch.from_pydict(row, schema=types)
 
-    return partition
+    return wanted.mapInArrow(partition, _SCHEMA)
 
 
 def _told(work: Callable[[], Any]) -> Any:

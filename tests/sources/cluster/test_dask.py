@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import polars as pl
+import polars.testing
 import pytest
 
 import suffice as sf
@@ -85,6 +86,28 @@ def test_a_dask_frame_is_summed_where_it_is(client, folder, frame):
 
     collection = dataframe.read_parquet(sorted(map(str, folder.glob("*.parquet"))))
     assert_close(sf.summarize(collection, "t", client=client), sf.summarize(frame, "t"))
+
+
+@pytest.mark.parametrize("kind", ["frame", "futures"])
+def test_rows_are_scored_by_the_workers_and_not_here(
+    client, folder, frame, tmp_path, kind, monkeypatch
+):
+    from dask import dataframe
+
+    model = sf.LDA().fit_moments(sf.summarize(frame, "t", ["a", "b"]))
+    sf.predict_stream(model, frame, tmp_path / "here.parquet", keep=["a", "n"])
+    paths = sorted(map(str, folder.glob("*.parquet")))
+    there = dataframe.read_parquet(paths) if kind == "frame" else client.map(pl.read_parquet, paths)
+
+    def here(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("suffice.sources.predict.Scorer.__call__", here)
+    monkeypatch.setattr("suffice.sources.dask._AHEAD", 3)
+    out = tmp_path / "there.parquet"
+    done = sf.predict_stream(model, there, out, keep=["a", "n"], client=client)
+    assert done.rows == frame.height
+    pl.testing.assert_frame_equal(pl.read_parquet(tmp_path / "here.parquet"), pl.read_parquet(out))
 
 
 def test_without_a_cluster_a_dask_frame_is_read_part_by_part(folder, frame):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import polars.testing
 import pytest
 
 import suffice as sf
@@ -73,3 +74,20 @@ def test_a_failure_of_spark_is_told_in_one_line(spark, folder, tmp_path):
     with pytest.raises(ClusterError, match="the Spark frame cannot be summed") as caught:
         sf.summarize(there, "t")
     assert "\n" not in str(caught.value)
+
+
+def test_rows_are_scored_by_the_executors_and_not_here(spark, folder, frame, tmp_path, monkeypatch):
+    model = sf.LDA().fit_moments(sf.summarize(frame, "t", ["a", "b"]))
+    sf.predict_stream(model, frame, tmp_path / "here.parquet", keep=["a", "n"])
+
+    def here(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("suffice.sources.predict.Scorer.__call__", here)
+    there = spark.read.parquet(*map(str, sorted(folder.glob("*.parquet")))).repartition(2)
+    done = sf.predict_stream(model, there, tmp_path / "there.parquet", keep=["a", "n"])
+    assert done.rows == frame.height
+    both = [
+        pl.read_parquet(tmp_path / f"{name}.parquet").sort("a", "n") for name in ("here", "there")
+    ]
+    pl.testing.assert_frame_equal(*both)
