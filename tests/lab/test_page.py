@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -253,9 +254,10 @@ def test_an_address_keeps_what_was_painted_and_set(page, lab_file, browser):
     other.open(address)
     assert other.evaluate("lab.bench.state") == state
     assert other.evaluate("Array.from(lab.grid(9).p)") == grid
-    other.open(f"{lab_file.as_uri()}#scene=lda&state=%7Bbroken")
-    assert "cannot be read" in other.evaluate("document.querySelector('#said').textContent")
-    assert other.evaluate("lab.bench.scene") == "lda"
+    for broken in ("{broken", '{"points":[[0,0,9]]}', '{"priors":3}', '{"descent":{}}'):
+        other.open(f"{lab_file.as_uri()}#scene=lda&state={quote(broken)}")
+        assert "cannot be read" in other.evaluate("document.querySelector('#said').textContent")
+        assert other.evaluate("[lab.bench.scene, lab.bench.state.points.length]") == ["lda", 120]
     assert other.console == []
 
 

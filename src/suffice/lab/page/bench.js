@@ -16,7 +16,7 @@ export const bench = {
   brush: 0, hovered: null, chosen: null, cursor: null, ask: null, told: () => {},
 };
 /** Fit the model to the points of the classes that have any. */
-export function refit() {
+function refit() {
   const { state } = bench, { points } = state;
   const present = range(5).filter((k) => points.some((p) => p[2] === k)), K = present.length;
   const of = (values) => present.map((k) => values[k]), weights = of(state.priors), { remote } = MODELS[state.model];
@@ -128,7 +128,9 @@ export function load(name, changes = {}) {
   const state = { ...copy(initial), ...known };
   if (!find(`#model [value="${CSS.escape(state.model)}"]`)) state.model = initial.model; // trees, where no Python is
   const sound = (p) => p.length === 3 && p.every(Number.isFinite) && p[2] in start.labels;
-  if (!state.points.every(sound)) throw new Error("a point is not two numbers and a class");
+  const size = (v) => (Array.isArray(v) ? v.length : typeof v), alike = ([key, v]) => size(v) === size(initial[key]);
+  const free = ["points", "descent", "painted"], fixed = Object.entries(known).filter(([key]) => !free.includes(key));
+  if (!state.points.every(sound) || !fixed.every(alike)) throw new Error("not a state of this page");
   Object.assign(bench, { scene, initial, state, truth: truth && !state.painted ? stated(truth) : null });
   Object.assign(bench, { table: null, chosen: null, hovered: null, cursor: null, past: [] });
   find("#scene").value = scene;

@@ -116,7 +116,7 @@ export function fitLogistic(x, y, K, { solver, l2, rate, passes }) {
   return LinearModel.of(phi, K, true, { l2, steps: passes, phi });
 }
 /** Return φ after one step for each row, in the order of the data. */
-export function stochasticPass(phi, z, y, penalty, rate) {
+function stochasticPass(phi, z, y, penalty, rate) {
   const share = penalty.map((v) => v / z.length);
   return z.reduce((here, row, i) => gradientStep(here, [row], [y[i]], share, rate), phi);
 }

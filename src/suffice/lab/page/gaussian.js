@@ -90,7 +90,7 @@ export function gaussian(share, mean, sigma) {
   return { share, mean, sigma, factor, whitening, logDet, constant };
 }
 /** Return log share + log N(x; μ, Σ). */
-export function logGaussian({ mean, whitening, constant }, x) {
+function logGaussian({ mean, whitening, constant }, x) {
   let squares = 0;
   for (let i = 0; i < mean.length; i++) {
     let z = 0;
