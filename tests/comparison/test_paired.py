@@ -154,6 +154,25 @@ def test_all_models_compete_on_equal_terms():
     assert result["LDA"].error > result["near"].error
 
 
+def test_a_simpler_model_with_fewer_errors_is_preferred_unless_its_log_loss_is_clearly_worse():
+    rng = np.random.default_rng(0)
+    n, base = 400, rng.gamma(2.0, 0.3, 400)
+    errors = np.zeros((2, n))
+    errors[0, :40] = errors[1, :44] = 1  # the first makes fewer
+
+    def recommended(gap, sizes=(10.0, 100.0), wrong=errors):
+        logs = np.stack([base + gap + 0.01 * rng.normal(size=n), base])
+        rows = np.stack([wrong, logs])
+        known = (np.ones(n), np.arange(n) % 5, 0.25, np.array(sizes), (True, True))
+        return RowLosses(("simple", "large"), rows, *known).recommended()
+
+    se = base.std() * np.sqrt(1.25 / n)
+    assert recommended(0.0015) == 0  # beyond the error of the difference, not of the loss
+    assert recommended(0.0015, sizes=(100.0, 10.0)) == 1  # no simpler
+    assert recommended(0.0015, wrong=errors[::-1]) == 1  # more errors
+    assert recommended(1.2 * se) == 1
+
+
 def test_the_price_of_simplicity_stands_in_the_verdict():
     # m0 makes two errors more than m1 of 400, m2 is useless
     wrong = np.zeros((400, 3), bool)

@@ -129,7 +129,8 @@ class RowLosses:
         """Return the simplest model that is about as good as the best.
 
         Only models count that none is significantly better than, in error or in log-loss; among
-        them those within one standard error of the least log-loss, and as few errors. Of these
+        them those within one standard error of the least log-loss, and as few errors; where a
+        model is simpler and has no more errors, that of the losses themselves will do. Of these
         the first is the one that can be written down, and has the fewest parameters.
         """
         real = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
@@ -138,7 +139,8 @@ class RowLosses:
         able = [m for m in able if not self.is_beaten(m, 1)] or able
         loss = 1 if stated else 0
         best = min(able, key=lambda m: (self.means[loss, m], self.means[0, m]))
-        close = [m for m in able if m == best or self._is_close(m, best, loss)]
+        ways = (self._is_close, self._is_simpler)
+        close = [m for m in able if m == best or any(way(m, best, loss) for way in ways)]
         return min(close, key=lambda m: (not self.readable[m], self.sizes[m], self.means[loss, m]))
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
@@ -148,6 +150,15 @@ class RowLosses:
             for each in {0, loss}
             for difference, _, se, _ in [self.tested(each, model, best)]
         )
+
+    def _is_simpler(self, model: int, best: int, loss: int) -> bool:
+        """Whether a model is simpler, with no more errors and a loss near the best's."""
+        simple = (
+            self.readable[model] >= self.readable[best] and self.sizes[model] < self.sizes[best]
+        )
+        error, gap = (self.means[each, model] - self.means[each, best] for each in (0, loss))
+        near = error <= 0 and gap <= self._standard_error(loss, best)
+        return bool(near and fewer and self.readable[model] >= self.readable[best])
 
     def _standard_error(self, loss: int, model: int) -> float:
         each = np.square(self.losses[loss, model] - self.means[loss, model])
