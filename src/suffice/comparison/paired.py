@@ -153,9 +153,7 @@ class RowLosses:
 
     def _is_simpler(self, model: int, best: int, loss: int) -> bool:
         """Whether a model is simpler, with no more errors and a loss near the best's."""
-        simple = (
-            self.readable[model] >= self.readable[best] and self.sizes[model] < self.sizes[best]
-        )
+        fewer = self.sizes[model] < self.sizes[best]
         error, gap = (self.means[each, model] - self.means[each, best] for each in (0, loss))
         near = error <= 0 and gap <= self._standard_error(loss, best)
         return bool(near and fewer and self.readable[model] >= self.readable[best])
