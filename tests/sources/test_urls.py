@@ -1,6 +1,7 @@
 """Rows on another machine, by URL, and Parquet files that are damaged inside."""
 
 import threading
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -83,6 +84,17 @@ def test_a_url_without_a_file_is_named(frame, write, serve):
     url = serve(write(frame, "data.parquet")).replace("data", "nothing")
     with pytest.raises(InvalidInputError, match=r"nothing\.parquet cannot be read"):
         sf.summarize(url, "colour")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_what_a_url_is_signed_with_is_never_repeated(frame, write, serve, ending):
+    url = serve(write(frame, f"data.{ending}")).replace("data", "nothing")
+    signed = f"{url}?X-Amz-Signature=s3cret&sig=s3cret&part=3".replace("//", "//me:s3cret@", 1)
+    with pytest.raises(
+        InvalidInputError, match=r"nothing\.\w+\?X-Amz-Signature=\*\*\*&sig=\*"
+    ) as caught:
+        sf.summarize(signed, "colour")
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize("group", [0, 3])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import glob, has_magic
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
@@ -25,6 +26,7 @@ from suffice.sources.source import Scan, Source, TextStyle, exactly
 from suffice.sources.spelling import spellings_of
 from suffice.sources.stores import is_hidden, is_url, objects_of
 from suffice.text.lists import quoted
+from suffice.text.printable import without_passwords
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -96,10 +98,8 @@ def file_source(
     """Return the rows of one file after another, after checking that their columns agree."""
     told = partitions_of(paths, root)
     first = _opened(paths[0], reading, told[:1])
-    others = [
-        _opened(path, reading, told[at : at + 1], first=False).without_rows()
-        for at, path in enumerate(paths[1:], 1)
-    ]
+    rest = ((path, reading, told[at : at + 1]) for at, path in enumerate(paths))
+    others = [_opened(*file, first=False).without_rows() for file in islice(rest, 1, None)]
     for other in others:
         refuse_other_columns(first.sample, other.sample, str(other.path), str(first.path))
     for remark in first.table.remarks:
@@ -136,11 +136,11 @@ def paths_of(text: str) -> Sequence[Path | str]:
     if is_url(text):
         return objects_of(text)
     path = Path(text)
-    if not path.is_dir() and (path.exists() or not has_magic(text)):
-        return [path]
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if not file.is_dir())
-        found = [file for file in found if not is_hidden(file.relative_to(path).parts)]
+        below = sorted(file for file in path.rglob("*") if not file.is_dir())
+        found = [file for file in below if not is_hidden(file.relative_to(path).parts)]
+    elif path.exists() or not has_magic(text):
+        return [path]
     else:
         found = sorted(Path(name) for name in glob(text, recursive=True))
     if not found:
@@ -225,4 +225,4 @@ def open_named(name: str, reading: TextStyle) -> Source:
         raise InvalidInputError(msg)
     place = name.removeprefix("file://")
     root = None if has_magic(name) else place if is_url(place) else str(Path(place))
-    return file_source(paths_of(name), reading, name, root=root)
+    return file_source(paths_of(name), reading, without_passwords(name), root=root)

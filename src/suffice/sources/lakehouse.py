@@ -18,29 +18,28 @@ from suffice.text.printable import without_passwords
 
 def is_lakehouse(source: Any) -> bool:
     """Return whether this names a table of Delta Lake or Iceberg."""
-    named = isinstance(source, (str, Path))
-    return named and (str(source).startswith(tuple(_KINDS)) or _is_delta(str(source)))
+    return isinstance(source, (str, Path)) and _parted(str(source))[0] in _KINDS
 
 
-def _is_delta(folder: str) -> bool:
-    return Path(folder, "_delta_log").is_dir()
+def _parted(address: str) -> tuple[str, str]:
+    """Return the kind of a table, or nothing, and its place; a folder may show that it is one."""
+    if Path(address, "_delta_log").is_dir():
+        return "delta", address
+    kind, _, place = address.partition(":")
+    return kind, place
 
 
 def lakehouse_source(address: str) -> Source:
     """Return the rows of one version of a table, the latest when it is opened."""
-    kind, place = "delta:", address
-    for prefix in _KINDS:
-        if address.startswith(prefix):
-            kind, place = prefix, address.removeprefix(prefix)
-    shown, extra = without_passwords(address), kind.removesuffix(":")
+    (kind, place), shown = _parted(address), without_passwords(address)
     try:
         return frame_source(_KINDS[kind](place), shown)
     except ImportError as error:
-        msg = f"{shown} needs the extra {extra!r}: pip install 'suffice[{extra}]'"
+        msg = f"{shown} needs the extra {kind!r}: pip install 'suffice[{kind}]'"
         raise InvalidParameterError(msg) from error
     except Exception as error:  # of several libraries
         reason = without_passwords(str(error).splitlines()[0])
-        msg = f"{shown} cannot be read as a table of {extra} ({reason}): check the address"
+        msg = f"{shown} cannot be read as a table of {kind} ({reason}): check the address"
         raise InvalidInputError(msg) from error
 
 
@@ -63,4 +62,4 @@ def _iceberg(place: str) -> pl.LazyFrame:
     return pl.scan_iceberg(load_catalog(catalog).load_table(name))
 
 
-_KINDS: dict[str, Callable[[str], pl.LazyFrame]] = {"delta:": _delta, "iceberg:": _iceberg}
+_KINDS: dict[str, Callable[[str], pl.LazyFrame]] = {"delta": _delta, "iceberg": _iceberg}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -259,29 +258,29 @@ class Run:
     def __init__(self, source: Source, scorer: Scorer, progress: Progress | None) -> None:
         self.left_out, self.outliers = RowsRead(), 0
         self._source, self._scorer, self._progress = source, scorer, progress
+        self._n_rows = source.expected_rows(progress)
         self._failure: BaseException | None = None
         self._stopped = False
 
     def written(self, write: Callable[[pl.LazyFrame], object]) -> None:
         """Write the answers; a failure on the way is raised as it is, and not as the sink's."""
-        source, scorer = self._source, self._scorer
+        source, roles, answers = self._source, self._scorer.roles, self._scorer.answers
         if source.scored is not None:
-            parts = source.scored(scorer, scorer.roles)
+            types, parts = source.sample.schema, source.scored(self._scorer, roles)
         else:
-            parts = over_stream(scorer, frames_of(source, scorer.roles))
-        first = next(parts, None)
-        none = pl.DataFrame([source.sample.get_column(n).clear() for n in scorer.roles.kept])
-        schema: Any = first[0].schema if first else {**none.schema, **scorer.answers.schema}
-        frames = self._counted(chain([first] if first else [], parts))
-        lazily = register_io_source(lambda *_: frames, schema=schema)
+            scan = next(iter(source.scans(roles.columns(source.sample))))
+            types = scan.frame.collect_schema()
+            parts = over_stream(self._scorer, frames_of(source, roles))
+        copied = {n: types[n if source.scored else roles.copied(n)] for n in roles.kept}
+        schema: Any = {**copied, **answers.schema}
+        lazily = register_io_source(lambda *_: self._counted(parts), schema=schema)
         # nothing that a sink asks of the answers may reach the rows
-        kept: Any = dict.fromkeys(
-            ("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False
+        apart: Any = {f"{what}_pushdown": False for what in ("predicate", "projection", "slice")}
+        typed = lazily.map_batches(
+            lambda f: f.cast(schema), schema=schema, streamable=True, **apart
         )
         try:
-            write(
-                lazily.map_batches(lambda f: f.cast(schema), streamable=True, schema=schema, **kept)
-            )
+            write(typed)
         except Exception:
             if self._failure is not None:
                 raise self._failure from None
@@ -290,15 +289,15 @@ class Run:
             self._stopped = True
 
     def _counted(self, parts: Iterable[tuple[pl.DataFrame, RowsRead]]) -> Iterator[pl.DataFrame]:
-        expected, dense = self._source.expected_rows(self._progress), self._scorer.answers.threshold
+        dense = self._scorer.answers.threshold is not None
         try:
             for frame, read in parts:
                 if self._stopped:
                     return
                 self.left_out += read
-                self.outliers += 0 if dense is None else int(frame.to_series(-1).sum())
+                self.outliers += int(frame.to_series(-1).sum()) if dense else 0
                 if self._progress:
-                    self._progress(self.left_out.rows, expected)
+                    self._progress(self.left_out.rows, self._n_rows)
                 yield frame
         except BaseException as error:
             self._failure = error

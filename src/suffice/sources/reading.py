@@ -15,6 +15,7 @@ import polars as pl
 
 from suffice.errors import InvalidInputError
 from suffice.sources.spelling import ODD
+from suffice.text.printable import without_passwords
 
 if TYPE_CHECKING:
     from suffice.sources.source import Scan
@@ -146,8 +147,9 @@ def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[N
     except (pl.exceptions.PolarsError, OSError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        place = f"{label}{where()}" if where else label
-        raise InvalidInputError(_told(str(error), place)) from error
+        text, place = without_passwords(str(error)), f"{label}{where()}" if where else label
+        cause = error if text == str(error) else None  # its text may hold a secret of the address
+        raise InvalidInputError(without_passwords(_told(text, place))) from cause
 
 
 def _told(complaint: str, label: str) -> str:

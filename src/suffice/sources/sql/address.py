@@ -47,6 +47,7 @@ def _connected(address: str, shown: str) -> Any:
     """Return a connection, which is closed with whoever holds it last."""
     try:
         import ibis
+        import psycopg
     except ImportError as error:
         msg = "a database needs the extra 'sql': pip install 'suffice[sql]'"
         raise InvalidParameterError(msg) from error
@@ -62,7 +63,7 @@ def _connected(address: str, shown: str) -> Any:
         elif kind == "duckdb":
             backend = ibis.duckdb.connect(file, read_only=True)
         else:
-            backend = _postgres(address)
+            backend = ibis.postgres.from_connection(psycopg.connect(address, autocommit=True))
     except Exception as error:
         # whatever was raised may hold the password, and so does its traceback
         reason = without_secret(str(error).strip().splitlines()[0], address)
@@ -70,13 +71,6 @@ def _connected(address: str, shown: str) -> Any:
         raise InvalidInputError(msg) from None
     weakref.finalize(backend, backend.con.close)
     return backend
-
-
-def _postgres(address: str) -> Any:
-    import ibis
-    import psycopg
-
-    return ibis.postgres.from_connection(psycopg.connect(address, autocommit=True))
 
 
 def without_secret(text: str, address: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +99,8 @@ class TableSource:
         """Return how the table is summed, and why."""
         return method_for(self.method, engine_of(self.backend), n_features, of_rows)
 
-    def scans(self, columns: Mapping[str, Any]) -> Iterator[Scan]:
-        """Yield the table, streamed out in batches."""
+    def scans(self, columns: Mapping[str, Any]) -> list[Scan]:
+        """Return the table, streamed out in batches."""
         self._refuse_odd([name for name, dtype in columns.items() if dtype == pl.Float64])
         n_rows, rows = rows_per_block(len(columns)), self._typed(columns)
         backend = engine_of(self.backend).anywhere(self.backend)
@@ -111,7 +111,7 @@ class TableSource:
                     yield frame.select(cast(columns))
 
         schema = self.sample.select(cast(columns)).schema
-        yield Scan(self.label, register_io_source(batches, schema=schema), batches=batches)
+        return [Scan(self.label, register_io_source(batches, schema=schema), batches=batches)]
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, by the database or from its rows.
@@ -160,10 +160,10 @@ class TableSource:
         cells = {f"n{j}": is_odd(self.table[name]).sum() for j, name in enumerate(names)}
         with asking(self.label):
             counts = self._ask(self.table.aggregate(**cells)).row(0)
-        for name in (name for name, count in zip(names, counts, strict=True) if count):
-            found = f"column {name!r} holds text among its numbers"
-            msg = f"{self.label}: {found}: correct it, or ignore the column"
-            raise InvalidInputError(msg)
+        if any(counts):
+            name = next(name for name, count in zip(names, counts, strict=True) if count)
+            msg = f"column {name!r} holds text among its numbers: correct it, or ignore the column"
+            raise InvalidInputError(f"{self.label}: {msg}")
 
     def _ask(self, query: Any) -> pl.DataFrame:
         return rows_of(self.backend, query)
@@ -185,27 +185,20 @@ class TableSource:
 
 def _sampled(backend: Any, table: Any, label: str) -> pl.DataFrame:
     """Return the first rows; a column of values that cannot be read here is one of bytes."""
-    rows = table.limit(SAMPLE_ROWS)
+    rows, found = table.limit(SAMPLE_ROWS), dict[str, pl.Series]()
     try:
         with asking(label):
             return rows_of(backend, rows)
     except InvalidInputError:
-        known = [name for name in table.columns if _is_readable(backend, rows.select(name))]
-        if len(known) in (0, len(table.columns)):
+        for name in table.columns:
+            with suppress(InvalidInputError), asking(label):
+                found[name] = rows_of(backend, rows.select(name)).to_series()
+        if len(found) in (0, len(table.columns)):
             raise
-    sample = rows_of(backend, rows.select(*known))
-    return sample.with_columns(
-        pl.lit(b"").alias(name) for name in table.columns if name not in known
-    ).select(pl.selectors.by_name(*table.columns))
-
-
-def _is_readable(backend: Any, rows: Any) -> bool:
-    try:
-        with asking(""):
-            rows_of(backend, rows)
-    except InvalidInputError:
-        return False
-    return True
+    height = min(map(len, found.values()))
+    unknown = pl.Series([b""]).new_from_index(0, height)
+    columns = {name: found.get(name, unknown).head(height) for name in table.columns}
+    return pl.DataFrame(columns)
 
 
 def _of_rows(roles: Roles, sample: pl.DataFrame) -> str:
