@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from suffice import LogisticRegression
+from suffice.discriminative import logistic_fit
 from suffice.discriminative.design import Design, coded_moments
 from suffice.discriminative.logistic_fit import fit_logistic, held_out_loss, penalties
 from suffice.discriminative.newton import newton_step
 from suffice.errors import InvalidParameterError
 from suffice.table import Table
+from suffice.table.sampling import stratified_sample
 
 
 def _rows(n_classes, n=60, d=4, seed=0):
@@ -94,3 +96,12 @@ def test_noise_is_shrunk_and_signal_is_not():
     noise = LogisticRegression(l2="auto").fit(x, rng.integers(2, size=200)).l2_
     signal = LogisticRegression(l2="auto").fit(x, (x[:, 0] + rng.normal(size=200) > 0) + 0).l2_
     assert noise > 10 * signal
+
+
+def test_of_many_rows_a_sample_chooses_the_penalty(monkeypatch):
+    x, y = _rows(3, n=400)
+    monkeypatch.setattr(logistic_fit, "_JUDGED_ROWS", 60)
+    at = stratified_sample(y, 60, 0)
+    fit = LogisticRegression(l2="auto").fit(x, y)
+    assert fit.l2_ == LogisticRegression(l2="auto").fit(x[at], y[at]).l2_
+    np.testing.assert_allclose(fit.coef_, LogisticRegression(l2=fit.l2_).fit(x, y).coef_)

@@ -58,10 +58,13 @@ class DataChecks:
 
 
 def data_checks(X: Any, y: Any) -> DataChecks:
-    """Return copies, suspicious columns and impossible values of labelled rows, as they came."""
+    """Return copies, suspicious columns and impossible values of labelled rows, as they came.
+
+    ``X`` may be a table of such rows already.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # how columns are read was said where they were read
-        table = Table.of(X, y)
+        table = X if isinstance(X, Table) else Table.of(X, y)
     n_duplicates, n_conflicting = _copies(table)
     columns = dict(_columns(table))
     suspects = {name: why for name in _dates(X) for why in ["is a date"]}
@@ -99,13 +102,13 @@ def _columns(table: Table) -> Iterator[tuple[str, Any]]:
 
 def _copies(table: Table) -> tuple[int, int]:
     """Return the rows that repeat an earlier one, and those that another class has as well."""
-    parts = [np.ascontiguousarray(table.x, np.float64).view(np.uint64)]
-    if table.indicators is not None:
-        parts.append(table.indicators.astype(np.uint64))
-    bits = np.concatenate(parts, axis=1)
-    odd = np.random.default_rng(0).integers(1, 2**63, bits.shape[1], np.uint64) * 2 + 1
+    columns = [*table.x.T, *(() if table.indicators is None else table.indicators.T)]
+    odd = np.random.default_rng(0).integers(1, 2**63, len(columns), np.uint64) * 2 + 1
     # Σ_j a_j b_j mod 2⁶⁴ tells rows apart but for one pair in 10¹⁹
-    _, row = np.unique((bits * odd).sum(1), return_inverse=True)
+    told = np.zeros(table.n_rows, np.uint64)
+    for factor, column in zip(odd, columns, strict=True):
+        told += factor * np.ascontiguousarray(column, np.float64).view(np.uint64)
+    _, row = np.unique(told, return_inverse=True)
     pairs = np.unique(np.stack([row, table.codes]), axis=1)[0]
     conflicting = np.bincount(pairs, minlength=row.max(initial=-1) + 1)[row] > 1
     return len(row) - len(np.unique(row)), int(conflicting.sum())
@@ -156,6 +159,8 @@ def _error_by_level(levels: Codes, codes: Codes) -> float:
 def _impossible(values: Floats) -> list[str]:
     """Return what to say of codes such as 0, −1 or 999 that lie apart from all other values."""
     known = values[np.isfinite(values)]
+    if not len(known) or not {float(known.min()), float(known.max())} & CODES:
+        return []
     distinct, counts = np.unique(known, return_counts=True)
     if len(distinct) < 10:
         return []

@@ -14,6 +14,7 @@ from suffice.discriminative.design import (
     DeviceDesign,
     Problem,
     Scaling,
+    coded_moments,
 )
 from suffice.discriminative.logistic_loss import (
     Evaluation,
@@ -30,6 +31,7 @@ from suffice.discriminative.summary import Inference
 from suffice.errors import InvalidParameterError
 from suffice.linalg import positive_factor, solve_factored, solve_semidefinite
 from suffice.moments import Moments
+from suffice.table.sampling import stratified_sample
 from suffice.table.table import Table
 from suffice.threads import one_blas_thread
 from suffice.typing import Floats
@@ -38,6 +40,7 @@ SUBSTITUTE_L2 = 1.0  # answers in place of a maximum likelihood that does not ex
 _CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
 _DRAWN_ROWS = 2000
 _FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any curvature left
+_JUDGED_ROWS = 50_000  # by which a penalty is chosen
 _LEAST, _PER_DECADE = 1e-3, 2  # penalties to choose among
 
 Start: TypeAlias = Callable[[Problem], "Floats"]  # first parameters in the problem's units, (C, D)
@@ -154,13 +157,19 @@ def fit_logistic(
 
 
 def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
-    """Return the λ of least leave-one-out log-loss, read from one fit of each λ."""
+    """Return the λ of least leave-one-out log-loss, read from one fit of each λ.
+
+    Of many rows a sample says: λ is what a prior knows, whatever the number of rows.
+    """
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)
     if n_parameters > WIDEST_HESSIAN:
         raise InvalidParameterError(
             f"l2='auto' needs the curvature of all {n_parameters} coefficients, and that of at "
             f"most {WIDEST_HESSIAN} is affordable: pass a number, or fewer features"
         )
+    if table.n_rows > _JUDGED_ROWS:
+        table = table.take(stratified_sample(table.codes, _JUDGED_ROWS, 0))
+        moments = coded_moments(table, moments.storage)
     best, beta = (np.inf, 0.0), None
     with one_blas_thread():
         for l2 in penalties(moments.total_weight).tolist():

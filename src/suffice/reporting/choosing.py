@@ -122,7 +122,7 @@ def judge(
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))
         )
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
-        checks = data_checks(data.frame if data.source is None else data.source, data.table.labels)
+        checks = data_checks(data.table if data.source is None else data.source, data.table.labels)
     comparison = _forgetful(comparison, n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)
