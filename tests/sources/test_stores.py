@@ -1,5 +1,6 @@
 """Objects in a store that runs here: read, listed, stamped; nothing of them is lost or stale."""
 
+import gzip
 import json
 
 import numpy as np
@@ -113,3 +114,14 @@ def test_a_quote_that_is_not_closed_in_an_object_is_told_by_its_line(bucket):
     bucket.put_object(Bucket="bucket", Key="open.csv", Body=text)
     with pytest.raises(InvalidInputError, match="line 3 opens a quote"):
         sf.summarize("s3://bucket/open.csv", "t")
+
+
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+def test_packed_objects_are_unpacked_on_the_way(bucket, ending):
+    pack = {"gz": gzip.compress, "zst": pytest.importorskip("zstandard").compress}[ending]
+    data = pack(rows(0).write_csv().encode())
+    bucket.put_object(Bucket="bucket", Key=f"rows.csv.{ending}", Body=data)
+    assert_same(sf.summarize(f"s3://bucket/rows.csv.{ending}", "t"), sf.summarize(rows(0), "t"))
+    bucket.put_object(Bucket="bucket", Key=f"cut.csv.{ending}", Body=data[: len(data) // 2])
+    with pytest.raises(InvalidInputError, match="cannot be read"):
+        sf.summarize(f"s3://bucket/cut.csv.{ending}", "t")

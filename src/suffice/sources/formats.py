@@ -7,14 +7,13 @@ import os
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
@@ -60,12 +59,9 @@ class TypedTable:
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
         rows = self.scanner(path, self._types(columns)).select(cast(columns))
+        scan = Scan(self.label, rows, where=lambda: unreadable_part(path))
         size = self._piece(path, len(columns)) if self.scanner is _scan_parquet else 0
-        if not size:
-            return Scan(self.label, rows, where=lambda: unreadable_part(path))
-        batches = partial(_in_pieces, rows, path, size)
-        lazily = register_io_source(lambda *_: batches(0, None), schema=rows.collect_schema())
-        return Scan(self.label, lazily, batches=batches, where=lambda: unreadable_part(path))
+        return replace(scan, batches=partial(_in_pieces, rows, path, size)) if size else scan
 
     def _piece(self, path: Any, width: int) -> int:
         """Return how many rows to read at a time, or nothing where that is left to the reader.
@@ -105,7 +101,7 @@ def _cut(rows: pl.LazyFrame, start: int, n_rows: int) -> pl.DataFrame:
     """Return some rows, a few columns at a time: the reader fetches whole columns of row groups."""
     names = rows.collect_schema().names()
     wide = max(8, -(-len(names) // 16))
-    parts = [names[at : at + wide] for at in range(0, len(names), wide)]
+    parts = [names[at : at + wide] for at in range(0, len(names) or 1, wide)]
     cuts = [rows.select(map(exactly, part)).slice(start, n_rows) for part in parts]
     return pl.concat([interruptibly(cut.collect) for cut in cuts], how="horizontal")
 

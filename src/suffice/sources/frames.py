@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
@@ -135,8 +134,7 @@ def scans_of(
         for frame in _alike(frames, label, sample):
             yield frame.select(cast(columns))
 
-    schema = sample.select(cast(columns)).schema
-    return [Scan(label, register_io_source(batches, schema=schema), batches=batches)]
+    return [Scan(label, sample.clear().lazy().select(cast(columns)), batches=batches)]
 
 
 def _alike(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from suffice.errors import DatabaseError, InvalidInputError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
@@ -110,8 +109,8 @@ class TableSource:
                 for frame in batches_of(backend(), rows, n_rows):
                     yield frame.select(cast(columns))
 
-        schema = self.sample.select(cast(columns)).schema
-        return [Scan(self.label, register_io_source(batches, schema=schema), batches=batches)]
+        types = self.sample.clear().lazy().select(cast(columns))
+        return [Scan(self.label, types, batches=batches)]
 
     def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
         """Return the sums of every usable row, by the database or from its rows.
