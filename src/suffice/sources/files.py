@@ -21,7 +21,7 @@ from suffice.sources.blocks import head_of, is_packed, line_blocks, pieces_of, r
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.kinds import refuse_other_columns
-from suffice.sources.reading import reading_of
+from suffice.sources.reading import frames_of_scan, reading_of
 from suffice.sources.source import Scan, Source, TextStyle, exactly
 from suffice.sources.spelling import spellings_of
 from suffice.sources.stores import is_hidden, is_url, objects_of
@@ -72,10 +72,11 @@ class File:
         own = {n: t for n, t in columns.items() if n.lstrip("\0") not in self.values.columns}
         scan = self.table.scan(self.path, own or {self.table.sample.columns[0]: None})
         names = [exactly(n) if n in own else self._told(n, t) for n, t in columns.items()]
-        frame, batches = scan.frame.select(names), scan.batches
-        careful = None if scan.careful is None else scan.careful.select(names)
-        told = batches and (lambda *rows: (frame.select(names) for frame in batches(*rows)))
-        return replace(scan, frame=frame, careful=careful, batches=told)
+
+        def batches(*rows: Any) -> Iterator[pl.DataFrame]:
+            return (frame.select(names) for frame in frames_of_scan(scan, *rows))
+
+        return Scan(scan.label, scan.frame.select(names), batches=batches)
 
     def _told(self, name: str, dtype: Any = None) -> Any:
         """Return the value of a folder as a column."""
