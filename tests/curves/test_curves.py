@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from suffice.curves.confusion import confusion
-from suffice.curves.effects import neighbour_curve, temperature_curve
+from suffice.curves.effects import neighbour_curve
 from suffice.curves.importance import separation, standardised_coefficients
 from suffice.curves.quantiles import distance_quantiles
 from suffice.curves.reliability import reliability
@@ -253,31 +253,6 @@ def test_costs_must_be_costs(costs):
     rows = Predictions.of([0, 1], [[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(InvalidParameterError):
         cost_curve(rows, 1, false_alarm_cost=costs[0], miss_cost=costs[1])
-
-
-def test_the_temperature_that_sharpened_posteriors_is_found_again():
-    rng = np.random.default_rng(0)
-    p = softmax(rng.normal(size=(4000, 3)), axis=1)
-    y = np.array([rng.choice(3, p=row) for row in p])
-    sharpened = softmax(3 * np.log(p), axis=1)
-    curve = temperature_curve(Predictions.of(y, sharpened))
-    assert curve.best == pytest.approx(3.0, rel=0.1)
-    assert curve.best_log_loss <= curve.log_losses.min()
-
-
-@given(seeds)
-def test_log_loss_at_temperature_one_is_that_of_scikit_learn(seed):
-    y, p, weight = posteriors(seed)
-    curve = temperature_curve(Predictions.of(y, p, sample_weight=weight), [1.0])
-    loss = metrics.log_loss(y, p, sample_weight=weight)
-    assert curve.log_losses[0] == pytest.approx(loss)
-
-
-def test_no_temperature_repairs_a_posterior_of_zero():
-    with pytest.raises(InvalidInputError, match="row 1"):
-        temperature_curve(Predictions.of([0, 1], [[0.5, 0.5], [1.0, 0.0]]))
-    with pytest.raises(InvalidParameterError):
-        temperature_curve(Predictions.of([0, 1], [[0.5, 0.5], [0.5, 0.5]]), [0.0])
 
 
 def test_errors_of_neighbours_are_those_of_scikit_learn(iris):

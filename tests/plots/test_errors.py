@@ -18,13 +18,11 @@ from suffice.plots import (
     cost_against_threshold,
     effect_of_neighbours,
     error_against_threshold,
-    mahalanobis_qq,
     pairs,
     precision_recall,
     real_against_synthetic,
     reliability,
     roc,
-    temperature_loss,
 )
 from suffice.validation.predictions import Predictions
 
@@ -244,27 +242,6 @@ def test_only_a_generative_classifier_has_synthetic_rows(flowers):
         real_against_synthetic(est, *flowers)
 
 
-def test_distances_are_those_of_mahalanobis(flowers, qda):
-    X, y = flowers
-    ax = mahalanobis_qq(qda, X, y)
-    rows = X[y == "versicolor"]
-    centred = rows - rows.mean(axis=0)
-    d2 = np.einsum("ij,ij->i", centred @ np.linalg.inv(centred.T @ centred / len(rows)), centred)
-    found = line(ax, "_distances versicolor").get_ydata()
-    np.testing.assert_allclose(found, np.sort(np.sqrt(d2)))
-
-
-def test_distances_of_transformed_rows_are_those_of_their_gaussian(flowers):
-    X, y = flowers
-    est = sf.QDA(power="yeo-johnson").fit(X, y)
-    plain = sf.QDA().fit(est.moments_.power.apply(X), y)
-    a = line(mahalanobis_qq(est, X, y), "_distances setosa").get_ydata()
-    b = line(mahalanobis_qq(plain, est.moments_.power.apply(X), y), "_distances setosa")
-    np.testing.assert_allclose(a, b.get_ydata(), rtol=1e-6)
-    with pytest.raises(InvalidInputError, match="which a StudentModel is not"):
-        mahalanobis_qq(sf.QDA(estimate="predictive").fit(X, y), X, y)
-
-
 def test_the_curve_of_neighbours_is_drawn_as_computed(flowers):
     X, y = flowers
     curve = neighbour_curve(X, y, [1, 5, 25], folds=3)
@@ -272,14 +249,6 @@ def test_the_curve_of_neighbours_is_drawn_as_computed(flowers):
     np.testing.assert_array_equal(line(ax, "_held out").get_ydata(), curve.test_error)
     np.testing.assert_array_equal(line(ax, "_learnt from").get_ydata(), curve.training_error)
     assert legend(ax)[-1] == f"best: k = {curve.best}"
-
-
-def test_the_best_temperature_is_marked(nb):
-    est, X, y = nb
-    ax = temperature_loss(est, X, y)
-    best, losses = line(ax, "_best"), line(ax, "_loss").get_ydata()
-    assert best.get_ydata()[0] <= losses.min() + 1e-12
-    assert f"{best.get_xdata()[0]:.3g}" in ax.get_title(loc="right")
 
 
 def test_figures_of_error_share_a_figure(nb):

@@ -36,7 +36,6 @@ FIGURES = {
     "reliability": plots.reliability,
     "pairs": lambda _est, X, y, **more: plots.pairs(X, y, **more),
     "real_against_synthetic": plots.real_against_synthetic,
-    "mahalanobis_qq": plots.mahalanobis_qq,
     "error_against_threshold": plots.error_against_threshold,
     "cost_against_threshold": plots.cost_against_threshold,
     "coefficient_importance": lambda est, X, _y, **more: plots.coefficient_importance(
@@ -46,7 +45,6 @@ FIGURES = {
         X, y, [1, 3], folds=2, **more
     ),
     "effect_of_temperature": plots.effect_of_temperature,
-    "temperature_loss": plots.temperature_loss,
 }
 every_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -210,7 +208,7 @@ def test_a_label_that_is_no_class_is_refused(name, lda, flowers):
         FIGURES[name](lda, *flowers, label="tulip")
 
 
-@pytest.mark.parametrize("name", ["roc", "reliability", "confusion_matrix", "temperature_loss"])
+@pytest.mark.parametrize("name", ["roc", "reliability", "confusion_matrix"])
 def test_a_classifier_needs_rows_and_labels(name, lda):
     with pytest.raises(InvalidInputError, match="rows X and labels y"):
         FIGURES[name](lda, None, None)
@@ -248,6 +246,6 @@ def test_everything_drawn_lies_inside_the_figure(lda, flowers):
 
 def test_many_figures_may_be_open(lda, flowers):
     for _ in range(22):
-        plots.temperature_loss(lda, *flowers, temperatures=[1.0, 2.0])
+        plots.roc(lda, *flowers)
     assert len(plt.get_fignums()) == 22
     plt.close("all")

@@ -9,12 +9,7 @@ from typing import Any
 
 from suffice.plots import diagnostics, paths, results
 from suffice.plots.densities import class_densities, density_contours, density_surface
-from suffice.plots.effects import (
-    effect_of_neighbours,
-    effect_of_temperature,
-    neighbourhood,
-    temperature_loss,
-)
+from suffice.plots.effects import effect_of_neighbours, effect_of_temperature, neighbourhood
 from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
 from suffice.plots.importances import coefficient_importance
 from suffice.plots.linear import hyperplane, perceptron_steps, regression_line
@@ -23,7 +18,7 @@ from suffice.plots.paths import loss_surface
 from suffice.plots.posteriors import posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
 from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
-from suffice.plots.synthetic import mahalanobis_qq, real_against_synthetic
+from suffice.plots.synthetic import real_against_synthetic
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold
 from suffice.validation.predictions import Predictions
 
@@ -63,7 +58,6 @@ __all__ = [
     "error_against_threshold",
     "hyperplane",
     "loss_surface",
-    "mahalanobis_qq",
     "neighbourhood",
     "pairs",
     "perceptron_steps",
@@ -74,5 +68,4 @@ __all__ = [
     "regression_line",
     "reliability",
     "roc",
-    "temperature_loss",
 ]

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any, Self
 
 import numpy as np
 from matplotlib.lines import Line2D
 
 from suffice.errors import InvalidInputError
-from suffice.model import GaussianModel
-from suffice.model.transformed import TransformedModel
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted
@@ -233,25 +230,3 @@ class Marginals:
         low, high = self.rows.min(axis=0), self.rows.max(axis=0)
         reach = margin * np.where(high > low, high - low, 1.0)
         return np.stack([low - reach, high + reach], axis=1)
-
-
-@singledispatch
-def squared_distances(model: Any, x: Floats, k: int) -> Floats:  # noqa: ARG001
-    """Return D² of rows (n, d) from the mean of class k, by its covariance, (n,)."""
-    msg = (
-        f"distances are compared with those of a Gaussian, which a {type(model).__name__} is not: "
-        "use sf.LDA, sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
-    )
-    raise InvalidInputError(msg)
-
-
-@squared_distances.register
-def _(model: GaussianModel, x: Floats, k: int) -> Floats:
-    # D² = |L⁻¹(x − μ)|²
-    squared: Floats = np.square(model.covariance_of(k).whiten(x - model.means[k])).sum(axis=1)
-    return squared
-
-
-@squared_distances.register
-def _(model: TransformedModel, x: Floats, k: int) -> Floats:
-    return squared_distances(model.inner, model.transform.apply(x), k)

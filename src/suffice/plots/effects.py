@@ -9,22 +9,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
-from suffice.curves.effects import (
-    NeighbourCurve,
-    distance_weights,
-    neighbour_curve,
-    temperature_curve,
-    tempered,
-)
+from suffice.curves.effects import NeighbourCurve, distance_weights, neighbour_curve, tempered
 from suffice.errors import InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
-from suffice.plots.inputs import Fitted, classifier_with, predictions_of
+from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import line_for
 from suffice.table.labels import code_of
 from suffice.table.table import Table
 from suffice.text.lists import default_names
-from suffice.validation.predictions import Predictions
 
 
 @figure("legend")
@@ -145,43 +138,6 @@ def effect_of_temperature(
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
     canvas.name_axes(line.names[0], f"p({canvas.palette.names[k]} | x)")
     canvas.legend(_temperatures(canvas, temperatures, shades))
-
-
-@figure(of=predictions_of, size=(5.0, 3.6))
-def temperature_loss(canvas: Canvas, rows: Predictions, *, temperatures: Any = None) -> None:
-    """Return axes with the log loss of posteriors by temperature, and where it is smallest.
-
-    A best temperature over 1 says that posteriors are too confident, under 1 that they are not
-    confident enough.
-    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
-
-    Parameters
-    ----------
-    temperatures : array, optional
-        Temperatures to draw; by default from 0.1 to 10, and around the best.
-
-    Examples
-    --------
-    >>> temperature_loss(sf.LDA().fit(X, y), X, y).get_xlabel()
-    'temperature T'
-    """
-    curve = temperature_curve(rows, temperatures)
-    style = canvas.style
-    canvas.ax.axvline(1, color=style.grid, linewidth=1, zorder=0)
-    canvas.ax.plot(curve.temperatures, curve.log_losses, color=style.accent, label="_loss")
-    low, high = curve.temperatures.min(), curve.temperatures.max()
-    if low <= curve.best <= high:
-        canvas.dot(curve.best, curve.best_log_loss, style.accent, label="_best")
-    canvas.ax.set_xscale("log")
-    ticks = [t for t in (0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100) if low <= t <= high]
-    canvas.ax.set_xticks(ticks, labels=[f"{t:g}" for t in ticks])
-    canvas.ax.set_xticks([], minor=True)
-    best = curve.best_log_loss
-    now = float(np.interp(1.0, curve.temperatures, curve.log_losses))
-    top = best + 1.6 * max(now - best, 0.4 * best)
-    canvas.ax.set(xlim=(low, high), ylim=(0, min(top, 1.05 * float(curve.log_losses.max()))))
-    canvas.ax.set_title(f"best T = {curve.best:.3g}", loc="right", color=style.ink)
-    canvas.name_axes("temperature T", "mean log loss")
 
 
 def _shades(canvas: Canvas, colour: str, n: int) -> list[tuple[float, float, float]]:

@@ -8,12 +8,10 @@ from matplotlib.figure import FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from suffice.curves.quantiles import distance_quantiles
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, class_entries, documented, figure
-from suffice.plots.densities import squared_distances
-from suffice.plots.inputs import Fitted, classifier_with
+from suffice.plots.canvas import Canvas, class_entries, documented
+from suffice.plots.inputs import Fitted
 from suffice.plots.panels import chosen_features, panels
 from suffice.plots.style import Palette, Style, Theme, palette_for
 from suffice.table.labels import codes_of
@@ -73,43 +71,6 @@ def real_against_synthetic(
     return grid.axes
 
 
-@figure("legend", "palette", of=classifier_with)
-def mahalanobis_qq(canvas: Canvas, fitted: Fitted, y: Any, *, confidence: float = 0.95) -> None:
-    """Return axes with distances of rows from their class mean against those of a Gaussian.
-
-    On the diagonal a class is Gaussian; a curve that bends up has heavier tails. The band is
-    the pointwise interval for a class of middling size.
-    Gnanadesikan & Kettenring (1972), *Biometrics* 28, 81–124.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        Ours, Gaussian, of the rows or of their power transform.
-    confidence : float
-        Of the band.
-
-    Examples
-    --------
-    >>> mahalanobis_qq(sf.QDA().fit(X, y), X, y).get_ylabel()
-    'observed distance'
-    """
-    codes, model = fitted.codes(y), fitted.classifier.model or fitted.estimator
-    reach = _band(canvas, np.bincount(codes), fitted.n_features, confidence)
-    for k in np.unique(codes):
-        squared = squared_distances(model, fitted.rows[codes == k], int(k))
-        table = distance_quantiles(squared, fitted.n_features, confidence=confidence)
-        shown = marks.chosen_rows(len(squared))
-        look = canvas.palette.looks[k]
-        dots = {"marker": look.marker, "markeredgewidth": 0.4, "zorder": 2}
-        dots["label"] = f"_distances {canvas.palette.labels[k]}"
-        canvas.dot(table.expected[shown], table.observed[shown], look.colour, 4.5, **dots)
-    canvas.ax.set_xlim(0, reach)
-    canvas.ax.set_ylim(bottom=0)
-    canvas.name_axes("distance expected of a Gaussian", "observed distance")
-    band = Patch(facecolor=canvas.style.soft, alpha=0.25, linewidth=0)
-    canvas.legend_of_classes(extra=[(band, "expected by chance")])
-
-
 def _sample(fitted: Fitted, random_state: int) -> tuple[Floats, Any]:
     """Return as many synthetic rows and their classes as there are real ones."""
     if not hasattr(fitted.estimator, "sample"):
@@ -136,15 +97,3 @@ def _entries(style: Style) -> list[tuple[Any, str]]:
     filled = Patch(facecolor=style.soft, alpha=0.45, linewidth=0)
     line = Line2D([], [], color=style.ink, linewidth=1.1)
     return [(filled, "real, below"), (line, "synthetic, above")]
-
-
-def _band(canvas: Canvas, counts: Any, n_features: int, confidence: float) -> float:
-    """Draw the diagonal and what chance allows around it; return how far it reaches."""
-    n = int(np.median(counts[counts > 0]))
-    table = distance_quantiles(np.zeros(n), n_features, confidence=confidence)
-    longest = distance_quantiles(np.zeros(int(counts.max())), n_features).expected[-1]
-    reach = 1.04 * float(longest)
-    fill = {"color": canvas.style.soft, "alpha": 0.25, "linewidth": 0, "zorder": 0}
-    canvas.ax.fill_between(table.expected, table.low, table.high, label="_band", **fill)
-    canvas.ax.plot([0, reach], [0, reach], color=canvas.style.soft, linewidth=0.9, zorder=1)
-    return reach
