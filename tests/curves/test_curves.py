@@ -14,7 +14,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from suffice.curves.confusion import confusion
 from suffice.curves.effects import neighbour_curve
 from suffice.curves.importance import separation, standardised_coefficients
-from suffice.curves.quantiles import distance_quantiles
 from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve, precision_recall_curve, reject_curve, roc_curve
 from suffice.errors import (
@@ -271,21 +270,6 @@ def test_numbers_of_neighbours_lie_between_one_and_the_rows(iris):
     for ks in ([0], [151], []):
         with pytest.raises(InvalidParameterError, match="expected numbers from 1 to"):
             neighbour_curve(*iris, ks)
-
-
-def test_gaussian_distances_lie_inside_their_interval():
-    rng = np.random.default_rng(1)
-    gaussian = distance_quantiles(np.square(rng.normal(size=(2000, 3))).sum(1), 3)
-    assert gaussian.outside < 0.2
-    heavy = distance_quantiles(np.square(rng.standard_t(3, size=(2000, 3))).sum(1), 3)
-    assert heavy.outside > 0.5
-    assert np.all(gaussian.low < gaussian.expected)
-    assert np.all(gaussian.expected < gaussian.high)
-
-
-def test_quantiles_refuse_negative_squares():
-    with pytest.raises(InvalidInputError, match="not negative"):
-        distance_quantiles([-1.0], 2)
 
 
 def test_standardised_coefficients_are_free_of_units_and_of_a_common_term():

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi
 
 import suffice as sf
 from suffice.reporting.blocks import (
@@ -275,6 +276,14 @@ def test_pictures_of_rows_that_were_learnt_from_say_so(iris_report):
     assert "In sample" in said["distances"]
     for key in ("discriminant", "features", "calibration"):
         assert "eld-out" in said[key]
+
+
+def test_expected_distances_are_quantiles_of_chi(iris_report):
+    drawn = next(p for p in blocks(iris_report, Plot) if p.key == "distances")
+    for dots in drawn.series[1:]:
+        n = len(dots.x)
+        np.testing.assert_allclose(dots.x, chi(4).ppf((np.arange(n) + 0.5) / n), rtol=1e-9)
+        assert np.all(np.diff(dots.y) >= 0)
 
 
 @pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])

@@ -1,8 +1,8 @@
 """Charts as numbers: thresholds, calibration, rows in a plane, features by class, distances."""
 
 import numpy as np
+from scipy.special import chdtri
 
-from suffice.curves.quantiles import distance_quantiles
 from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve
 from suffice.estimators.gaussian import LDA
@@ -159,12 +159,13 @@ def distances(f: Findings) -> tuple[Plot, ...]:
     if hasattr(gaussian, "inner"):
         gaussian, x = gaussian.inner, gaussian.transform.apply(x)
     for k, name in enumerate(f.names):
-        # D² = |L⁻¹(x − μ)|²
+        # D = |L⁻¹(x − μ)|
         z = gaussian.covariance_of(k).whiten(x[table.codes == k] - gaussian.means[k])
-        squares = np.square(z).sum(1)
-        q = distance_quantiles(squares, table.n_features)
-        at, reach = _thinned(len(q.expected)), max(reach, *q.expected, *q.observed)
-        series.append(Series(name, "dots", q.expected[at], q.observed[at], k))
+        observed = np.sort(np.linalg.norm(z, axis=1))
+        middles = (np.arange(len(z)) + 0.5) / len(z)
+        expected = np.sqrt(chdtri(table.n_features, 1 - middles))  # upper tail
+        at, reach = _thinned(len(z)), max(reach, *expected, *observed)
+        series.append(Series(name, "dots", expected[at], observed[at], k))
     caption = (
         "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
         f"dashed line tails are heavier. {IN_SAMPLE}"
