@@ -2,6 +2,6 @@
 
 from suffice.decision.classifier import Classifier, classifier_of
 from suffice.decision.costs import Decision, parse_costs
-from suffice.decision.shift import PriorShift, shifted_priors
+from suffice.decision.prior_shift import PriorShift, shifted_priors
 
 __all__ = ["Classifier", "Decision", "PriorShift", "classifier_of", "parse_costs", "shifted_priors"]

@@ -1,6 +1,6 @@
 """Is the model right? Frozen answers, each a table, a picture and a sentence."""
 
-from suffice.diagnostics.box import BoxM, box_m
+from suffice.diagnostics.box_test import BoxM, box_m
 from suffice.diagnostics.calibration import Calibration, calibration
 from suffice.diagnostics.diagnostic import Diagnostic
 from suffice.diagnostics.normality import Normality, normality

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Evidence, gaussian_model
-from suffice.estimation.pooled_covariance import full_groups, resolved_variances
 from suffice.estimation.structures import factored
+from suffice.estimation.tied_covariance import full_groups, resolved_variances
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel

@@ -33,7 +33,7 @@ from suffice.model.mixture import MixtureModel, log_sums
 from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
-from suffice.moments.expectation import e_step
+from suffice.moments.e_step import e_step
 from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.table.sampling import ranks_within
@@ -202,6 +202,7 @@ class MixtureRows:
             gather_tile(self.table.x, part, model.centre, LANES, t)
             for stage in stages:
                 stage(t, s)
+            # p_ir = w_i softmax_r(log α_r + log N(x_i; μ_r, Σ_r))
             total += share_out(s, n_components, w.reshape(-1, LANES))
             shared_chunk(t, s, model.offsets, LANES, weights, sums, grams)
         low = np.tril(grams[:, :d, :d])
@@ -305,6 +306,7 @@ class MixtureProblem:
         models = [_between(model, *edge) for edge in pairwise(np.cumsum([0, *self.counts]))]
         parts = [self.data.sums(*each) for each in zip(rows, models, strict=True)]
         w, sums, scatters = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        # α_r = w_r / w_k,  μ_r ← μ_r + Σ_i p_ir z_i / w_r
         shift = sums / np.where(w > 0, w, 1.0)[:, None]
         # about the new means, and with the variance that the class borrows
         spread = self.data.borrowed[self.class_of] - shift[:, :, None] * shift[:, None, :]

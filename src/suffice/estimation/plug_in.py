@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
-from suffice.estimation.pooled_covariance import full_groups
+from suffice.estimation.tied_covariance import full_groups
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import Covariance, FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel
@@ -20,7 +20,7 @@ from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.estimation.bayes import MostProbable, Predictive
-    from suffice.estimation.shrinkage import Regularisation
+    from suffice.estimation.regularisation import Regularisation
     from suffice.estimation.structures import Structure
 
 

@@ -25,10 +25,10 @@ from suffice.estimation.plug_in import (
     plug_in,
     require_two_classes,
 )
-from suffice.estimation.pooled_covariance import Tied, group_codes
 from suffice.estimation.priors import PriorRule
-from suffice.estimation.shrinkage import Regularisation
+from suffice.estimation.regularisation import Regularisation
 from suffice.estimation.structures import Structure
+from suffice.estimation.tied_covariance import Tied, group_codes
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel

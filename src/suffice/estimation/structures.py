@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.pooled_covariance import (
+from suffice.estimation.regularisation import Regularisation, pooled_groups, shrunk
+from suffice.estimation.tied_covariance import (
     GroupScatter,
     diagonal_groups,
     divided,
@@ -17,7 +18,6 @@ from suffice.estimation.pooled_covariance import (
     full_groups,
     resolved_variances,
 )
-from suffice.estimation.shrinkage import Regularisation, pooled_groups, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.moments import Moments

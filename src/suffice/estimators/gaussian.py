@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
 from suffice.decision.classifier import Classifier, softmax_temperature
-from suffice.decision.shift import PriorShift, shifted_priors
+from suffice.decision.prior_shift import PriorShift, shifted_priors
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import Recipe

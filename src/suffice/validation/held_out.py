@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.estimation.pooled_covariance import divided, full_groups, resolved_variances
 from suffice.estimation.recipe import Recipe
-from suffice.estimation.shrinkage import Regularisation, pooled_groups
+from suffice.estimation.regularisation import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure
+from suffice.estimation.tied_covariance import divided, full_groups, resolved_variances
 from suffice.linalg import rank_tolerance
 from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import LogPosterior

@@ -10,7 +10,8 @@ import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.edda.family_problem import (
+from suffice.estimation.edda.shared_axes import shared_axes
+from suffice.estimation.edda.volumes import (
     EddaProblem,
     EqualVolume,
     Frame,
@@ -23,10 +24,9 @@ from suffice.estimation.edda.family_problem import (
     symmetric,
     turned,
 )
-from suffice.estimation.edda.shared_axes import shared_axes
-from suffice.estimation.pooled_covariance import resolved_variances
-from suffice.estimation.shrinkage import Regularisation
+from suffice.estimation.regularisation import Regularisation
 from suffice.estimation.structures import Estimates, diagonal_variances
+from suffice.estimation.tied_covariance import resolved_variances
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.moments import Moments

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from suffice.estimation.edda.family_problem import (
+from suffice.estimation.edda.volumes import (
     MOST_STEPS,
     SLACK,
     TOLERANCE,

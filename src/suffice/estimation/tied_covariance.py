@@ -1,4 +1,4 @@
-"""Pooled covariances: which classes share one, their sums, and these divided."""
+"""Tied covariances: which classes share one, their sums, and these divided."""
 
 from __future__ import annotations
 

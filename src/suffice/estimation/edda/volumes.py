@@ -1,4 +1,4 @@
-"""An EDDA family to be fitted to scatters: when to stop, parts found, one volume or one each."""
+"""EDDA: sums of groups, volumes, and covariances in proportion, Σ_k = λ_k C."""
 
 from __future__ import annotations
 
