@@ -98,8 +98,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"suffice.{name}")
     if name not in _HOMES:
-        msg = f"module 'suffice' has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module 'suffice' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

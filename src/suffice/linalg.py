@@ -54,8 +54,7 @@ def inverse_lower(factor: Floats) -> Floats:
     inverse: Floats
     inverse, info = lapack.dtrtri(factor, lower=1)
     if info != 0:
-        msg = f"triangular factor is singular at {info - 1}"
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
     return np.tril(inverse)
 
 

@@ -266,8 +266,7 @@ def _check_estimator(name: Any, estimator: Any) -> None:
         msg = f"{where} is {estimator!r}: expected a classifier, with fit and predict, or a name"
         raise InvalidParameterError(msg)
     if not is_classifier(estimator):
-        msg = f"{where} is {_in_full(estimator)}, which is no classifier"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"{where} is {_in_full(estimator)}, which is no classifier")
 
 
 def _check_names(names: list[str]) -> None:

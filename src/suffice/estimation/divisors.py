@@ -34,11 +34,10 @@ def unbiased_by_class(moments: Moments) -> Moments:
     Divided by the weight of their classes they are Σ_k w_k / w · S_k / (w_k − 1).
     """
     if moments.storage == "pooled":
-        msg = (
+        raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, and these moments hold their sum: "
             "collect them with storage='per-class'"
         )
-        raise MissingStatisticsError(msg)
     w = moments.weights
     less, values = divisors(w, np.ones(len(w)), unbiased=True), moments.scatter.values
     factors = np.divide(w, less, out=np.zeros(len(w)), where=less > 0)

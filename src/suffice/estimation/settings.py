@@ -68,11 +68,10 @@ def parse_covariance(covariance: Any) -> CovarianceWord:
     """Return what ``covariance`` stands for."""
     if isinstance(covariance, str) and covariance in COVARIANCES:
         return COVARIANCES[covariance]
-    msg = (
+    raise InvalidParameterError(
         "covariance must be one of 'full', 'diagonal', 'spherical', 'auto', or an EDDA code "
         f"({', '.join(FAMILIES)}), got {covariance!r}"
     )
-    raise InvalidParameterError(msg)
 
 
 def parse_tied(tied: Any) -> Tied:
@@ -197,11 +196,10 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
         msg = f"dirichlet must be None or a positive number, got {dirichlet!r}"
         raise InvalidParameterError(msg)
     if at_mode and dirichlet < 1:
-        msg = (
+        raise InvalidParameterError(
             f"dirichlet={dirichlet!r} has no most probable priors: use at least 1 with "
             "estimate='map', or another estimate"
         )
-        raise InvalidParameterError(msg)
 
 
 READINGS: Mapping[str, Reading] = {"indicators": Indicators(), "tree": Tree()}

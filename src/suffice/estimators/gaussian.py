@@ -322,11 +322,10 @@ class GaussianClassifier(
         less = self._summarise(x, y, sample_weight, recipe, self.moments_.power)
         rest = self.moments_ - less
         if recipe.needs_fourth and rest.fourth is None:
-            msg = (
+            raise errors.ForgetError(
                 "cannot forget these rows exactly: too few digits of the fourth moments that "
                 "shrinkage='ledoit-wolf' needs would be left: fit again without these rows"
             )
-            raise errors.ForgetError(msg)
         return self._set_moments(rest)
 
     def calibrate(
@@ -482,11 +481,10 @@ class GaussianClassifier(
         """
         posterior = self.predict_proba(to_numpy(X))
         if "_conformity" not in vars(self):
-            msg = (
+            raise errors.MissingStatisticsError(
                 "predict_set needs calibration: fit with prediction_sets=True, or call "
                 "calibrate(X, y) with the rows of fit, or with others and held_out=True"
             )
-            raise errors.MissingStatisticsError(msg)
         members = 1 - posterior <= self._conformity.threshold(coverage) * (1 + 1e-12)
         return PredictionSets(self.classes_, members, coverage)
 
@@ -712,12 +710,11 @@ class GaussianClassifier(
             msg = f"coordinates must be 'rows' or 'transformed', got {coordinates!r}"
             raise errors.InvalidParameterError(msg)
         if coordinates == "rows" and self.moments_.power is not None:
-            msg = (
+            raise errors.InvalidParameterError(
                 "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
                 "for boundary(a, b, coordinates='transformed') and evaluate it at "
                 "moments_.power.apply(X)"
             )
-            raise errors.InvalidParameterError(msg)
 
     def _tied_model(self, name: str) -> GaussianModel:
         if self.model_.shared_covariance is None:
@@ -735,11 +732,10 @@ def _check_power(power: Any, moments: Moments) -> None:
         return
     check_power(power)
     if moments.power is None:
-        msg = (
+        raise errors.MissingStatisticsError(
             f"power={power!r} needs moments of transformed rows, and these are of plain "
             "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
         )
-        raise errors.MissingStatisticsError(msg)
     found = moments.power
     if moments.schema is not None:
         found = found.select(np.arange(moments.schema.n_numbers))

@@ -120,11 +120,10 @@ class LinearDecisions(ScoreMixin):
 def require_two(classes: Labels) -> None:
     """Raise unless there are two classes or more."""
     if len(classes) < 2:
-        msg = (
+        raise TooFewClassesError(
             f"y has one class only, {classes.tolist()}: a classifier needs rows of two classes "
             "or more, of positive weight"
         )
-        raise TooFewClassesError(msg)
 
 
 def chosen(name: str, value: Any, choices: Mapping[str, Choice]) -> Choice:

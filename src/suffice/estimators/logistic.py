@@ -245,11 +245,10 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             raise errors.InvalidParameterError(f"level must lie between 0 and 1, got {level}")
         known = self._inference if X is None else self._inference_at(X, y, sample_weight)
         if known is None:
-            msg = (
+            raise errors.InvalidParameterError(
                 "this solver does not know the curvature that standard errors need: pass the "
                 "rows, summary(X, y), or fit with solver='newton'"
             )
-            raise errors.InvalidParameterError(msg)
         return known.summary(tuple(self.classes_.tolist()), self._terms(), level)
 
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
@@ -298,12 +297,11 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         """Return a batch coded by the classes of the stream."""
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
-            msg = (
+            raise errors.UnknownLabelError(
                 f"label {batch.classes[codes.argmin()].item()!r} is not one of the classes "
                 f"{self.classes_.tolist()}: list all labels in the first call, "
                 "partial_fit(X, y, classes=...)"
             )
-            raise errors.UnknownLabelError(msg)
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
 
     def _penalty(self) -> float:

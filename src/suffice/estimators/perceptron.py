@@ -149,11 +149,10 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
 
     def _keeps_mistakes(self) -> bool:
         if self.record == "mistakes" and (self.learning, self.variant) != ("stochastic", "plain"):
-            msg = (
+            raise InvalidParameterError(
                 "record='mistakes' is for learning='stochastic' and variant='plain', whose weights "
                 "move at single mistakes: use record=True"
             )
-            raise InvalidParameterError(msg)
         return bool(self.record == "mistakes")
 
     def _path(

@@ -87,8 +87,7 @@ class Lab:
     @property
     def _opened(self) -> LabTable:
         if self.table is None:
-            msg = "no table is open: upload one"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("no table is open: upload one")
         return self.table
 
 
@@ -140,11 +139,10 @@ def serve(lab: Lab, opened: Callable[[str], None]) -> None:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        msg = (
+        raise InvalidParameterError(
             "serving the lab needs the extra 'lab': pip install 'suffice[lab]'; --save FILE "
             "writes the page without it"
-        )
-        raise InvalidParameterError(msg) from error
+        ) from error
     token = secrets.token_urlsafe(16)
     with socket.socket() as bound:
         bound.bind((HOSTS[0], 0))  # any port that is free

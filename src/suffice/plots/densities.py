@@ -208,11 +208,10 @@ class Marginals:
         """Return the densities over the features at these places."""
         whole: Any = fitted.classifier.model
         if not hasattr(whole, "class_log_density"):
-            msg = (
+            raise InvalidInputError(
                 f"{type(fitted.estimator).__name__} has no class densities to draw: use sf.LDA, "
                 "sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
             )
-            raise InvalidInputError(msg)
         everything = axes == list(range(fitted.n_features))
         model = whole if everything else whole.marginal(np.array(axes))
         rows = fitted.rows[:, axes]

@@ -190,10 +190,9 @@ def neighbourhood(
     table = Table.of(X, y)
     x, point = np.asarray(table.x, np.float64), np.asarray(query, np.float64)
     if x.shape[1] != 2 or point.shape != (2,) or not 1 <= k <= len(x):
-        msg = (
+        raise InvalidParameterError(
             f"a neighbourhood is drawn of two features, a point of two numbers and 1 to {len(x)} k"
         )
-        raise InvalidParameterError(msg)
     canvas = canvas.with_looks(table.classes)
     distances = np.linalg.norm(x - point, axis=1)
     near = np.argsort(distances, kind="stable")[:k]

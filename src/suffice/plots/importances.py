@@ -62,11 +62,10 @@ def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) ->
 def _coefficients(estimator: Any) -> Any:
     coefficients = getattr(estimator, "coef_", None)
     if coefficients is None:
-        msg = (
+        raise InvalidInputError(
             f"{type(estimator).__name__} has no coefficients (coef_): importance is drawn for "
             "linear classifiers, such as sf.LDA or logistic regression"
         )
-        raise InvalidInputError(msg)
     return coefficients
 
 

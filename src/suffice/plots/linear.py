@@ -134,11 +134,10 @@ def perceptron_steps(
     """
     fitted, mistakes = Fitted.of(estimator, X), getattr(estimator, "mistakes_", ())[:most]
     if not mistakes or fitted.n_features != 2 or len(fitted.classes) != 2:
-        msg = (
+        raise InvalidInputError(
             "perceptron_steps draws a Perceptron(record='mistakes') of two classes and two "
             "features that made a mistake"
         )
-        raise InvalidInputError(msg)
     codes, looks = fitted.codes(y), palette_for(fitted.classes, palette)
     lines = [Hyperplane(w[1:], w[0]) for w in estimator.path_.parameters[: len(mistakes) + 1]]
     window = _window(fitted, [line for line in lines if line.normal.any()])

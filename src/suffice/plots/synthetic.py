@@ -74,11 +74,10 @@ def real_against_synthetic(
 def _sample(fitted: Fitted, random_state: int) -> tuple[Floats, Any]:
     """Return as many synthetic rows and their classes as there are real ones."""
     if not hasattr(fitted.estimator, "sample"):
-        msg = (
+        raise InvalidInputError(
             f"{type(fitted.estimator).__name__} cannot draw rows: use a generative classifier, "
             "such as sf.LDA or sf.QDA"
         )
-        raise InvalidInputError(msg)
     x, labels = fitted.estimator.sample(len(fitted.rows), random_state=random_state)
     return np.asarray(x), codes_of(labels, fitted.classes)
 

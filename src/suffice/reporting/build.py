@@ -60,8 +60,7 @@ class Report:
     def write(self, format: str = "html") -> str:
         """Return the report as text: "html", "md" or "json"."""
         if format not in RENDERERS:
-            msg = f"format={format!r}: expected 'html', 'md' or 'json'"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"format={format!r}: expected 'html', 'md' or 'json'")
         return RENDERERS[format](self)
 
     def save(self, path: str | Path, format: str | None = None) -> None:

@@ -143,8 +143,7 @@ class Checkpoint:
             msg = f"the checkpoint counts {path}, which is not among the files given: {cure}"
             raise CheckpointError(msg)
         if self._stamps[path] != (counted.size, counted.changed):
-            msg = f"{path} has changed since the checkpoint counted it: {cure}"
-            raise CheckpointError(msg)
+            raise CheckpointError(f"{path} has changed since the checkpoint counted it: {cure}")
 
 
 def _by_path(source: Source) -> dict[str, File]:

@@ -83,8 +83,7 @@ def check_target(column: pl.Series, label: str) -> None:
     kind, values = kinds.kind_of(column.dtype), column.alias("values").drop_nulls()
     name = f"{label}: the target {column.name!r}"
     if kind == kinds.EMPTY or values.is_empty():
-        msg = f"{name} is empty: name another column"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} is empty: name another column")
     if kind == kinds.OTHER:
         msg = f"{name} holds {column.dtype}: labels must be text, whole numbers or true and false"
         raise InvalidInputError(msg)
@@ -195,8 +194,7 @@ def _refuse_nothing(source: Source) -> None:
         msg = f"{source.label} has one column only, {source.sample.columns[0]!r}: {cure}"
         raise InvalidInputError(msg)
     if source.sample.is_empty():
-        msg = f"{source.label} has columns but no rows: nothing to learn from"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{source.label} has columns but no rows: nothing to learn from")
 
 
 def roles_for_predicting(
@@ -249,8 +247,7 @@ def refuse_unclear(source: Source, names: Iterable[str]) -> None:
         if odd is not None:
             found = f"mixes numbers and text such as {odd[0]!r} in row {odd[1]:,}: correct it, "
             cure = f"declare {odd[0]!r} as missing, name the column as categorical, or ignore it"
-            msg = f"{source.label}: column {name!r} {found}{cure}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{source.label}: column {name!r} {found}{cure}")
 
 
 def check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
@@ -321,7 +318,6 @@ def _by_position(
     if len(names) != n_features:
         found = f"takes {n_features} numeric columns, but {label} has {len(names)}"
         cure = "ignore the others, or fit the model on named columns"
-        msg = f"the model knows no column names and {found}: {cure}"
-        raise FeatureMismatchError(msg)
+        raise FeatureMismatchError(f"the model knows no column names and {found}: {cure}")
     warn(f"the model knows no column names: taking {', '.join(map(repr, names))} in this order")
     return names

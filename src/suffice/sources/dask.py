@@ -51,8 +51,7 @@ def connected(client: Any) -> Iterator[Any]:
         opened = distributed.Client(client, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         cure = "check the address, or start one with 'dask scheduler'"
-        msg = f"no Dask scheduler answers at {client!r} ({error}): {cure}"
-        raise ClusterError(msg) from error
+        raise ClusterError(f"no Dask scheduler answers at {client!r} ({error}): {cure}") from error
     with opened:
         yield opened
 
@@ -98,8 +97,7 @@ def failures_told(distributed: Any) -> Iterator[None]:
         yield
     except distributed.KilledWorker as error:
         cure = "make partitions smaller, or workers larger, if memory was short"
-        msg = f"the cluster lost its workers too often ({error}): {cure}"
-        raise ClusterError(msg) from error
+        raise ClusterError(f"the cluster lost its workers too often ({error}): {cure}") from error
     except (OSError, distributed.CancelledError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
@@ -218,8 +216,7 @@ def _parts(source: Any) -> tuple[Any, ...]:
     parts = source if isinstance(source, (list, tuple)) else source.to_delayed()
     if hasattr(parts, "ravel") or not all(map(_is_part, parts)):
         cure = "give a Dask DataFrame, or a list of delayed values or futures of frames or (X, y)"
-        msg = f"cannot sum {type(source).__name__}: {cure}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"cannot sum {type(source).__name__}: {cure}")
     return tuple(parts)
 
 
@@ -233,8 +230,7 @@ def _current_client() -> Any:
 
 def _in_process(parts: Sequence[Any]) -> Source:
     if not all(hasattr(part, "compute") for part in parts):
-        msg = "futures need the client that made them: pass it as client="
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("futures need the client that made them: pass it as client=")
     return opened_chunks(part.compute() for part in parts)
 
 

@@ -145,8 +145,7 @@ def paths_of(text: str) -> Sequence[Path | str]:
     else:
         found = sorted(Path(name) for name in glob(text, recursive=True))
     if not found:
-        msg = f"no file matches {text!r}: check the pattern"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"no file matches {text!r}: check the pattern")
     return found
 
 
@@ -157,8 +156,7 @@ def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame
     for path, found in zip(paths, cells, strict=True):
         if found.keys() != cells[0].keys():
             told = f"{quoted(list(found), 5)} and not {quoted(list(cells[0]), 5)} as {paths[0]}"
-            msg = f"the folders of {path} tell {told}: all must tell the same"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"the folders of {path} tell {told}: all must tell the same")
     if not cells[0]:
         return pl.DataFrame()
     text = pl.DataFrame({name: [unquote(c[name]) for c in cells] for name in cells[0]})
@@ -182,11 +180,9 @@ def _opened(
 
 def _refuse_nothing(path: Path) -> None:
     if not path.exists():
-        msg = f"there is no file {str(path)!r}: check the path"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
     if not path.stat().st_size:
-        msg = f"{path} is empty: it needs a line of column names and rows"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
 
 
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
@@ -194,8 +190,7 @@ def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     head = read_fully(stream, _HEAD)
     for sign, name in _BINARY.items():
         if head.startswith(sign):
-            msg = f"{label} carries {name}: save it to a file first, or pipe CSV"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{label} carries {name}: save it to a file first, or pipe CSV")
     with reading_of(label):
         table: FileTable = (
             TypedTable.of_lines(io.BytesIO(next(line_blocks([head]))), reading, label)

@@ -117,8 +117,7 @@ def _in_pieces(
             frame = _cut(rows, start, wanted)
         finally:
             if stamp_of(str(path)) != before:
-                msg = f"{path} has changed while it was read: read it again"
-                raise InvalidInputError(msg)
+                raise InvalidInputError(f"{path} has changed while it was read: read it again")
         yield frame
         start, left = start + wanted, left - wanted if frame.height == wanted else 0
 
@@ -212,8 +211,7 @@ def format_of(where: Path | str) -> Callable[..., FileTable]:
         raise InvalidInputError(msg)
     known = "CSV, TSV, Parquet, Feather or JSON (.csv, .tsv, .parquet, .feather, .jsonl, .json)"
     extension = f"the extension {path.suffix or '(none)'}"
-    msg = f"{path}: {extension} names no format that can be read: use {known}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"{path}: {extension} names no format that can be read: use {known}")
 
 
 SINKS: Mapping[str, Sink] = {

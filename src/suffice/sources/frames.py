@@ -48,8 +48,7 @@ def batch_source(
         if n_rows >= SAMPLE_ROWS:
             break
     if not first:
-        msg = f"{label} gives no rows: nothing to learn from"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{label} gives no rows: nothing to learn from")
     sample = pl.concat(_alike(first, label), how="vertical_relaxed").head(SAMPLE_ROWS)
     scans = partial(scans_of, chain(first, rest), sample, label)
     return Source(label, sample, scans, categorical=categorical)
@@ -97,8 +96,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
         raise InvalidInputError(msg)
     if frame.columns.has_duplicates:
         twin = frame.columns[frame.columns.duplicated()][0]
-        msg = f"the frame has two columns called {twin!r}: rename one of them"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"the frame has two columns called {twin!r}: rename one of them")
     try:
         return pl.DataFrame([_pandas_values(frame[name]).alias(name) for name in frame.columns])
     except Exception as error:
@@ -186,8 +184,7 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
     try:
         table = Table.of(*chunk)
     except InvalidInputError as error:
-        msg = f"chunk {at} of the iterable: {error}"
-        raise InvalidInputError(msg) from error
+        raise InvalidInputError(f"chunk {at} of the iterable: {error}") from error
     x = columns_of(chunk[0])
     columns = [*x, _labels(table).alias(_unused("label", x.columns))]
     if table.weight is not None:
@@ -238,8 +235,7 @@ def opened_chunks(source: Any) -> Source:
     rest = iter(source)
     first = next(rest, None)
     if first is None:
-        msg = "the iterable gives no chunk: nothing to learn from"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("the iterable gives no chunk: nothing to learn from")
     again = chain([first], rest)
     if is_frame(first):
         return batch_source(map(as_frame, again), "the iterable", levels_in(first))

@@ -155,8 +155,7 @@ def refuse_other_columns(
         kind, wanted = _held(found.schema[name]), _held(dtype)
         if kind != wanted and EMPTY not in (kind, wanted):
             holds = f"column {name!r} holds {kind} in {label} but {wanted} in {first}"
-            msg = f"{holds}: make them alike, or leave one out"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{holds}: make them alike, or leave one out")
 
 
 def _held(dtype: Any) -> str:

@@ -51,8 +51,7 @@ class Layout:
             at += 1
         body = [line for line in lines[at:] if _is_line(line, comment)]
         if not body:
-            msg = f"{label} is empty: it needs a line of column names and rows"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{label} is empty: it needs a line of column names and rows")
         mark = reading.delimiter or separator or _separator(body[:50])
         reader = csv.reader((f"{line}\n" for line in lines[at:]), delimiter=mark)
         first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
@@ -63,8 +62,7 @@ class Layout:
             remarks += [f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"]
         twin = next((name for name in first if name and first.count(name) > 1), None)
         if header and twin:
-            msg = f"{label} has two columns called {twin!r}: rename one of them"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{label} has two columns called {twin!r}: rename one of them")
         plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
         return cls(
             separator=mark,
@@ -113,8 +111,7 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
     except UnicodeDecodeError as error:
         found = f"{error.object[error.start]:#04x} at byte {error.start}"
         cure = "name its encoding, for example --encoding latin-1 (encoding= in Python)"
-        msg = f"{label} is not {encoding} text ({found}): {cure}"
-        raise InvalidInputError(msg) from error
+        raise InvalidInputError(f"{label} is not {encoding} text ({found}): {cure}") from error
     if "\0" in text:
         msg = f"{label} is not text but binary: give it the extension of its format"
         raise InvalidInputError(msg)

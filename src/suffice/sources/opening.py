@@ -29,8 +29,7 @@ def open_source(source: Any, reading: TextStyle | None = None, client: Any = Non
     cure = (
         f"give a path, a glob, a URL, '-', a built-in data set ({', '.join(DATASETS)}) or a frame"
     )
-    msg = f"cannot read rows from {type(source).__name__}: {cure}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"cannot read rows from {type(source).__name__}: {cure}")
 
 
 def on_cluster(source: Source, client: Any) -> Source:

@@ -101,8 +101,7 @@ def _told(work: Callable[[], Any]) -> Any:
     except Exception as error:
         text = str(error)
         if found := _OURS.search(text):
-            msg = f"{_LABEL}: {found[2]}"
-            raise InvalidInputError(msg) from error
+            raise InvalidInputError(f"{_LABEL}: {found[2]}") from error
         raise ClusterError(_failure(text)) from error
 
 

@@ -42,8 +42,7 @@ def objects_of(url: str) -> list[str]:
             raise InvalidInputError(msg)
         found = [name for name in found if not is_hidden(name.removeprefix(folder).split("/"))]
     if not found:
-        msg = f"no object matches {url!r}: check the address"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"no object matches {url!r}: check the address")
     return found
 
 

@@ -39,8 +39,7 @@ def table_at(address: str | Path, said: TextStyle) -> Any:
             return backend.table(bare if there else name, **there)
     found = f"has no table {name!r}" if name else "has more than one table" if known else "is empty"
     cure = f"name one of {quoted(known, 10)}, or a query" if known else "check the address"
-    msg = f"{shown} {found}: {cure}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"{shown} {found}: {cure}")
 
 
 def _connected(address: str, shown: str) -> Any:
@@ -55,8 +54,7 @@ def _connected(address: str, shown: str) -> Any:
     kind, place = found.groups() if found else (_FILES[Path(address).suffix.lower()], address)
     file = Path(place.removeprefix("//"))
     if not kind.startswith("postgres") and not file.is_file():
-        msg = f"there is no file {str(file)!r}: check the address"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"there is no file {str(file)!r}: check the address")
     try:
         if kind == "sqlite":
             backend = ibis.sqlite.connect(file)

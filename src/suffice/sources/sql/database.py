@@ -78,8 +78,7 @@ class TableSource:
             backend = table.get_backend()
         except Exception as error:
             cure = "take it from a connection, as in ibis.duckdb.connect('file.db').table('rows')"
-            msg = f"the Ibis table belongs to no database: {cure}"
-            raise InvalidInputError(msg) from error
+            raise InvalidInputError(f"the Ibis table belongs to no database: {cure}") from error
         label = f"{_name(table)} of {backend.name}"
         sample = _sampled(backend, engine_of(backend).plain(table), label)
         return cls(label, table, backend, sample, method)

@@ -304,8 +304,7 @@ class TableSums:
             which = (
                 f"{self.label}: {answer.odd:,} values of the weight column {self.roles.weight!r}"
             )
-            msg = f"{which} are negative: correct them, or leave those rows out"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{which} are negative: correct them, or leave those rows out")
         if not answer.counts.sum():
             return Moments.empty()
         bad = np.flatnonzero(~np.isfinite(answer.squares).all(0))
