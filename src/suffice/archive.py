@@ -125,7 +125,10 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        msg = f"{path} is not a suffice file, or is damaged ({reason}): write it again"
+        msg = (
+            f"{path} is not a suffice file, or is damaged ({reason}): name a file that suffice "
+            "saved, or write it again"
+        )
         raise FileFormatError(msg) from error
     return header, arrays
 

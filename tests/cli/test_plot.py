@@ -4,6 +4,7 @@ import inspect
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -76,3 +77,28 @@ def test_show_prints_the_coefficients_of_a_logistic_model(ok, ok_json):
     np.testing.assert_allclose(
         [told["intercept"][0], told["coef"][0][0]], [-4.0777, 1.5046], atol=1e-4
     )
+
+
+@pytest.mark.parametrize("model", ["m.suffice", "qda", "logistic"])
+def test_errors_are_of_every_row_and_column_of_a_mixed_table(ok, tmp_path, model, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 120)
+    city = np.where(rng.random(120) < 0.9, np.where(y == "yes", "Bern", "Rom"), "Wien")
+    size = np.where(rng.random(120) < 0.2, None, rng.normal(size=120).round(3))
+    frame = pl.DataFrame({"city": city, "size": size.tolist(), "y": y})
+    frame.write_csv(tmp_path / "mixed.csv")
+    ok("fit", "mixed.csv", "--target", "y", "-m", "lda", "-o", "m.suffice")
+    seen, draw = [], plots.confusion_matrix
+
+    def drawn(*of, **how):
+        seen.extend(of)
+        return draw(*of, **how)
+
+    drawn.__signature__ = inspect.signature(draw)
+    monkeypatch.setattr(plots, "confusion_matrix", drawn)
+    ok("plot", "confusion-matrix", "mixed.csv", "--target", "y", "-m", model, "-o", "x.png")
+    if model == "m.suffice":
+        assert (seen[1].shape, seen[1].columns) == ((120, 2), ["city", "size"])
+    else:
+        assert len(seen[0].truth) == 120
+        assert seen[0].right.mean() > 0.8  # by the city alone

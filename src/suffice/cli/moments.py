@@ -65,6 +65,8 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
         same = next((f for f, p in zip(files[:i], parts, strict=False) if _equal(p, part)), None)
         if same is not None:
             terminal.note(f"{file} holds the same sums as {same}: its rows count twice")
+        if file.suffix == ".suffice":
+            terminal.note(f"{file} is a model: the sums of the rows it was fitted to are added")
     total = functools.reduce(operator.add, parts)
     total.save(output)
     terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))

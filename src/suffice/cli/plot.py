@@ -16,6 +16,7 @@ from suffice.cli.data import Data, load_model
 from suffice.cli.fit import MODELS, estimator_of, setting
 from suffice.cli.options import choice, learning_data, output, several
 from suffice.cli.terminal import FIGURES, Terminal, write_figure
+from suffice.comparison.judging import learner_of
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.validation.predictions import Predictions
 
@@ -87,12 +88,17 @@ command.help = f"{inspect.cleandoc(str(command.help))}\n\n\b\nKinds:\n{_LISTED}"
 
 
 def _subject(kind: str, model: str, data: Data) -> tuple[Any, ...]:
-    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions."""
-    rows = data.rows(categories=False, holes=False)
+    """Return what a kind of figure is drawn of: rows, a model and rows, or predictions.
+
+    A saved model, and errors, take the table as it is; other figures its complete numbers.
+    """
+    saved = Path(model).suffix == ".suffice"
+    whole = OF[kind] == "source" or (saved and OF[kind] == "estimator")
+    rows = data.rows() if whole else data.rows(categories=False, holes=False)
     x, y = rows.frame, rows.table.labels
     if OF[kind] == "X":
         return x, y
-    if Path(model).suffix == ".suffice":
+    if saved:
         return load_model(Path(model)), x, y
     if model not in MODELS:
         raise InvalidParameterError(f"--model {model}: use one of {', '.join(MODELS)}, or a file")
@@ -102,5 +108,6 @@ def _subject(kind: str, model: str, data: Data) -> tuple[Any, ...]:
     if not hasattr(estimator, "predict_proba"):
         raise InvalidInputError(f"{kind} needs posteriors, and {model} has none: use -m logistic")
     cv = StratifiedKFold(10, shuffle=True, random_state=0)
-    held_out = cross_val_predict(estimator, x.to_numpy(), y, cv=cv, method="predict_proba")
+    estimator = learner_of(estimator, x, is_plain=False).estimator
+    held_out = cross_val_predict(estimator, x, y, cv=cv, method="predict_proba")
     return (Predictions.of(y, held_out, rows.table.classes),)

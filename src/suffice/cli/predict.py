@@ -14,6 +14,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.options import DataName, file_argument, output, reading_options, several
 from suffice.cli.terminal import Terminal, write_to_standard_output
 from suffice.errors import InvalidInputError
+from suffice.text.lists import plural
 
 if TYPE_CHECKING:
     from suffice.validation.drift import Drift
@@ -76,7 +77,7 @@ def predict(
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
         done = predict_stream(fitted, source, sink, keep=kept, progress=progress, **options)
-    outliers = "" if done.outliers is None else f", {done.outliers:,} outliers"
+    outliers = "" if done.outliers is None else f", {plural(done.outliers, 'outlier')}"
     terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 
 

@@ -80,6 +80,11 @@ def command(
     kept = hasattr(made.estimator, "save")
     if kept:
         made.estimator.save(model)
+    else:
+        terminal.note(
+            f"{made.comparison.reference} cannot be kept in a file for this table: the page has "
+            "its code; suffice fit saves a model that can, such as --model auto"
+        )
     made.save(path, written)
     _tell(made, path, model if kept else None, terminal)
 

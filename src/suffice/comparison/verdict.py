@@ -134,7 +134,7 @@ class Verdict:
             )
         return (
             f"Were the model chosen anew for each fold, by the others, {e} would be "
-            f"misclassified ({low} to {high}): that is what choosing among models costs."
+            f"misclassified ({low} to {high}): an error that the choice does not flatter."
         )
 
     def _misses(self) -> str:
