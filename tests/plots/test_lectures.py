@@ -1,7 +1,11 @@
 """Figures of a lecture show what they say: distances, bells, votes, surfaces, bias and variance."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -134,12 +138,51 @@ def test_bias_and_variance_are_those_of_their_definition():
     p = truth.predict_proba(x)
     fitted = [tree.fit(*truth.sample(50, random_state=s)).predict_proba(x) for s in seeds]
     distance = np.mean([np.square(q - p).sum(1).mean() for q in fitted])
-    bias, variance = table.loc["tree", ["bias", "variance"]]
+    bias, variance = table.loc["tree", ["squared_bias", "variance"]]
     assert bias + variance == pytest.approx(distance)
-    assert bias == pytest.approx(np.square(np.mean(fitted, axis=0) - p).sum(1).mean())
+    assert variance == pytest.approx(np.var(fitted, axis=0, ddof=1).sum(1).mean())
     assert table.loc["LDA", "variance"] < variance / 3
     assert table.loc["tree", "training_error"] == 0
     assert (table["true_error"] > truth.bayes_error() - 0.01).all()
     assert found.plot().get_title() == "12 training sets of 50 rows"
     with pytest.raises(InvalidParameterError, match="at least 2 repeats"):
         sf.bias_variance(truth, models, repeats=1)
+
+
+def test_a_constant_rule_has_bias_only():
+    truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
+    constant = {"constant": DummyClassifier(strategy="constant", constant=0)}
+    (row,) = sf.bias_variance(truth, constant, n_rows=20, repeats=3, n_points=500).rows()
+    x, _ = truth.sample(500, np.random.default_rng(0).integers(0, 2**31, 4)[-1])
+    assert row["variance"] == 0
+    assert row["squared_bias"] == pytest.approx(2 * np.square(truth.predict_proba(x)[:, 1]).mean())
+    assert row["true_error"] == pytest.approx(0.3, abs=0.02)
+
+
+class _Coin(ClassifierMixin, BaseEstimator):
+    """Says 0.2 or 0.8 of every row, whichever is tossed next."""
+
+    tosses = iter(())
+
+    def fit(self, _X, _y):
+        self.classes_, self.said_ = np.array([0, 1]), next(self.tosses)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([self.said_, 1 - self.said_], (len(X), 1))
+
+    def predict(self, X):
+        return self.predict_proba(X).argmax(1)
+
+
+def test_a_few_repeats_estimate_the_squared_bias_without_bias(monkeypatch):
+    truth = sf.GaussianClassifier.from_parameters([0.7, 0.3], [[2, 1], [1, 2]], 1.0)
+    found = []
+    for tosses in product((0.2, 0.8), repeat=3):  # all that can happen, equally probable
+        monkeypatch.setattr(_Coin, "tosses", iter(tosses))
+        found += sf.bias_variance(truth, {"coin": _Coin()}, 10, repeats=3, n_points=500).rows()
+    x, _ = truth.sample(500, np.random.default_rng(0).integers(0, 2**31, 4)[-1])
+    # the mean answer is one half, its distance from that answer always 0.3, in both classes
+    bias = 2 * np.square(truth.predict_proba(x)[:, 0] - 0.5).mean()
+    assert np.mean([row["squared_bias"] for row in found]) == pytest.approx(bias)
+    assert np.mean([row["variance"] for row in found]) == pytest.approx(2 * 0.3**2)

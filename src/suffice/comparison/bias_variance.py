@@ -22,8 +22,9 @@ from suffice.validation.predictions import log_posteriors_of
 class BiasVariance(Tabled):
     """How far posteriors are from the true ones on average, and how much they vary.
 
-    Squared bias E_x Σ_k (E p̂(k | x) − p(k | x))² and variance E_x Σ_k var p̂(k | x) add up to the
-    mean squared distance of a fitted posterior from the true one.
+    Squared bias E_x Σ_k (E p̂(k | x) − p(k | x))² and variance E_x Σ_k var p̂(k | x), both summed
+    over the classes, add up to the mean squared distance of a fitted posterior from the true one.
+    Both are estimated without bias, so that a squared bias near zero may come out below it.
     """
 
     n_rows: int  # of each training set
@@ -31,7 +32,7 @@ class BiasVariance(Tabled):
     table: tuple[Row, ...]  # of each classifier
 
     def rows(self) -> list[Row]:
-        """Return a mapping per classifier: model, bias (squared), variance, mean errors."""
+        """Return a mapping per classifier: model, squared bias, variance, mean errors."""
         return list(self.table)
 
     def plot(self, ax: Any = None) -> Any:
@@ -52,7 +53,7 @@ def bias_variance(
     n_points: int = 2000,
     random_state: int = 0,
 ) -> BiasVariance:
-    """Return bias and variance of classifiers fitted to rows drawn from a model.
+    """Return squared bias and variance of classifiers fitted to rows drawn from a model.
 
     Parameters
     ----------
@@ -104,7 +105,9 @@ def _repeated(estimator: Any, sets: list[Any], x: Any, truth: Floats, classes: A
         posteriors.append(np.eye(len(classes))[decided] if logs is None else np.exp(logs))
         errors.append((1 - fitted.score(rows, labels), rule_error(truth, decided)))
     p = np.array(posteriors)
-    bias, variance = np.square(p.mean(0) - truth).sum(1).mean(), p.var(0).sum(1).mean()
-    values = [bias, variance, *np.mean(errors, axis=0)]
-    names = ("bias", "variance", "training_error", "true_error")
+    variance = p.var(0, ddof=1).sum(1).mean()
+    # the mean of R posteriors varies too: E ‖p̄ − p‖² = bias² + variance / R
+    squared_bias = np.square(p.mean(0) - truth).sum(1).mean() - variance / len(p)
+    values = [squared_bias, variance, *np.mean(errors, axis=0)]
+    names = ("squared_bias", "variance", "training_error", "true_error")
     return dict(zip(names, map(float, values), strict=True))
