@@ -16,6 +16,7 @@ from suffice.model.linear import LinearModel
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.foreign import to_numpy
 from suffice.table.labels import code_of
+from suffice.table.schema import Encoding
 from suffice.table.table import Table
 from suffice.typing import Floats, Labels
 
@@ -32,7 +33,11 @@ def labelled(
     """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
     given = map(to_numpy, (X, y, sample_weight))
     x, y, sample_weight = checked_table(estimator, *given, reset=reset)
-    table = Table.of(x, y, sample_weight)
+    known = None if reset else getattr(estimator, "encoding_", None)
+    reading: Any = {"names": feature_names(estimator), "schema": known and known.schema}
+    if estimator.__sklearn_tags__().input_tags.categorical:
+        reading["missing"] = "indicator"
+    table, estimator.encoding_ = Table.of(x, y, sample_weight, **reading).encoded(known)
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
 
 
@@ -82,7 +87,15 @@ class LinearDecisions(ScoreMixin):
         model = LinearModel.of(self.coef_, self._at_centre, centre=self._centre, **about)
         if not np.array_equal(model.at_origin, self.intercept_):  # changed by hand
             model = LinearModel.of(self.coef_, self.intercept_, **about)
-        return Classifier.of(self.classes_, feature_names(self), model)
+        return Classifier.of(self.classes_, self._names(), model, encoding=self._encoding())
+
+    def _encoding(self) -> Encoding | None:
+        return getattr(self, "encoding_", None)
+
+    def _names(self) -> tuple[str, ...] | None:
+        """Return the names of the features that coefficients are of."""
+        encoding = self._encoding()
+        return encoding.feature_names if encoding else feature_names(self)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return coefficients_of(self)
@@ -96,13 +109,13 @@ class LinearDecisions(ScoreMixin):
         """Return where two classes score the same; positive values favour ``label_a``."""
         check_is_fitted(self)
         (w_a, a), (w_b, b) = self._score_of(label_a), self._score_of(label_b)
-        names, labels = feature_names(self), (label_a, label_b)
+        names, labels = self._names(), (label_a, label_b)
         # (w_a − w_b)ᵀ x + (a − b) = 0
         return Hyperplane(np.subtract(w_a, w_b), a - b, names, labels)
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""
-        names = feature_names(self) or tuple(f"x{j}" for j in range(self.coef_.shape[1]))
+        names = self._names() or tuple(f"x{j}" for j in range(self.coef_.shape[1]))
         return ("intercept", *names)
 
     def _parameter_names(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.summary import Inference, LogisticSummary
 from suffice.estimators import linear
-from suffice.estimators.predictor import PosteriorMixin, checked_table, feature_names, keep
+from suffice.estimators.predictor import PosteriorMixin, checked_table, keep
 from suffice.moments import Moments
 from suffice.saved.coefficients import logistic_from, logistic_state
 from suffice.table.foreign import is_on_device, to_numpy
@@ -195,8 +195,14 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     ) -> None:
         keep(locals())
 
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn may ask about this classifier."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Learn from rows ``X`` with labels ``y``; mixed ones as ``TableEncoder`` codes them."""
         automatic = isinstance(self.l2, str) and self.l2 == "auto"
         solver, limits = self._solver(), self._limits()
         table, moments = self._summed(X, y, sample_weight)
@@ -217,6 +223,11 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             raise errors.InvalidParameterError(msg)
         first = "_stream" not in vars(self)
         table = linear.labelled(self, X, y, sample_weight, reset=first)
+        if self.encoding_ is not None:
+            raise errors.InvalidInputError(
+                "partial_fit takes complete rows of numbers only: encode the others alike in all "
+                "batches, by TableEncoder().fit(all_rows)"
+            )
         if first:
             labels = table.classes if classes is None else encode(classes)[0]
             linear.require_two(labels)
@@ -262,7 +273,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         self.path_ = fit.path(self._parameter_names()) if self.record else None
         self._inference = fit.inference
         self._stream = Stream.after(fit.problem.moments, fit.beta)
-        for category, said in notes_of(fit, feature_names(self)):
+        for category, said in notes_of(fit, self._names()):
             warnings.warn(said, category, stacklevel=3)
         return self
 

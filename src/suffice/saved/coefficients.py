@@ -15,6 +15,7 @@ from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
 from suffice.saved.fields import Fields, State, check_shapes, over, plain, under
+from suffice.table.schema import Encoding
 
 _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
@@ -33,6 +34,9 @@ def linear_from(header: Fields, arrays: Fields) -> Classifier:
         classes, has_posterior = known["classes_"], header["estimator"] == "LogisticRegression"
         about: Any = {"has_posterior": has_posterior, "centre": known["_centre"]}
         model = LinearModel.of(known["coef_"], known["_at_centre"], **about)
+        encoding = known["encoding_"]
+        if encoding is not None:
+            return Classifier.of(classes, encoding.feature_names, model, encoding=encoding)
     return Classifier.of(classes, names, model)
 
 
@@ -46,6 +50,9 @@ def coefficients_of(estimator: Any) -> State:
         "feature_names": plain("feature_names", names),
         "fit": {name: plain(name, value) for name, value in known.items()},
     }
+    encoding = getattr(estimator, "encoding_", None)
+    if encoding is not None:
+        header["encoding"] = encoding.to_json()
     arrays = {"classes": estimator.classes_, "coef": estimator.coef_}
     about = {name: vars(estimator)[f"_{name}"] for name in ("centre", "at_centre")}
     return header, {**arrays, "intercept": estimator.intercept_, **about}
@@ -53,17 +60,19 @@ def coefficients_of(estimator: Any) -> State:
 
 def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     """Return what ``coefficients_of`` kept, by attribute."""
-    k, d = header["n_classes"], header["n_features"]
+    encoding = Encoding.from_json(header.get("encoding"))
+    k, d = header["n_classes"], encoding.n_features if encoding else header["n_features"]
     scores = 1 if k == 2 else k
     shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
     check_shapes(arrays, shapes)
     # files of earlier versions measure scores from the origin
     arrays = {"centre": np.zeros(d), "at_centre": arrays["intercept"], **arrays}
     check_shapes(arrays, {"centre": (d,), "at_centre": (scores,)})
-    check_names(header["feature_names"], d)
+    check_names(header["feature_names"], header["n_features"])
     known = {"classes_": checked_classes(arrays["classes"]), "coef_": arrays["coef"]}
     facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
     about = {"_centre": arrays["centre"], "_at_centre": arrays["at_centre"]}
+    about["encoding_"] = encoding
     return {**known, "intercept_": arrays["intercept"], **about, **facts}
 
 
@@ -92,7 +101,7 @@ def logistic_from(
     header: Fields, arrays: Fields
 ) -> tuple[Stream, Inference | None, Separation | None]:
     """Return what ``logistic_state`` kept."""
-    shape = (header["n_classes"] - 1, header["n_features"] + 1)
+    shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
     moments = _of_stream(header["stream"], arrays, shape)
     check_shapes(arrays, {"stream_beta": shape, "stream_average": shape})
     beta, average = arrays["stream_beta"], arrays["stream_average"]

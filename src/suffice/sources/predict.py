@@ -198,7 +198,7 @@ def predict_stream(
     Predicted(rows=150, unanswered=0, outliers=0)
     """
     classifier = classifier_of(estimator)
-    if classifier.has_density:
+    if classifier.has_density or classifier.encoding is not None:
         classifier = classifier.allowing_missing()
     coded = classifier.encoding
     names = classifier.feature_names if coded is None else coded.schema.names
