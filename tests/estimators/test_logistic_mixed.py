@@ -87,7 +87,8 @@ def test_a_model_of_whole_numbers_still_refuses_holes():
         model.predict(numbers)
 
 
-def test_the_report_keeps_it(tmp_path):
+def test_the_report_keeps_it():
     X, y = mixed()
+    X = X.assign(size=X["size"].fillna(0.0), city=X["city"].fillna("Bern"))
     found = sf.report(X, y, models=["logistic"], cv=3, fast=True)
     assert isinstance(found.estimator, sf.LogisticRegression)

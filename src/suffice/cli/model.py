@@ -87,9 +87,13 @@ def _coefficients(
     header: dict[str, Any], arrays: dict[str, Any]
 ) -> tuple[list[str], list[list[Any]]]:
     """Return a table with a column per score: its intercept and coefficients."""
+    from suffice.table.schema import Encoding
+
     labels, d = arrays["classes"].tolist(), header["n_features"]
     scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else list(map(str, labels))
-    names = header["feature_names"] or [f"x{j}" for j in range(d)]
+    encoding = Encoding.from_json(header.get("encoding"))
+    known = encoding.feature_names if encoding else header["feature_names"]
+    names = known or [f"x{j}" for j in range(d)]
     rows = [["intercept", *arrays["intercept"].tolist()[:_CLASSES]]]
     pairs = zip(names, arrays["coef"].T.tolist(), strict=True)
     rows += [[name, *values[:_CLASSES]] for name, values in list(pairs)[:_FEATURES]]

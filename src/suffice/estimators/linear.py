@@ -16,6 +16,7 @@ from suffice.model.linear import LinearModel
 from suffice.saved.coefficients import coefficients_in, coefficients_of
 from suffice.table.foreign import to_numpy
 from suffice.table.labels import code_of
+from suffice.table.mixed import is_mixed
 from suffice.table.schema import Encoding
 from suffice.table.table import Table
 from suffice.typing import Floats, Labels
@@ -35,7 +36,7 @@ def labelled(
     x, y, sample_weight = checked_table(estimator, *given, reset=reset)
     known = None if reset else getattr(estimator, "encoding_", None)
     reading: Any = {"names": feature_names(estimator), "schema": known and known.schema}
-    if estimator.__sklearn_tags__().input_tags.categorical:
+    if is_mixed(x):  # of numbers alone, an empty cell is an error
         reading["missing"] = "indicator"
     table, estimator.encoding_ = Table.of(x, y, sample_weight, **reading).encoded(known)
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))

@@ -198,7 +198,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may ask about this classifier."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
