@@ -59,7 +59,9 @@ def files(tmp_path, monkeypatch, ok):
     ok("merge", "site-a.moments", "site-b.moments", "-o", "all.moments", "-q")
 
 
-@pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("report", "compare", "lab")])
+@pytest.mark.parametrize(
+    "name", [n for n in COMMANDS if n not in ("report", "compare", "lab", "warm-up")]
+)
 def test_the_examples_of_a_command_run(name, files):
     for example in command(name).examples:
         if not any(mark in example for mark in ELSEWHERE):

@@ -10,6 +10,7 @@ from typing import Any
 
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.sources import stores
+from suffice.sources.blocks import PACKED
 from suffice.sources.files import paths_of
 from suffice.sources.formats import FORMATS
 from suffice.sources.sql.address import is_database
@@ -17,7 +18,7 @@ from suffice.sources.stores import is_url
 from suffice.store.manifest import FileStamp, Manifest
 
 _REQUESTS = 16  # at a time, for the stamps of files
-_ENDINGS = {f".{part}" for ending in FORMATS for part in ending.split(".")[1:]}
+_ENDINGS = {*FORMATS, *PACKED}
 
 
 def are_files(data: Any) -> bool:
