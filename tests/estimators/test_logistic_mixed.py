@@ -92,3 +92,13 @@ def test_the_report_keeps_it():
     X = X.assign(size=X["size"].fillna(0.0), city=X["city"].fillna("Bern"))
     found = sf.report(X, y, models=["logistic"], cv=3, fast=True)
     assert isinstance(found.estimator, sf.LogisticRegression)
+
+
+def test_a_refused_batch_changes_nothing():
+    X, y = mixed()
+    numbers = X[["age"]].to_numpy(float)
+    model = sf.LogisticRegression().partial_fit(numbers, y)
+    before = model.predict_proba(numbers)
+    with pytest.raises(InvalidInputError, match="numbers only: encode"):
+        model.partial_fit(X[["city"]].to_numpy(object), y)
+    np.testing.assert_array_equal(model.predict_proba(numbers), before)

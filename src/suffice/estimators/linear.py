@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
-from suffice.errors import InvalidParameterError, NotConvergedWarning, TooFewClassesError
+from suffice.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    NotConvergedWarning,
+    TooFewClassesError,
+)
 from suffice.estimators.predictor import ScoreMixin, checked_table, feature_names, set_features
 from suffice.model.geometry import Hyperplane
 from suffice.model.linear import LinearModel
@@ -38,8 +43,19 @@ def labelled(
     reading: Any = {"names": feature_names(estimator), "schema": known and known.schema}
     if is_mixed(x):  # of numbers alone, an empty cell is an error
         reading["missing"] = "indicator"
-    table, estimator.encoding_ = Table.of(x, y, sample_weight, **reading).encoded(known)
+    table, encoding = Table.of(x, y, sample_weight, **reading).encoded(known)
+    if encoding is not known and not reset:
+        refuse_batch()
+    estimator.encoding_ = encoding
     return table if table.x.dtype.kind == "f" else table.with_rows(table.x.astype(np.float64))
+
+
+def refuse_batch() -> NoReturn:
+    """Raise because a batch is a mixed table, which other batches may code otherwise."""
+    raise InvalidInputError(
+        "partial_fit takes complete rows of numbers only: encode the others alike in all batches, "
+        "by TableEncoder().fit(all_rows)"
+    )
 
 
 def class_weighted(table: Table, class_weight: Any) -> Table:

@@ -224,10 +224,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         first = "_stream" not in vars(self)
         table = linear.labelled(self, X, y, sample_weight, reset=first)
         if self.encoding_ is not None:
-            raise errors.InvalidInputError(
-                "partial_fit takes complete rows of numbers only: encode the others alike in all "
-                "batches, by TableEncoder().fit(all_rows)"
-            )
+            linear.refuse_batch()
         if first:
             labels = table.classes if classes is None else encode(classes)[0]
             linear.require_two(labels)

@@ -213,7 +213,7 @@ def predict_stream(
         msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
         raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
-    done = Run(opened, Scorer(answers, roles), progress)
+    done = ScoredRows(opened, FrameScorer(answers, roles), progress)
     done.written(write)
     done.left_out.say("have no answer")
     outliers = None if answers.threshold is None else done.outliers
@@ -221,7 +221,7 @@ def predict_stream(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scorer:
+class FrameScorer:
     """Rows to the kept columns and the answers, and what could not be answered; on any machine."""
 
     answers: Answers
@@ -252,10 +252,10 @@ class Scorer:
         return x.T
 
 
-class Run:
+class ScoredRows:
     """The answers for all rows of a source, in their order, counted on their way to a sink."""
 
-    def __init__(self, source: Source, scorer: Scorer, progress: Progress | None) -> None:
+    def __init__(self, source: Source, scorer: FrameScorer, progress: Progress | None) -> None:
         self.left_out, self.outliers = RowsRead(), 0
         self._source, self._scorer, self._progress = source, scorer, progress
         self._n_rows = source.expected_rows(progress)
