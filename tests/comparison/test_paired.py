@@ -173,6 +173,19 @@ def test_a_simpler_model_with_fewer_errors_is_preferred_unless_its_log_loss_is_c
     assert recommended(1.2 * se) == 1
 
 
+def test_a_simpler_model_with_more_errors_does_not_replace_one_that_is_as_good():
+    rng = np.random.default_rng(0)
+    n, base = 400, rng.gamma(2.0, 0.3, 400)
+    errors = np.zeros((3, n))
+    errors[0, :44] = errors[1, :40] = errors[2, :43] = 1
+    noise = 0.01 * rng.normal(size=(2, n))
+    noise -= noise.mean(1, keepdims=True)
+    logs = np.stack([base, base + 0.0003 + noise[0], base + 0.0009 + noise[1]])
+    known = (np.ones(n), np.arange(n) % 5, 0.25, np.array([100.0, 26.0, 10.0]), (True,) * 3)
+    rows = RowLosses(("best", "good", "small"), np.stack([errors, logs]), *known)
+    assert rows.names[rows.recommended()] == "good"
+
+
 def test_the_price_of_simplicity_stands_in_the_verdict():
     # m0 makes two errors more than m1 of 400, m2 is useless
     wrong = np.zeros((400, 3), bool)

@@ -129,9 +129,9 @@ class RowLosses:
         """Return the simplest model that is about as good as the best.
 
         Only models count that none is significantly better than, in error or in log-loss; among
-        them those within one standard error of the least log-loss, and as few errors; where a
-        model is simpler and has no more errors, that of the losses themselves will do. Of these
-        the first is the one that can be written down, and has the fewest parameters.
+        them those within one standard error of the least log-loss, and as few errors. Of these
+        the first is the one that can be written down, and has the fewest parameters; one that is
+        simpler still, with no more errors, needs a log-loss within the error of the least alone.
         """
         real = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
         stated = [m for m in real if np.isfinite(self.losses[1, m]).any()]
@@ -139,9 +139,13 @@ class RowLosses:
         able = [m for m in able if not self.is_beaten(m, 1)] or able
         loss = 1 if stated else 0
         best = min(able, key=lambda m: (self.means[loss, m], self.means[0, m]))
-        ways = (self._is_close, self._is_simpler)
-        close = [m for m in able if m == best or any(way(m, best, loss) for way in ways)]
-        return min(close, key=lambda m: (not self.readable[m], self.sizes[m], self.means[loss, m]))
+        close = [m for m in able if m == best or self._is_close(m, best, loss)]
+        chosen = min(
+            close, key=lambda m: (not self.readable[m], self.sizes[m], self.means[loss, m])
+        )
+        near = self.means[loss, best] + self._standard_error(loss, best)
+        simpler = [m for m in able if self.means[loss, m] <= near and self._is_simpler(m, chosen)]
+        return min(simpler, key=lambda m: self.sizes[m], default=chosen)
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
         """Whether losses are within one standard error, of the difference and of the best's own."""
@@ -151,12 +155,11 @@ class RowLosses:
             for difference, _, se, _ in [self.tested(each, model, best)]
         )
 
-    def _is_simpler(self, model: int, best: int, loss: int) -> bool:
-        """Whether a model is simpler, with no more errors and a loss near the best's."""
-        fewer = self.sizes[model] < self.sizes[best]
-        error, gap = (self.means[each, model] - self.means[each, best] for each in (0, loss))
-        near = error <= 0 and gap <= self._standard_error(loss, best)
-        return bool(near and fewer and self.readable[model] >= self.readable[best])
+    def _is_simpler(self, model: int, other: int) -> bool:
+        """Whether a model is simpler than another, with no more errors."""
+        fewer = self.sizes[model] < self.sizes[other]
+        as_good = self.means[0, model] <= self.means[0, other]
+        return bool(fewer and as_good and self.readable[model] >= self.readable[other])
 
     def _standard_error(self, loss: int, model: int) -> float:
         each = np.square(self.losses[loss, model] - self.means[loss, model])
