@@ -2,16 +2,36 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.engines import browser, bucket, client, cluster, object_store, postgres_settings, spark
+
+__all__ = ["browser", "bucket", "client", "cluster", "object_store", "postgres_settings", "spark"]
 
 REFERENCE = Path(__file__).parent / "reference"
 
 settings.register_profile("suffice", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("suffice")
+
+# what shares a server, or a report that takes long to make, runs in one process
+TOGETHER = ("[Ss]park|Dask|cluster", "[Pp]ostgres|/sql/|_sql|/store/", "/lab/", "/reporting/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker whole files, so that nothing is set up or compiled twice."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            found = [pattern for pattern in TOGETHER if re.search(pattern, nodeid)]
+            return found[0] if found else super()._split_scope(nodeid)
+
+    return Together(config, log)
 
 
 def read_table(name):

@@ -1,11 +1,14 @@
-"""Real engines for tests: a Dask cluster of two processes, and a local Spark."""
+"""Real engines, one of each for a whole run: Dask, Spark, PostgreSQL, S3 and Chromium."""
 
 import os
 import shutil
 import subprocess
 import sys
+from unittest.mock import patch
 
 import pytest
+from tests.browser import started
+from tests.sources.sql.server import UnavailableError, running_postgres
 
 JAVA = "openjdk-17-jre-headless"
 
@@ -53,3 +56,51 @@ def spark():
     session.stop()
     os.environ.clear()
     os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def postgres_settings():
+    try:
+        with running_postgres() as settings:
+            yield settings
+    except UnavailableError as reason:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"no PostgreSQL: {reason}")
+
+
+@pytest.fixture(scope="session")
+def object_store():
+    """Return a client of an S3 that runs here, with a bucket called "bucket"."""
+    boto3 = pytest.importorskip("boto3")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    settings = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "hidden-secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with patch.dict(os.environ, settings):
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="bucket")
+        yield client
+        client.close()
+    server.stop()
+
+
+@pytest.fixture
+def bucket(object_store):
+    """Return the client of an object store whose bucket is empty."""
+    for found in object_store.list_objects_v2(Bucket="bucket").get("Contents", []):
+        object_store.delete_object(Bucket="bucket", Key=found["Key"])
+    return object_store
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    with started(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser

@@ -1,15 +1,8 @@
-"""One browser for all tests of the lab, and the page as a file."""
+"""The page as a file."""
 
 import pytest
-from tests.browser import started
 
 from suffice.lab import page as lab_page
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    with started(tmp_path_factory.mktemp("chromium")) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,10 @@
 """Tables in every form that a source may take."""
 
 import io
-import os
-from unittest.mock import patch
 
 import numpy as np
 import polars as pl
 import pytest
-from tests.engines import client, cluster, spark  # noqa: F401
 
 
 def labelled_frame(n=500, seed=0):
@@ -59,34 +56,3 @@ def standard_input(monkeypatch):
         monkeypatch.setattr("sys.stdin", Stdin)
 
     return feed
-
-
-@pytest.fixture(scope="session")
-def object_store():
-    """Return a client of an S3 that runs here, with a bucket called "bucket"."""
-    boto3 = pytest.importorskip("boto3")
-    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    settings = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "hidden-secret",
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    with patch.dict(os.environ, settings):
-        client = boto3.client("s3")
-        client.create_bucket(Bucket="bucket")
-        yield client
-        client.close()
-    server.stop()
-
-
-@pytest.fixture
-def bucket(object_store):
-    """Return the client of an object store whose bucket is empty."""
-    for found in object_store.list_objects_v2(Bucket="bucket").get("Contents", []):
-        object_store.delete_object(Bucket="bucket", Key=found["Key"])
-    return object_store

@@ -18,7 +18,6 @@ from tests.sources.sql.conftest import (
     created,
     duckdb,  # noqa: F401
     postgres,  # noqa: F401
-    postgres_settings,  # noqa: F401
     sqlite,  # noqa: F401
 )
 

@@ -3,18 +3,12 @@
 import itertools
 
 import pytest
-from tests.sources.sql.server import UnavailableError, running_postgres
 
 
-@pytest.fixture(scope="session")
-def postgres():
-    """Return the address of a fresh server."""
-    pytest.importorskip("psycopg")
-    try:
-        with running_postgres() as at:
-            yield f"postgresql://{at['user']}@{at['host']}:{at['port']}/{at['database']}"
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+@pytest.fixture
+def postgres(postgres_settings):
+    """Return the address of the server."""
+    return "postgresql://{user}@{host}:{port}/{database}".format(**postgres_settings)
 
 
 _NUMBERS = itertools.count()

@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from tests.engines import client, cluster, spark  # noqa: F401
 
 N_PARTS, N_ROWS = 12, 400
 

@@ -1,23 +1,9 @@
 """Three real engines, and tables in them."""
 
-import os
-
 import ibis
 import numpy as np
 import polars as pl
 import pytest
-from tests.sources.sql.server import UnavailableError, running_postgres
-
-
-@pytest.fixture(scope="session")
-def postgres_settings():
-    try:
-        with running_postgres() as settings:
-            yield settings
-    except UnavailableError as reason:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"no PostgreSQL: {reason}")
 
 
 @pytest.fixture
