@@ -6,7 +6,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 import suffice as sf
-from suffice import plots
+from suffice.plots.style import DARK, LIGHT
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_dots_lie_at_the_errors_and_bars_at_their_intervals(result):
 def test_those_told_apart_from_the_best_are_grey(result):
     left, _ = result.plot()
     colours = [line.get_color() for line in left.lines if line.get_marker() == "o"]
-    style = plots.LIGHT
+    style = LIGHT
     worse = result.to_frame()["p_adjusted"].to_numpy() <= 0.05
     assert colours == [style.soft if w else style.accent for w in worse]
     assert worse.tolist() == [False, False, True, True]
@@ -48,7 +48,7 @@ def test_both_figures_can_be_drawn_on_given_axes_and_in_the_dark(result, table):
     axes = plt.figure().subplots(1, 2)
     drawn = curve.plot(axes, theme="dark")
     assert drawn[1] is axes[1]
-    assert drawn[0].xaxis.label.get_color() == plots.DARK.ink
+    assert drawn[0].xaxis.label.get_color() == DARK.ink
 
 
 def test_learning_curves_are_dashed_where_a_member_is_discriminative(table):

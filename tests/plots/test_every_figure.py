@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 import suffice as sf
 from suffice import plots
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
+from suffice.plots.style import DARK, LIGHT
 
 SOLID = {"density_surface", "posterior_surface"}
 GRIDS = {"pairs", "real_against_synthetic"}
@@ -102,7 +103,7 @@ def test_other_figures_are_drawn_where_they_are_told_in_the_ink_of_the_theme(nam
     )
     ax = first(OTHERS[name](theme=theme, **where))
     assert ax.figure is figure
-    assert ax.xaxis.label.get_color() == {"light": plots.LIGHT, "dark": plots.DARK}[theme].ink
+    assert ax.xaxis.label.get_color() == {"light": LIGHT, "dark": DARK}[theme].ink
     assert first(OTHERS[name]()).figure.get_facecolor()[3] == 0
 
 
@@ -126,7 +127,7 @@ def test_axes_come_back_on_a_transparent_figure_in_the_ink_of_the_theme(name, th
     ax = first(FIGURES[name](lda, *flowers, theme=theme))
     assert isinstance(ax, Axes)
     assert ax.figure.get_facecolor()[3] == 0
-    ink = {"light": plots.LIGHT, "dark": plots.DARK}[theme].ink
+    ink = {"light": LIGHT, "dark": DARK}[theme].ink
     assert ax.xaxis.label.get_color() == ink
     assert {tick.label1.get_color() for tick in ax.xaxis.get_major_ticks()} <= {ink}
 
@@ -149,7 +150,7 @@ def test_your_own_settings_are_left_alone_and_do_not_matter(name, lda, flowers):
         before = dict(mpl.rcParams)
         ax = first(FIGURES[name](lda, *flowers))
         assert dict(mpl.rcParams) == before
-    assert ax.xaxis.label.get_color() == plots.LIGHT.ink
+    assert ax.xaxis.label.get_color() == LIGHT.ink
     plt.close("all")
 
 

@@ -18,6 +18,7 @@ from suffice.cli.options import choice, learning_data, output, several
 from suffice.cli.terminal import FIGURES, Terminal, write_figure
 from suffice.comparison.judging import learner_of
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.plots.style import DARK
 from suffice.validation.predictions import Predictions
 
 _APART = ("perceptron_steps", "regression_line")  # not of labelled rows alone
@@ -80,7 +81,7 @@ def command(
     subject = _subject(kind, model, data)
     drawn = draw(*subject[: 2 if "y" not in known else None], theme=theme, **said)
     axes = getattr(drawn, "flat", [drawn])[0]
-    write_figure(axes.figure, output, plots.DARK.ground if theme == "dark" else "white")
+    write_figure(axes.figure, output, DARK.ground if theme == "dark" else "white")
     terminal.written(output, kind)
 
 

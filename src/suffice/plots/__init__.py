@@ -13,12 +13,10 @@ from suffice.plots.effects import effect_of_neighbours, effect_of_temperature, n
 from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
 from suffice.plots.importances import coefficient_importance
 from suffice.plots.linear import hyperplane, perceptron_steps, regression_line
-from suffice.plots.panels import pairs
+from suffice.plots.panels import pairs, real_against_synthetic
 from suffice.plots.paths import loss_surface
 from suffice.plots.posteriors import posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
-from suffice.plots.style import DARK, LIGHT, Look, Palette, Style
-from suffice.plots.synthetic import real_against_synthetic
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold
 from suffice.validation.predictions import Predictions
 
@@ -40,12 +38,7 @@ DRAWERS: Mapping[str, Callable[..., Any]] = {
 }
 
 __all__ = [
-    "DARK",
-    "LIGHT",
-    "Look",
-    "Palette",
     "Predictions",
-    "Style",
     "class_densities",
     "coefficient_importance",
     "confusion_matrix",

@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
-from suffice.plots.style import NO_LOOKS, Palette, Style, Theme, palette_for, style_of
+from suffice.plots.style import NO_LOOKS, Look, Palette, Style, Theme, style_of
 from suffice.text.lists import shortened
 
 SIZE = (5.6, 3.9)  # inches, legend included
@@ -38,8 +38,8 @@ class Canvas:
     palette: Palette = NO_LOOKS  # of the classes
 
     def with_looks(self, classes: Any) -> Canvas:
-        """Return the canvas with a look for each class: as asked for, or by its place."""
-        return replace(self, palette=palette_for(classes, self.palette))
+        """Return the canvas with a look for each class, by its place."""
+        return replace(self, palette=Palette.of(classes))
 
     def resize(self, width: float, height: float) -> None:
         """Give a new figure another size, in inches."""
@@ -70,12 +70,16 @@ class Canvas:
         for level in levels:
             self.ax.axhline(level, color=self.style.grid, linewidth=0.9, zorder=0)
 
-    def strip_above(self, height: float) -> Any:
+    def strip_above(self, height: float, title: str) -> Any:
         """Return small axes above these, ``height`` inches high, that share their x axis."""
         top = ScaledTranslation(0, 1, self.ax.transAxes)
         inches = self.ax.figure.dpi_scale_trans + top
         place = blended_transform_factory(self.ax.transAxes, inches)
-        return self.ax.inset_axes((0, GAP, 1, height), transform=place, sharex=self.ax)
+        strip = self.ax.inset_axes((0, GAP, 1, height), transform=place, sharex=self.ax)
+        strip.set_title(title, loc="left", fontsize=9, color=self.style.ink)
+        self.style.dress(strip)
+        strip.tick_params(axis="x", labelbottom=False, length=0)
+        return strip
 
     def legend(self, entries: Sequence[tuple[Any, str]], title: str | None = None) -> None:
         """Write a legend, if asked for, beside the axes, or inside where there is no room."""
@@ -94,7 +98,7 @@ class Canvas:
         self, *, extra: Sequence[tuple[Any, str]] = (), lines: bool = False
     ) -> None:
         """Write a legend of the classes, the first few of many, and of anything else drawn."""
-        self.legend([*class_entries(self.palette, self.style, lines=lines), *extra])
+        self.legend([*class_entries(self, lines=lines), *extra])
 
 
 @contextmanager
@@ -105,7 +109,6 @@ def drawing(
     *,
     projection: Literal["3d"] | None = None,
     legend: bool = True,
-    palette: Palette | None = None,
 ) -> Iterator[Canvas]:
     """Draw on ``ax``, or on new axes, leaving matplotlib's settings alone."""
     style, is_new = style_of(theme), ax is None
@@ -117,7 +120,7 @@ def drawing(
             msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
             raise InvalidParameterError(msg)
         try:
-            yield Canvas(ax, style, is_new, legend, palette or NO_LOOKS)
+            yield Canvas(ax, style, is_new, legend)
         except Exception:
             if is_new:
                 plt.close(figure)
@@ -126,7 +129,7 @@ def drawing(
 
 
 # what is asked of the looks of a figure
-LOOKS: dict[str, Any] = {"legend": True, "palette": None, "theme": "light", "ax": None}
+LOOKS: dict[str, Any] = {"legend": True, "theme": "light", "ax": None}
 # parameters of many figures: their documentation is written once, and added to that of each
 MEANINGS = {
     "estimator": ("fitted classifier", "Ours, or any of scikit-learn."),
@@ -152,8 +155,7 @@ MEANINGS = {
     ),
     "resolution": ("int", "Points along each side."),
     "legend": ("bool", "Whether to write what is drawn beside the axes."),
-    "palette": ("Palette, optional", "Looks of the classes, where they are a part of more."),
-    "theme": ('{"light", "dark"} or Style', "Colours of text and lines."),
+    "theme": ('{"light", "dark"}', "Colours of text and lines."),
     "ax": ("Axes, optional", "Where to draw; by default on a new figure."),
     "figure": ("Figure or SubFigure, optional", "Where to draw; by default a new one."),
 }
@@ -199,8 +201,7 @@ def figure(
                     draw(canvas, **given)
                 else:
                     subject = of(**{p.name: given.pop(p.name) for p in read if p.name in given})
-                    looked = canvas.with_looks(subject.classes) if "palette" in looks else canvas
-                    draw(looked, subject, **given)
+                    draw(canvas.with_looks(subject.classes), subject, **given)
             axes: Axes = canvas.ax
             return axes
 
@@ -234,31 +235,29 @@ def new_axes(ax: Any) -> Any:
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
-def class_entries(palette: Palette, style: Style, *, lines: bool = False) -> list[tuple[Any, str]]:
+def class_entries(canvas: Canvas, *, lines: bool = False) -> list[tuple[Any, str]]:
     """Return handles and names of the classes, the first few of many."""
-    make = class_line if lines else class_marker
+    make, palette = class_line if lines else class_marker, canvas.palette
     shown = len(palette) if len(palette) <= MOST_ENTRIES else MOST_ENTRIES - 1
-    entries: list[tuple[Any, str]] = [
-        (make(look, style), name)
-        for look, name in zip(palette.looks[:shown], palette.names, strict=False)
-    ]
+    handles = [make(look, canvas.style) for look in palette.looks[:shown]]
+    entries: list[tuple[Any, str]] = list(zip(handles, palette.names, strict=False))
     if shown < len(palette):
         entries.append((nothing(), f"… and {len(palette) - shown} more"))
     return entries
 
 
-def class_marker(look: Any, style: Style) -> Line2D:
+def class_marker(look: Look, style: Style) -> Line2D:
     """Return the handle of a class drawn as points."""
     edge: Any = {"markeredgecolor": style.ground, "markeredgewidth": 0.5, "markersize": 6}
     return Line2D([], [], linestyle="none", marker=look.marker, markerfacecolor=look.colour, **edge)
 
 
-def class_line(look: Any, style: Style) -> Line2D:  # noqa: ARG001  one signature with class_marker
+def class_line(look: Look, style: Style) -> Line2D:  # noqa: ARG001  one signature with class_marker
     """Return the handle of a class drawn as a curve."""
     return Line2D([], [], color=look.colour, linestyle=look.line)
 
 
-def class_patch(look: Any, style: Style) -> Patch:
+def class_patch(look: Look, style: Style) -> Patch:
     """Return the handle of a class drawn as bars."""
     return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=style.ground)
 

@@ -18,7 +18,7 @@ from suffice.typing import Codes, Floats
 FEWEST_BARS, MOST_BARS = 8, 50
 
 
-@figure("legend", "palette", of=Fitted.of)
+@figure("legend", of=Fitted.of)
 def class_densities(
     canvas: Canvas, fitted: Fitted, y: Any = None, *, feature: Any = 0, weighted: bool = True
 ) -> None:
@@ -67,13 +67,11 @@ def class_densities(
 def _histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
     """Draw a histogram of each class whose area is its factor."""
     edges = _edges(x, codes)
-    for k, look in enumerate(canvas.palette.looks):
+    for k, factor in enumerate(factors):
         rows = x[codes == k]
         if len(rows):
-            weights = np.full(len(rows), factors[k] / len(rows) / (edges[1] - edges[0]))
-            fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
-            label = f"_histogram {canvas.palette.labels[k]}"
-            canvas.ax.hist(rows, edges, weights=weights, alpha=0.3, label=label, **fill)
+            weights = np.full(len(rows), factor / len(rows) / (edges[1] - edges[0]))
+            marks.histogram(canvas, rows, edges, k, weights=weights, alpha=0.3)
 
 
 def _total(canvas: Canvas, xs: Floats, curves: Floats) -> list[tuple[Any, str]]:
@@ -92,7 +90,7 @@ def _edges(x: Floats, codes: Codes) -> Floats:
     )
 
 
-@figure("legend", "palette", of=Fitted.of)
+@figure("legend", of=Fitted.of)
 def density_contours(
     canvas: Canvas,
     fitted: Fitted,
@@ -139,7 +137,7 @@ def density_contours(
     canvas.legend_of_classes(extra=[_coverage_entry(canvas, coverage)])
 
 
-@figure("legend", "palette", of=Fitted.of, **SOLID)
+@figure("legend", of=Fitted.of, **SOLID)
 def density_surface(
     canvas: Canvas, fitted: Fitted, *, features: tuple[Any, Any] = (0, 1), resolution: int = 120
 ) -> None:

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_rgb
-from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
@@ -15,6 +13,7 @@ from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
 from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import line_for
+from suffice.plots.style import mixed
 from suffice.table.labels import code_of
 from suffice.table.table import Table
 from suffice.text.lists import default_names
@@ -24,7 +23,7 @@ from suffice.text.lists import default_names
 def effect_of_neighbours(
     canvas: Canvas,
     X: Any,
-    y: Any = None,
+    y: Any,
     neighbours: Any = None,
     *,
     weights: str = "uniform",
@@ -36,8 +35,7 @@ def effect_of_neighbours(
     Parameters
     ----------
     X, y : array or frame (n, d) and array (n,)
-        Rows and their labels; standardise features first where units differ. A
-        ``NeighbourCurve`` alone will do in place of both.
+        Rows and their labels; standardise features first where units differ.
     neighbours : array of int, optional
         Numbers of neighbours k; by default odd ones.
     weights : {"uniform", "distance"}
@@ -56,13 +54,8 @@ def effect_of_neighbours(
     >>> ax.get_xlabel()
     'neighbours k'
     """
-    curve = (
-        X
-        if isinstance(X, NeighbourCurve)
-        else neighbour_curve(
-            X, y, neighbours, weights=weights, folds=folds, random_state=random_state
-        )
-    )
+    how: Any = {"weights": weights, "folds": folds, "random_state": random_state}
+    curve = neighbour_curve(X, y, neighbours, **how)
     handles = _neighbour_curves(canvas, curve)
     _neighbour_axes(canvas, curve)
     names = ("held out ± s.e.", "learnt from", f"best: k = {curve.best}")
@@ -92,7 +85,7 @@ def _neighbour_axes(canvas: Canvas, curve: NeighbourCurve) -> None:
     canvas.name_axes("neighbours k", "error")
 
 
-@figure("legend", "palette", of=classifier_with)
+@figure("legend", of=classifier_with)
 def effect_of_temperature(
     canvas: Canvas,
     fitted: Fitted,
@@ -124,46 +117,25 @@ def effect_of_temperature(
     'p(1 | x)'
     """
     k = len(canvas.palette) - 1 if label is None else code_of(label, fitted.classes)
-    line = line_for(fitted, y, feature, at)
-    xs = line.stretch(fitted.rows)
+    way = line_for(fitted, y, feature, at)
+    xs = way.stretch(fitted.rows)
     with np.errstate(divide="ignore"):
-        logs = np.log(fitted.posteriors(line.lift(xs[:, None])))
+        logs = np.log(fitted.posteriors(way.lift(xs[:, None])))
     hard = (logs.argmax(axis=1) == k).astype(float)
     dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
-    canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
-    shades = _shades(canvas, canvas.palette.looks[k].colour, len(temperatures))
+    (step,) = canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
+    strong, entries = mixed(canvas.palette.looks[k].colour, canvas.style.ink, 0.7), []
+    shades = mixed(strong, canvas.style.ground, np.linspace(0.35, 1, len(temperatures))[:, None])
     for t, shade in zip(temperatures, shades, strict=True):
-        p = np.exp(tempered(logs, t))[:, k]
-        canvas.ax.plot(xs, p, color=shade, linewidth=_width(t), label=f"_temperature {t:g}")
+        p, width = np.exp(tempered(logs, t))[:, k], 2.6 if t == 1 else 1.6
+        line = {"color": shade, "linewidth": width, "label": f"_temperature {t:g}"}
+        entries.append((canvas.ax.plot(xs, p, **line)[0], f"T = {t:g}"))
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
-    canvas.name_axes(line.names[0], f"p({canvas.palette.names[k]} | x)")
-    canvas.legend(_temperatures(canvas, temperatures, shades))
+    canvas.name_axes(way.names[0], f"p({canvas.palette.names[k]} | x)")
+    canvas.legend([*entries, (step, "T → 0")])
 
 
-def _shades(canvas: Canvas, colour: str, n: int) -> list[tuple[float, float, float]]:
-    """Return n colours from pale to strong."""
-    own, page = np.array(to_rgb(colour)), np.array(to_rgb(canvas.style.ground))
-    ink = np.array(to_rgb(canvas.style.ink))
-    strong = 0.7 * own + 0.3 * ink
-    return [tuple(a * strong + (1 - a) * page) for a in np.linspace(0.35, 1, n)]
-
-
-def _temperatures(
-    canvas: Canvas, temperatures: Sequence[float], shades: Any
-) -> list[tuple[Any, str]]:
-    hard = Line2D([], [], color=canvas.style.soft, linestyle="--", linewidth=1.1)
-    drawn = zip(temperatures, shades, strict=True)
-    return [
-        *((Line2D([], [], color=c, linewidth=_width(t)), f"T = {t:g}") for t, c in drawn),
-        (hard, "T → 0"),
-    ]
-
-
-def _width(temperature: float) -> float:
-    return 2.6 if temperature == 1 else 1.6
-
-
-@figure("legend", "palette")
+@figure("legend")
 def neighbourhood(
     canvas: Canvas, X: Any, y: Any, query: Any, k: int = 5, *, weights: str = "uniform"
 ) -> None:

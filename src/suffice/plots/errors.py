@@ -6,7 +6,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_rgb
 
 from suffice.curves.confusion import Confusion, confusion
 from suffice.curves.reliability import Reliability
@@ -15,6 +14,7 @@ from suffice.curves.thresholds import precision_recall_curve, roc_curve
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, figure, nothing
 from suffice.plots.inputs import event_of, log_odds, predictions_of, ranked_by
+from suffice.plots.style import mixed
 from suffice.text.lists import shortened
 from suffice.text.numbers import amount, percent_label
 from suffice.validation.predictions import Predictions
@@ -31,11 +31,6 @@ def confusion_matrix(
 
     Every cell holds the number of rows, and where there is room the share of the true class.
 
-    Parameters
-    ----------
-    source : fitted classifier, Predictions or Confusion
-        What was predicted; a classifier is asked about ``X``.
-
     Examples
     --------
     >>> confusion_matrix(sf.LDA().fit(X, y), X, y).get_xlabel()
@@ -45,7 +40,8 @@ def confusion_matrix(
     cell = min(0.62, 5 / len(table.actions))
     canvas.resize(1.7 + cell * len(table.actions), 0.9 + cell * len(table.classes))
     strength = np.linspace(0, 1, 256)[:, None]
-    shades = strength * to_rgb(canvas.style.accent) + (1 - strength) * _pale(canvas)
+    almost_page = mixed(canvas.style.soft, canvas.style.ground, 0.06)
+    shades = mixed(canvas.style.accent, almost_page, strength)
     cells = shades[np.rint(255 * table.shares**0.7).astype(int)]
     canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
     _lines_between(canvas, table)
@@ -57,19 +53,12 @@ def confusion_matrix(
 
 
 def _counted(source: Any, X: Any, y: Any, sample_weight: Any) -> Confusion:
-    if isinstance(source, Confusion):
-        return source
     if isinstance(source, Predictions):
         return confusion(source.labels, source.predicted_labels, source.classes, source.weights)
     if X is None or y is None:
-        msg = "pass a fitted classifier with rows X and labels y, or a Confusion alone"
+        msg = "pass a fitted classifier with rows X and labels y, or Predictions alone"
         raise InvalidInputError(msg)
     return confusion(y, source.predict(X), source.classes_, sample_weight)
-
-
-def _pale(canvas: Canvas) -> Any:
-    """Return the colour of an empty cell: almost the page."""
-    return 0.06 * np.array(to_rgb(canvas.style.soft)) + 0.94 * np.array(to_rgb(canvas.style.ground))
 
 
 def _lines_between(canvas: Canvas, table: Confusion) -> None:
@@ -112,7 +101,7 @@ def _write(canvas: Canvas, table: Confusion, cells: Any) -> None:
         canvas.ax.text(column, row, text, color=colour if count else canvas.style.soft, **middle)
 
 
-@figure("legend", "palette", of=ranked_by, size=(5.4, 3.9))
+@figure("legend", of=ranked_by, size=(5.4, 3.9))
 def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     """Return axes with the ROC curve of a class, or of each of several against the rest.
 
@@ -138,7 +127,7 @@ def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     _legend(canvas, drawn, "area under curve")
 
 
-@figure("legend", "palette", of=ranked_by, size=(5.4, 3.9))
+@figure("legend", of=ranked_by, size=(5.4, 3.9))
 def precision_recall(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     """Return axes with precision against recall of a class, or of each of several.
 
@@ -201,7 +190,7 @@ def _legend(canvas: Canvas, drawn: Sequence[tuple[int, float]], quantity: str) -
     canvas.legend(entries, quantity)
 
 
-@figure("palette", of=predictions_of, size=(4.4, 4.6))
+@figure(of=predictions_of, size=(4.4, 4.6))
 def reliability(
     canvas: Canvas,
     rows: Predictions,
@@ -259,16 +248,12 @@ def _bins(rows: Predictions, k: int | None, bins: int, *, equal_counts: bool) ->
 
 def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:
     """Draw the weight of rows in each bin, above the axes."""
-    above = canvas.strip_above(0.5)
+    error = f"expected calibration error {table.calibration_error:.3f}"
+    above = canvas.strip_above(0.5, error)
     widths = table.high_edges - table.low_edges
     bars = {"color": colour, "alpha": 0.55, "edgecolor": canvas.style.ground}
     above.bar(table.low_edges, table.weights, widths, align="edge", label="_counts", **bars)
     top = float(table.weights.max())
     above.set(ylim=(0, top), yticks=[top])
-    error = f"expected calibration error {table.calibration_error:.3f}"
-    above.set_title(error, loc="left", fontsize=9, color=canvas.style.ink)
     above.set_yticklabels([amount(top)])
-    above.tick_params(axis="x", labelbottom=False, length=0)
     above.set_ylabel("rows", color=canvas.style.ink)
-    canvas.style.dress(above)
-    above.tick_params(axis="x", length=0)

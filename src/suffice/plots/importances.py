@@ -12,7 +12,7 @@ from suffice.text.lists import shortened
 from suffice.typing import Floats
 
 
-@figure("legend", "palette", of=Fitted.of)
+@figure("legend", of=Fitted.of)
 def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) -> None:
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 

@@ -8,15 +8,17 @@ from matplotlib.figure import FigureBase
 from suffice.errors import InvalidInputError
 from suffice.model.geometry import Hyperplane
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, documented, figure
+from suffice.plots.canvas import Canvas, class_entries, documented, figure
 from suffice.plots.inputs import Fitted
-from suffice.plots.panels import row_of
+from suffice.plots.panels import legend_beside, many_axes
 from suffice.plots.paths import WAY
 from suffice.plots.plane import plane_for
-from suffice.plots.style import Palette, Theme, palette_for
+from suffice.plots.style import Theme
 from suffice.table.matrix import as_matrix
 from suffice.text.lists import default_names
 from suffice.typing import Floats
+
+ACROSS = 4  # steps of a perceptron in a row
 
 
 @figure(size=(4.6, 4.2))
@@ -107,7 +109,6 @@ def perceptron_steps(
     y: Any,
     *,
     most: int = 8,
-    palette: Palette | None = None,
     theme: Theme = "light",
     figure: FigureBase | None = None,
 ) -> list[Any]:
@@ -138,11 +139,14 @@ def perceptron_steps(
             "perceptron_steps draws a Perceptron(record='mistakes') of two classes and two "
             "features that made a mistake"
         )
-    codes, looks = fitted.codes(y), palette_for(fitted.classes, palette)
+    codes, n = fitted.codes(y), len(mistakes)
     lines = [Hyperplane(w[1:], w[0]) for w in estimator.path_.parameters[: len(mistakes) + 1]]
     window = _window(fitted, [line for line in lines if line.normal.any()])
-    with row_of(len(mistakes), figure, theme, looks) as cells:
-        for step, (cell, row) in enumerate(zip(cells, mistakes, strict=True)):
+    wide = min(n, ACROSS)
+    high = -(-n // wide)
+    size = (3.1 * wide + 1, 2.9 * high)
+    with many_axes(figure, theme, fitted.classes, (high, wide), size) as cells:
+        for step, (cell, row) in enumerate(zip(cells.flat, mistakes, strict=False)):
             marks.points(cell, fitted.rows, codes)
             ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}
             cell.ax.plot(*fitted.rows[row], "o", color=cell.style.ink, **ring)
@@ -153,7 +157,10 @@ def perceptron_steps(
                 _normal(cell, lines[step + 1], foot, 0.2 * np.ptp(window, axis=1).min())
             cell.ax.set(xlim=window[0], ylim=window[1], title=f"step {step + 1}: row {row}")
             cell.name_axes(*fitted.names)
-    return [cell.ax for cell in cells]
+        for empty in cells.flat[n:]:
+            empty.ax.set_visible(False)
+        legend_beside(cell, class_entries(cell))
+    return [each.ax for each in cells.flat[:n]]
 
 
 def _window(fitted: Fitted, lines: list[Hyperplane]) -> Floats:

@@ -49,6 +49,13 @@ def points(
         canvas.ax.scatter(*z[rows].T, label=label, **dots, **edges)
 
 
+def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) -> None:
+    """Draw the histogram of rows of class k."""
+    look, label = canvas.palette.looks[k], f"_histogram {canvas.palette.labels[k]}"
+    fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
+    canvas.ax.hist(x, edges, label=label, **fill, **options)
+
+
 def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Floats:
     """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (n, 2).
 

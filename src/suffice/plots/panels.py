@@ -1,20 +1,24 @@
-"""Grids of small axes over several features, and rows over every pair of them."""
+"""Grids of small axes: rows over every pair of features, and synthetic rows beside real ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import FigureBase
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from suffice.curves.importance import separation
+from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, documented, write_legend
+from suffice.plots.inputs import Fitted
 from suffice.plots.plane import feature_index
-from suffice.plots.style import Palette, Style, Theme, palette_for, style_of
+from suffice.plots.style import Palette, Theme, style_of
+from suffice.table.labels import codes_of
 from suffice.table.table import Table
 from suffice.text.lists import default_names, shortened
 from suffice.typing import Codes, Floats
@@ -23,92 +27,69 @@ MOST_FEATURES = 5  # where none are chosen
 CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of cells
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Panels:
-    """A square grid of axes, a row and a column for each feature."""
-
-    figure: Any
-    axes: Any  # (m, m) of Axes
-    style: Style
-    names: tuple[str, ...]  # (m,)
-    palette: Palette
-
-    def cell(self, row: int, column: int) -> Canvas:
-        """Return the axes of one pair of features."""
-        return Canvas(self.axes[row, column], self.style, palette=self.palette)
-
-    def limit(self, values: Floats) -> None:
-        """Give every cell the range of its two features, (n, m)."""
-        low, high = values.min(axis=0), values.max(axis=0)
-        reach = 0.1 * np.where(high > low, high - low, 1.0)
-        for row, column in np.ndindex(self.axes.shape):
-            ax = self.axes[row, column]
-            ax.set_xlim(low[column] - reach[column], high[column] + reach[column])
-            if row != column:
-                ax.set_ylim(low[row] - reach[row], high[row] + reach[row])
-
-    def finish(self) -> None:
-        """Write names and numbers on the outer edges only."""
-        m = len(self.axes)
-        names = shortened(self.names, 20)
-        for row, column in np.ndindex(self.axes.shape):
-            ax = self.axes[row, column]
-            self.style.dress(ax)
-            ax.tick_params(labelsize=7.5, length=2.5)
-            ax.locator_params(nbins=3)
-            bottom, left = row == m - 1, column == 0
-            ax.tick_params(labelbottom=bottom, labelleft=left and row > 0)
-            if bottom:
-                ax.set_xlabel(names[column], parse_math=False, color=self.style.ink, fontsize=8.5)
-            if left and row > 0:
-                ax.set_ylabel(names[row], parse_math=False, color=self.style.ink, fontsize=8.5)
-            if row == column:
-                ax.spines["left"].set_visible(False)
-                ax.tick_params(axis="y", left=False, labelleft=False)
-        self.figure.align_ylabels(self.axes[:, 0])
-
-    def legend(self, entries: list[tuple[Any, str]]) -> None:
-        """Write what is drawn beside the grid."""
-        place = {"loc": "outside right upper", "frameon": False}
-        write_legend(self.figure, entries, labelcolor=self.style.ink, **place)
-
-
 @contextmanager
-def panels(
-    figure: FigureBase | None, theme: Theme, names: tuple[str, ...], palette: Palette
-) -> Iterator[Panels]:
-    """Draw on a grid in ``figure``, or in a new one, leaving matplotlib's settings alone."""
-    style, m = style_of(theme), len(names)
+def many_axes(
+    figure: FigureBase | None,
+    theme: Theme,
+    classes: Any,
+    shape: tuple[int, int],
+    size: tuple[float, float],
+) -> Iterator[Any]:
+    """Yield an array of canvases in ``figure``, or in a new one of that size."""
+    style, palette = style_of(theme), Palette.of(classes)
     with style.context():
         if figure is None:
-            side = max(CELL, LARGEST / (m + 1)) * m + 0.5
-            figure = plt.figure(figsize=(side + 1.2, side), layout="constrained")
-        axes = figure.subplots(m, m, squeeze=False)
-        grid = Panels(figure, axes, style, names, palette)
-        yield grid
-        grid.finish()
-
-
-@contextmanager
-def row_of(
-    n: int, figure: FigureBase | None, theme: Theme, palette: Palette, columns: int = 4
-) -> Iterator[list[Canvas]]:
-    """Draw on n axes side by side in ``figure``, or in a new one, with one legend for all."""
-    style, wide = style_of(theme), min(n, columns)
-    with style.context():
-        high = -(-n // wide)
-        if figure is None:
-            figure = plt.figure(figsize=(3.1 * wide + 1, 2.9 * high), layout="constrained")
-        axes = figure.subplots(high, wide, squeeze=False).ravel()
-        yield [Canvas(ax, style, has_legend=False, palette=palette) for ax in axes[:n]]
-        for at, ax in enumerate(axes):
+            figure = plt.figure(figsize=size, layout="constrained")
+        axes = figure.subplots(*shape, squeeze=False)
+        for ax in axes.flat:
             style.dress(ax)
-            ax.set_visible(at < n)
-        place = {"loc": "outside right upper", "labelcolor": style.ink}
-        write_legend(figure, class_entries(palette, style), **place)
+        yield np.array([[Canvas(ax, style, palette=palette) for ax in line] for line in axes])
 
 
-def chosen_features(names: tuple[str, ...], rows: Floats, codes: Codes, features: Any) -> list[int]:
+def legend_beside(cell: Canvas, entries: Sequence[tuple[Any, str]]) -> None:
+    """Write what is drawn beside all axes."""
+    place = {"loc": "outside right upper", "labelcolor": cell.style.ink}
+    write_legend(cell.ax.figure, entries, **place)
+
+
+def _grid(
+    figure: FigureBase | None,
+    theme: Theme,
+    classes: Any,
+    names: Sequence[str],
+    values: Floats,
+    draw: Callable[[Canvas, int, int], None],
+    entries: Callable[[Canvas], Sequence[tuple[Any, str]]] = class_entries,
+) -> Any:
+    """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
+    m, named = len(names), shortened(names, 20)
+    side = max(CELL, LARGEST / (m + 1)) * m + 0.5
+    low, high = values.min(axis=0), values.max(axis=0)
+    reach = 0.1 * np.where(high > low, high - low, 1.0)
+    window = np.stack([low - reach, high + reach], axis=1)
+    with many_axes(figure, theme, classes, (m, m), (side + 1.2, side)) as cells:
+        for (row, column), cell in np.ndenumerate(cells):
+            draw(cell, row, column)
+            cell.ax.set_xlim(window[column])
+            cell.ax.locator_params(nbins=3)
+            # names and numbers on the outer edges only
+            small = {"parse_math": False, "color": cell.style.ink, "fontsize": 8.5}
+            bottom, left = row == m - 1, column == 0 < row
+            cell.ax.tick_params(labelsize=7.5, length=2.5, labelbottom=bottom, labelleft=left)
+            cell.ax.set_xlabel(named[column] if bottom else "", **small)
+            cell.ax.set_ylabel(named[row] if left else "", **small)
+            if row == column:
+                cell.ax.spines["left"].set_visible(False)
+                cell.ax.tick_params(axis="y", left=False)
+            else:
+                cell.ax.set_ylim(window[row])
+        legend_beside(cells[0, 0], entries(cells[0, 0]))
+        axes = np.array([[cell.ax for cell in line] for line in cells])
+        axes[0, 0].figure.align_ylabels(axes[:, 0])
+    return axes
+
+
+def _chosen(names: tuple[str, ...], rows: Floats, codes: Codes, features: Any) -> list[int]:
     """Return the places of the features asked for, or of those that separate classes most."""
     if features is not None:
         return [feature_index(names, feature) for feature in features]
@@ -118,6 +99,11 @@ def chosen_features(names: tuple[str, ...], rows: Floats, codes: Codes, features
     return sorted(np.argsort(-ratio, kind="stable")[:MOST_FEATURES].tolist())
 
 
+def _edges(x: Floats, n: int) -> Floats:
+    """Return the edges of bars that suit n rows."""
+    return np.histogram_bin_edges(x, int(np.clip(np.sqrt(n) * 1.4, 8, 30)))
+
+
 @documented
 def pairs(
     X: Any,
@@ -125,7 +111,6 @@ def pairs(
     *,
     features: Sequence[Any] | None = None,
     coverage: Sequence[float] | None = None,
-    palette: Palette | None = None,
     theme: Theme = "light",
     figure: FigureBase | None = None,
 ) -> Any:
@@ -147,35 +132,29 @@ def pairs(
     """
     table = Table.of(X, y)
     names, codes = table.names or default_names(table.n_features), table.codes
-    chosen = chosen_features(names, table.x, codes, features)
+    chosen = _chosen(names, table.x, codes, features)
     values = np.asarray(table.x[:, chosen], np.float64)
-    looks = palette_for(table.classes, palette)
-    with panels(figure, theme, tuple(names[j] for j in chosen), looks) as grid:
-        for row, column in np.ndindex(grid.axes.shape):
-            cell = grid.cell(row, column)
-            if row > column:
-                cut = values[:, [column, row]]
-                marks.points(cell, cut, codes, size=0.5)
-                _ellipses(cell, cut, codes, marks.shares(cell, coverage))
-            elif row == column:
-                histograms(cell, values[:, row], codes)
-            else:
-                cell.ax.set_visible(False)
-        grid.limit(values)
-        grid.legend(class_entries(looks, grid.style))
-    return grid.axes
+
+    def draw(cell: Canvas, row: int, column: int) -> None:
+        cell.ax.set_visible(row >= column)
+        cut = values[:, [column, row]]
+        if row == column:
+            _histograms(cell, values[:, row], codes)
+        elif row > column:
+            marks.points(cell, cut, codes, size=0.5)
+            _ellipses(cell, cut, codes, marks.shares(cell, coverage))
+
+    return _grid(figure, theme, table.classes, [names[j] for j in chosen], values, draw)
 
 
-def histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
+def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
     """Draw the histogram of each class, or of all together if they are many."""
-    edges = np.histogram_bin_edges(x, int(np.clip(np.sqrt(len(x)) * 1.4, 8, 30)))
+    edges = _edges(x, len(x))
     if len(cell.palette) > MOST_ENTRIES:
         cell.ax.hist(x, edges, color=cell.style.soft, alpha=0.45, label="_histogram")
         return
-    for k, look in enumerate(cell.palette.looks):
-        fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": cell.style.ground}
-        label = f"_histogram {cell.palette.labels[k]}"
-        cell.ax.hist(x[codes == k], edges, alpha=0.45, linewidth=0.4, label=label, **fill)
+    for k in range(len(cell.palette)):
+        marks.histogram(cell, x[codes == k], edges, k, alpha=0.45, linewidth=0.4)
 
 
 def _ellipses(cell: Canvas, cut: Floats, codes: Codes, coverage: tuple[float, ...]) -> None:
@@ -183,3 +162,69 @@ def _ellipses(cell: Canvas, cut: Floats, codes: Codes, coverage: tuple[float, ..
     for k in moments.classes:
         sigma = moments.scatters[k] / moments.weights[k]
         marks.ellipses(cell, moments.means[k], sigma, k, coverage)
+
+
+@documented
+def real_against_synthetic(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: Sequence[Any] | None = None,
+    random_state: int = 0,
+    theme: Theme = "light",
+    figure: FigureBase | None = None,
+) -> Any:
+    """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
+
+    As many rows are drawn from the model as there are. Where the model is right the two halves
+    are mirror images but for chance. On the diagonal both are counted, all classes together.
+    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours, with ``sample``.
+    features : names or indices, optional
+        The features; by default all, of more than five those that separate the classes most.
+    random_state : int
+        Seed of the synthetic rows.
+
+    Examples
+    --------
+    >>> real_against_synthetic(sf.QDA().fit(X, y), X, y, features=(2, 3)).shape
+    (2, 2)
+    """
+    fitted = Fitted.of(estimator, X)
+    codes = fitted.codes(y)
+    if not hasattr(estimator, "sample"):
+        raise InvalidInputError(
+            f"{type(estimator).__name__} cannot draw rows: use a generative classifier, such as "
+            "sf.LDA or sf.QDA"
+        )
+    drawn, labels = estimator.sample(len(fitted.rows), random_state=random_state)
+    chosen = _chosen(fitted.names, fitted.rows, codes, features)
+    real, synthetic = fitted.rows[:, chosen], np.asarray(drawn)[:, chosen]
+    both, new_codes = np.concatenate([real, synthetic]), codes_of(labels, fitted.classes)
+    line: Any = {"linewidth": 1.1}
+    fill: Any = {"alpha": 0.45}
+
+    def draw(cell: Canvas, row: int, column: int) -> None:
+        ink, soft = cell.style.ink, cell.style.soft
+        if row == column:
+            edges = _edges(both[:, row], len(real))
+            cell.ax.hist(real[:, row], edges, color=soft, label="_real", **fill)
+            steps = {"histtype": "step", "color": ink, "label": "_synthetic"}
+            cell.ax.hist(synthetic[:, row], edges, **steps, **line)
+        else:
+            rows, of = (real, codes) if row > column else (synthetic, new_codes)
+            marks.points(cell, rows[:, [column, row]], of, size=0.5)
+
+    def entries(cell: Canvas) -> list[tuple[Any, str]]:
+        filled = Patch(facecolor=cell.style.soft, linewidth=0, **fill)
+        outline = Line2D([], [], color=cell.style.ink, **line)
+        classes = class_entries(cell) if len(chosen) > 1 else []
+        return [*classes, (filled, "real, below"), (outline, "synthetic, above")]
+
+    names = [fitted.names[j] for j in chosen]
+    return _grid(figure, theme, fitted.classes, names, both, draw, entries)

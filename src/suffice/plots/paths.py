@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation
-from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, to_rgb
+from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from suffice.errors import InvalidParameterError
 from suffice.plots.canvas import SOLID, Canvas, figure
-from suffice.plots.style import Style, Theme, style_of
+from suffice.plots.style import Style, Theme, mixed, style_of
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -146,11 +146,6 @@ def _line(path: DescentPath) -> dict[str, Any]:
     return {"color": WAY, "linewidth": 1.6, **dots}
 
 
-def _blend(colour: str, page: str, share: float) -> Any:
-    mixed = share * np.array(to_rgb(colour)) + (1 - share) * np.array(to_rgb(page))
-    return tuple(mixed.tolist())
-
-
 def _on_ground(path: DescentPath, axes: tuple[int, ...]) -> Floats:
     """Return the points to draw, (T, 2)."""
     if len(axes) == 1:
@@ -203,7 +198,7 @@ def loss_surface(
 
 
 def _shades(style: Style) -> LinearSegmentedColormap:
-    ends = [_blend(style.accent, style.ground, 0.6), style.ground]
+    ends = [tuple(mixed(style.accent, style.ground, 0.6)), style.ground]
     return LinearSegmentedColormap.from_list("loss", ends)
 
 

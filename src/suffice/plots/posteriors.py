@@ -3,18 +3,18 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_rgb
 
 from suffice.plots import marks
 from suffice.plots.canvas import SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted, classifier_with
 from suffice.plots.plane import line_for, mesh, plane_for
 from suffice.plots.regions import jitter
+from suffice.plots.style import mixed
 from suffice.table.labels import code_of
 from suffice.typing import Codes, Floats
 
 
-@figure("legend", "palette", of=classifier_with)
+@figure("legend", of=classifier_with)
 def posterior_line(
     canvas: Canvas, fitted: Fitted, y: Any = None, *, feature: Any = None, at: Any = None
 ) -> None:
@@ -53,7 +53,7 @@ def posterior_line(
     canvas.legend_of_classes(lines=not first)
 
 
-@figure("legend", "palette", of=classifier_with, **SOLID)
+@figure("legend", of=classifier_with, **SOLID)
 def posterior_surface(
     canvas: Canvas,
     fitted: Fitted,
@@ -95,20 +95,16 @@ def posterior_surface(
         height = "posterior"
     else:
         k = code_of(label, fitted.classes)
-        marks.coloured_surface(canvas, xs, ys, p[..., k], _blended(canvas, p, k))
+        # from the other class's colour, or grey for several, to that of class k
+        looks = canvas.palette.looks
+        rest = looks[1 - k].colour if len(looks) == 2 else canvas.style.soft
+        colours = mixed(looks[k].colour, rest, p[..., k : k + 1])
+        marks.coloured_surface(canvas, xs, ys, p[..., k], colours)
         height = f"p({canvas.palette.names[k]} | x)"
     canvas.ax.set_zlim(0, 1)
     canvas.name_axes(*plane.names, height)
     if label is None or len(canvas.palette) == 2:
         canvas.legend_of_classes()
-
-
-def _blended(canvas: Canvas, p: Floats, k: int) -> Any:
-    """Return colours from the other class's, or grey for several, to that of class k."""
-    looks = canvas.palette.looks
-    rest = to_rgb(looks[1 - k].colour if len(looks) == 2 else canvas.style.soft)
-    share = p[..., k : k + 1]
-    return share * np.array(to_rgb(looks[k].colour)) + (1 - share) * np.array(rest)
 
 
 def _frame(canvas: Canvas, xs: Floats, name: str) -> None:

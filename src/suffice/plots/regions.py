@@ -20,7 +20,7 @@ MOST_NAMES = 30  # classes written beside their strips
 TINT = 0.22  # opacity of a region
 
 
-@figure("legend", "palette", of=classifier_with)
+@figure("legend", of=classifier_with)
 def decision_regions(
     canvas: Canvas,
     fitted: Fitted,

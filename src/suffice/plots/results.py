@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
-from suffice.plots.canvas import new_axes
-from suffice.plots.style import COLOURS, MARKERS, Style, Theme, style_of
+from suffice.plots.canvas import Canvas, new_axes
+from suffice.plots.style import Look, Palette, Style, Theme, style_of
 from suffice.text.lists import shortened
 from suffice.typing import Floats
 from suffice.validation.significance import LEVEL
@@ -28,15 +28,6 @@ def comparison(result: Comparison, *, theme: Theme = "light", axes: Any = None) 
     """Return two axes: the error of each member with its interval, and its log-loss.
 
     Members are sorted by error. Those not significantly different from the best are in colour.
-
-    Parameters
-    ----------
-    result : Comparison
-        What ``sf.compare`` returned.
-    theme
-        As in ``decision_regions``.
-    axes : pair of Axes, optional
-        Where to draw; by default a new figure.
     """
     style = style_of(theme)
     members = [row for row in result.rows() if not row["failure"]]
@@ -64,9 +55,9 @@ def _draw_errors(ax: Any, members: list[dict[str, Any]], style: Style) -> None:
     for at, row in enumerate(members):
         colour = _colour(row, style)
         ax.plot([row["error_low"], row["error_high"]], [at, at], color=colour, linewidth=1.4)
-        _dot(ax, row["error"], at, colour, style)
+        Canvas(ax, style).dot(row["error"], at, colour, 6.5)
     ax.set_xlim(left=0)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g} %"))
+    ax.xaxis.set_major_formatter(_percent)
     ax.set_xlabel("error, with 95 % interval")
 
 
@@ -81,15 +72,19 @@ def _draw_log_losses(ax: Any, members: list[dict[str, Any]], style: Style) -> No
         if np.isfinite(se):
             # a bar cannot reach below zero on this scale: it stops at a tenth of the loss
             ax.plot([max(loss - se, loss / 10), loss + se], [at, at], color=colour, linewidth=1.4)
-        _dot(ax, loss, at, colour, style)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+        Canvas(ax, style).dot(loss, at, colour, 6.5)
+    _number_logs(ax.xaxis)
     ax.set_xlabel("log-loss ± standard error")
 
 
-def _dot(ax: Any, x: float, y: float, colour: str, style: Style) -> None:
-    ax.plot(x, y, "o", color=colour, markersize=6.5, markeredgecolor=style.ground, zorder=3)
+def _percent(share: float, _: Any) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _number_logs(axis: Any) -> None:
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _colour(row: dict[str, Any], style: Style) -> str:
@@ -228,45 +223,31 @@ def learning_curves(result: LearningCurve, *, theme: Theme = "light", axes: Any 
     """Return two axes: error and log-loss by the number of rows, bands of one standard error.
 
     Generative members have full lines, discriminative ones are dashed.
-
-    Parameters
-    ----------
-    result : LearningCurve
-        What ``sf.learning_curve`` returned.
-    theme
-        As in ``decision_regions``.
-    axes : pair of Axes, optional
-        Where to draw; by default a new figure.
     """
-    style = style_of(theme)
+    style, looks = style_of(theme), Palette.of([curve.name for curve in result.curves]).looks
+    drawn = [_drawn(*each) for each in zip(looks, result.curves, strict=True)]
     with style.context():
         if axes is None:
             axes = plt.figure(figsize=SIZE, layout="constrained").subplots(1, 2)
         for ax, metric in zip(axes, _PANELS, strict=True):
-            for at, curve in enumerate(result.curves):
-                _draw(ax, result, curve, metric, at, style)
+            for curve, look in zip(result.curves, drawn, strict=True):
+                mean, se = curve.mean(metric), curve.standard_error(metric)
+                ax.plot(result.sizes, mean, markersize=5, markeredgecolor=style.ground, **look)
+                band = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
+                ax.fill_between(result.sizes, mean - se, mean + se, **band)
             _scale(ax, result, metric)
             style.dress(ax)
             ax.grid(axis="y", color=style.grid)
-        _curve_legend(axes[0], result, style)
+        handles = [Line2D([], [], markersize=5, **look) for look in drawn]
+        names = [curve.name for curve in result.curves]
+        words = {"labels": names, "labelcolor": style.ink, "handlelength": 3.0}
+        _legend(axes[0], "outside right upper", {"loc": "best"}, handles=handles, **words)
     return np.asarray(axes)
 
 
-def _draw(ax: Any, result: LearningCurve, curve: Curve, metric: str, at: int, style: Style) -> None:
-    mean, se = curve.mean(metric), curve.standard_error(metric)
-    look = _look(curve, at)
-    ax.plot(result.sizes, mean, markersize=5, markeredgecolor=style.ground, **look)
-    ax.fill_between(
-        result.sizes, mean - se, mean + se, color=look["color"], alpha=0.16, linewidth=0
-    )
-
-
-def _look(curve: Curve, at: int) -> dict[str, Any]:
-    return {
-        "color": COLOURS[at % len(COLOURS)],
-        "marker": MARKERS[at % len(MARKERS)],
-        "linestyle": "-" if curve.generative else "--",
-    }
+def _drawn(look: Look, curve: Curve) -> dict[str, Any]:
+    dashes = "-" if curve.generative else "--"
+    return {"color": look.colour, "marker": look.marker, "linestyle": dashes}
 
 
 def _scale(ax: Any, result: LearningCurve, metric: str) -> None:
@@ -279,13 +260,11 @@ def _scale(ax: Any, result: LearningCurve, metric: str) -> None:
     low, high = _reach(result, metric)
     if metric == "error":
         ax.set_ylim(0, 1.08 * high)
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g} %"))
+        ax.yaxis.set_major_formatter(_percent)
     else:
         ax.set_yscale("log")
         ax.set_ylim(low / 1.3, min(high, MOST_TIMES * low) * 1.3)
-        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        _number_logs(ax.yaxis)
 
 
 def _spaced(places: Any) -> list[int]:
@@ -303,10 +282,3 @@ def _reach(result: LearningCurve, metric: str) -> tuple[float, float]:
     means = np.stack([curve.mean(metric) for curve in result.curves])
     known = means[np.isfinite(means) & (means > 0)]
     return (float(known.min()), float(known.max())) if len(known) else (0.1, 1.0)
-
-
-def _curve_legend(ax: Any, result: LearningCurve, style: Style) -> None:
-    handles = [Line2D([], [], markersize=5, **_look(c, at)) for at, c in enumerate(result.curves)]
-    names = [curve.name for curve in result.curves]
-    words = {"labels": names, "labelcolor": style.ink, "handlelength": 3.0}
-    _legend(ax, "outside right upper", {"loc": "best"}, handles=handles, **words)

@@ -10,22 +10,15 @@ from typing import Any, Literal, TypeAlias
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 from suffice.errors import InvalidParameterError
-from suffice.table.labels import code_of
 from suffice.text.lists import shortened
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours of text, lines and ground; the background itself is transparent.
-
-    Examples
-    --------
-    >>> with LIGHT.context():
-    ...     mpl.rcParams["text.color"] == LIGHT.ink
-    True
-    """
+    """Colours of text, lines and ground; the background itself is transparent."""
 
     ink: str  # text, boundaries
     soft: str  # axes, ticks, secondary lines
@@ -91,16 +84,19 @@ class Style:
 LIGHT = Style("#1b1f24", "#6b7480", "#dfe3e8", "#ffffff", "#0072B2")
 DARK = Style("#e8edf2", "#98a2ae", "#363d47", "#14171c", "#56B4E9")
 THEMES: Mapping[str, Style] = {"light": LIGHT, "dark": DARK}
-Theme: TypeAlias = Literal["light", "dark"] | Style
+Theme: TypeAlias = Literal["light", "dark"]
 
 
 def style_of(theme: Theme) -> Style:
-    """Return the style of a theme's name, or the style itself."""
-    if isinstance(theme, Style):
-        return theme
+    """Return the style of a theme's name."""
     if theme not in THEMES:
-        raise InvalidParameterError(f"theme={theme!r}: expected 'light', 'dark' or a Style")
+        raise InvalidParameterError(f"theme={theme!r}: expected 'light' or 'dark'")
     return THEMES[theme]
+
+
+def mixed(colour: Any, other: Any, share: Any) -> Any:
+    """Return colours (…, 3): a share (…, 1) of one, the rest of another."""
+    return share * np.array(to_rgb(colour)) + (1 - share) * np.array(to_rgb(other))
 
 
 Dashes: TypeAlias = "str | tuple[int, tuple[int, ...]]"
@@ -117,14 +113,7 @@ HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one class is drawn.
-
-    Examples
-    --------
-    >>> import suffice.plots
-    >>> suffice.plots.Palette.of(["a", "b"]).looks[1].colour
-    '#E69F00'
-    """
+    """How one class is drawn."""
 
     colour: str
     marker: str
@@ -137,17 +126,7 @@ class Palette:
     """The look of each class, by its place among the classes.
 
     Colours are distinguishable with any colour vision; markers, lines and hatches in grey print.
-    The first 208 classes differ in colour or marker.
-
-    References
-    ----------
-    Okabe & Ito (2008), *Color Universal Design*.
-
-    Examples
-    --------
-    >>> palette = Palette.of(["setosa", "virginica"])
-    >>> palette["virginica"].colour, palette["virginica"].marker
-    ('#E69F00', 's')
+    The first 208 classes differ in colour or marker. Okabe & Ito (2008), *Color Universal Design*.
     """
 
     labels: tuple[Any, ...]
@@ -157,10 +136,9 @@ class Palette:
     def of(cls, labels: Iterable[Any]) -> Palette:
         """Return the palette of classes in this order."""
         plain = tuple(np.asarray(labels).tolist())
-        return cls(plain, tuple(_look(k) for k in range(len(plain))))
-
-    def __getitem__(self, label: Any) -> Look:
-        return self.looks[code_of(label, self.labels)]
+        parts = (COLOURS, MARKERS, LINES, HATCHES)
+        looks = (Look(*(part[k % len(part)] for part in parts)) for k in range(len(plain)))
+        return cls(plain, tuple(looks))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -170,24 +148,5 @@ class Palette:
         """Labels as text, short enough for a legend and still all different."""
         return shortened(self.labels)
 
-    def ordered(self, labels: Iterable[Any]) -> Palette:
-        """Return the same looks in another order of labels."""
-        plain = tuple(np.asarray(labels).tolist())
-        return Palette(plain, tuple(self[label] for label in plain))
-
-
-def _look(k: int) -> Look:
-    return Look(
-        COLOURS[k % len(COLOURS)],
-        MARKERS[k % len(MARKERS)],
-        LINES[k % len(LINES)],
-        HATCHES[k % len(HATCHES)],
-    )
-
 
 NO_LOOKS = Palette((), ())
-
-
-def palette_for(classes: Any, palette: Palette | None) -> Palette:
-    """Return the given palette in the order of the classes, or theirs by default."""
-    return palette.ordered(classes) if palette else Palette.of(classes)

@@ -18,36 +18,17 @@ CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)
 PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 
 
-def confidence_scale(ax: Any, low: float, high: float) -> None:
-    """Make x an axis of probabilities with equal room for 0.9, 0.99, 0.999, …."""
-    ax.set_xscale("function", functions=(_nines, _of_nines))
-    _limit(ax, low, high, CONFIDENCES)
+# maps of probabilities, and back: equal room for 0.9, 0.99, 0.999, −log₁₀(1 − p); log odds
+NINES: Any = (lambda p: -np.log10(np.clip(1 - p, NEAREST, None)), lambda u: 1 - 10.0**-u)
+LOG_ODDS: Any = (lambda p: logit(np.clip(p, NEAREST, 1 - NEAREST)), expit)
 
 
-def odds_scale(ax: Any, low: float, high: float) -> None:
-    """Make x an axis of probabilities, even in log odds."""
-    ax.set_xscale("function", functions=(_log_odds, expit))
-    _limit(ax, low, high, PROBABILITIES)
-
-
-def _limit(ax: Any, low: float, high: float, ticks: tuple[float, ...]) -> None:
+def _scale(ax: Any, functions: Any, ticks: tuple[float, ...], low: float, high: float) -> None:
+    """Make x an axis of probabilities that is even in what the functions make of them."""
+    ax.set_xscale("function", functions=functions)
     shown = [t for t in ticks if low <= t <= high]
     ax.set_xlim(low, high)
     ax.set_xticks(shown, labels=[f"{t:g}" for t in shown])
-
-
-def _nines(p: Floats) -> Floats:
-    # −log₁₀(1 − p)
-    nines: Floats = -np.log10(np.clip(1 - np.asarray(p), NEAREST, None))
-    return nines
-
-
-def _of_nines(u: Floats) -> Floats:
-    return np.asarray(1 - 10.0 ** -np.asarray(u))
-
-
-def _log_odds(p: Floats) -> Floats:
-    return np.asarray(logit(np.clip(p, NEAREST, 1 - NEAREST)))
 
 
 SHOWN = (5e-4, 1 - 5e-4)  # thresholds from and up to which costs are drawn
@@ -75,14 +56,14 @@ def error_against_threshold(canvas: Canvas, rows: Predictions) -> None:
         thresholds, error, drawstyle="steps-pre", color=canvas.style.accent, label="_error"
     )
     most = curve.thresholds[curve.rejected <= MOST_UNDECIDED].max()
-    confidence_scale(canvas.ax, low, float(np.clip(most, 0.99, 1 - 1e-5)))
+    _scale(canvas.ax, NINES, CONFIDENCES, low, float(np.clip(most, 0.99, 1 - 1e-5)))
     canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
     canvas.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     canvas.name_axes("smallest posterior required", "error of rows decided")
     _rejected(canvas, curve, thresholds)
 
 
-@figure("legend", "palette", of=predictions_of)
+@figure("legend", of=predictions_of)
 def cost_against_threshold(
     canvas: Canvas,
     rows: Predictions,
@@ -128,17 +109,14 @@ def cost_against_threshold(
 
 def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
     """Draw the share of rows left undecided, above the axes."""
-    above = canvas.strip_above(0.7)
+    above = canvas.strip_above(0.7, "share of rows left undecided")
     share = np.concatenate([[0.0], curve.rejected, [1.0]])
     soft = {"color": canvas.style.soft}
     above.fill_between(thresholds, share, step="pre", alpha=0.4, linewidth=0, **soft)
     line = {"drawstyle": "steps-pre", "linewidth": 1.2, "label": "_rejected"}
     above.plot(thresholds[:-1], share[:-1], **line, **soft)
     above.set(ylim=(0, 1), yticks=[0.5, 1])
-    above.set_title("share of rows left undecided", loc="left", fontsize=9)
     above.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    canvas.style.dress(above)
-    above.tick_params(axis="x", labelbottom=False, length=0)
 
 
 def _cost(canvas: Canvas, curve: CostCurve, k: int) -> None:
@@ -154,7 +132,7 @@ def _up_to_one(curve: CostCurve, cost: Floats) -> tuple[Floats, Floats]:
 
 def _frame(canvas: Canvas, curves: list[CostCurve], what: str) -> None:
     """Show thresholds that decide anything, and the costs there."""
-    odds_scale(canvas.ax, *SHOWN)
+    _scale(canvas.ax, LOG_ODDS, PROBABILITIES, *SHOWN)
     inside = [(c.thresholds >= SHOWN[0]) & (c.thresholds <= SHOWN[1]) for c in curves]
     largest = max(
         float(np.interp(SHOWN, c.thresholds, c.cost).max(initial=c.cost[i].max(initial=0)))
