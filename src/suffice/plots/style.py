@@ -99,15 +99,13 @@ def mixed(colour: Any, other: Any, share: Any) -> Any:
     return share * np.array(to_rgb(colour)) + (1 - share) * np.array(to_rgb(other))
 
 
-Dashes: TypeAlias = "str | tuple[int, tuple[int, ...]]"
-
 # Six of Okabe & Ito, then those that stay furthest apart for every kind of colour vision
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#937AF7", "#9F3501",
     "#B2B490", "#715367", "#2D569A", "#9C5A4F", "#6FAA62", "#E98DFE", "#8CBBBE", "#6647C0",
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
-LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 
@@ -117,7 +115,7 @@ class Look:
 
     colour: str
     marker: str
-    line: Dashes
+    line: Any  # dashes, as matplotlib takes them
     hatch: str
 
 
@@ -136,7 +134,7 @@ class Palette:
     def of(cls, labels: Iterable[Any]) -> Palette:
         """Return the palette of classes in this order."""
         plain = tuple(np.asarray(labels).tolist())
-        parts = (COLOURS, MARKERS, LINES, HATCHES)
+        parts: Any = (COLOURS, MARKERS, LINES, HATCHES)
         looks = (Look(*(part[k % len(part)] for part in parts)) for k in range(len(plain)))
         return cls(plain, tuple(looks))
 
