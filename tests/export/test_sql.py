@@ -159,9 +159,6 @@ def test_what_cannot_be_written_is_said():
     long = sf.LDA().fit(X, np.where(y, "x" * 70, "y"))
     with pytest.raises(InvalidParameterError, match="more than 63 bytes, which PostgreSQL"):
         long.to_sql("rows", "postgres", columns=["a", "b"])
-    auto = sf.AutoGaussian(fourier_features=False).fit(*rows(6, 2, 2))
-    with pytest.raises(InvalidParameterError, match="export its best_estimator_"):
-        auto.to_sql("rows", columns=["a", "b"])
 
 
 def test_more_classes_than_an_answer_has_columns_are_refused_with_the_cure():

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 
-from suffice.errors import InvalidParameterError
 from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.outside import TemperedModel
 from suffice.model.views import View
@@ -74,12 +73,6 @@ class AveragedModel:
     def n_classes(self) -> int:
         """Number of classes K."""
         return len(self.frequencies)
-
-    @property
-    def formula(self) -> NoReturn:
-        """Refuse: an average has no scores of one kind."""
-        msg = "an average of models has no query: use to_onnx(), or export its best_estimator_"
-        raise InvalidParameterError(msg)
 
     def allowing_missing(self) -> Self:
         """Return the average for rows in which NaN means "not observed"."""

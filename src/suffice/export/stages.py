@@ -1,0 +1,367 @@
+"""The stages of a query, from the columns of a table to the scores and answers of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from suffice.decision import Classifier
+from suffice.errors import InvalidParameterError
+from suffice.export.dialects import Dialect, literal, number, square, total, tree
+from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, tail_constants
+from suffice.export.reading import ColumnReading, Stage
+from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
+from suffice.table.schema import Encoding, Number, Schema
+from suffice.typing import Codes, Floats
+
+MOST_QUADRATIC = 30  # features of a full quadratic form
+_WIDEST = 1000  # whitened columns of one stage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stages:
+    """The stages from features c0, c1, … measured from the origin to answers.
+
+    Scores are a0, a1, …; until the last of their stages squared distances for a Student t.
+    """
+
+    classifier: Classifier
+    formula: Formula  # of features in the units of the reading
+    reading: ColumnReading
+    marginals: list[Marginal]  # of holes
+    most_holes: int | None  # columns of a row that may be empty; None: any number
+
+    @classmethod
+    def of(cls, classifier: Classifier, dialect: Dialect, most_holes: int | None) -> Stages:
+        """Return the stages of a classifier."""
+        model: Any = classifier.model
+        formula: Formula = model.formula
+        found = marginals(formula) if integrates(classifier) and most_holes != 0 else []
+        reading = ColumnReading(numbers_read(classifier), formula, bool(found), dialect)
+        own = [marginal.scaled(reading.scale) for marginal in found]
+        return cls(classifier, _rescaled(formula, reading.scale), reading, own, most_holes)
+
+    @property
+    def n_terms(self) -> int:
+        """About how many terms integrating holes out of full covariances takes."""
+        full = [q for q in self.marginals if not q.is_diagonal]
+        shapes = [(len(q.precision), len(q.classes)) for q in full]
+        if self.most_holes == 1:
+            return sum(d**2 + m * d for d, m in shapes)
+        return sum(d**3 // 6 + m * d**2 // 2 for d, m in shapes)
+
+    def stages(self, columns: Sequence[str], booleans: Collection[str]) -> Iterator[Stage]:
+        """Yield every stage; the first reads columns of the table."""
+        yield self.reading.raw(columns, booleans)
+        yield from self.from_numbers()
+
+    def from_numbers(self) -> Iterator[Stage]:
+        """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
+        classes, live = self.classifier.classes, self.live
+        measured = self.reading.measured()
+        yield measured
+        yield from self._score_stages(same(measured))
+        if self.formula.class_of is not None:
+            yield from self._class_stages(self.formula.class_of)
+        scores = [f"a{k}" for k in live]
+        known = tree([f"{a} IS NOT NULL" for a in scores], lambda a, b: f"({a} AND {b})")
+        top = self.reading.dialect.largest(scores)
+        yield {**same(scores), "top": f"CASE WHEN {known} THEN {top} END"}
+        if not self.classifier.has_posterior:
+            yield {**same(scores), "label": first_best(scores, "top", classes[live])}
+            return
+        yield from self._posterior_stages(scores)
+
+    @property
+    def scored(self) -> list[int]:
+        """Codes of the classes, or of their components, that some row may belong to."""
+        return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
+
+    @property
+    def live(self) -> list[int]:
+        """Codes of the classes that some row may belong to."""
+        class_of = self.formula.class_of
+        return self.scored if class_of is None else np.unique(class_of[self.scored]).tolist()
+
+    def _class_stages(self, class_of: Codes) -> Iterator[Stage]:
+        """Yield log Σ exp a over the components of each class."""
+        words = self.reading.dialect
+        members = {k: [r for r in self.scored if class_of[r] == k] for k in self.live}
+        tops = {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
+        yield {**same(f"a{r}" for r in self.scored), **tops}
+        sums = {k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()}
+        yield {f"a{k}": f"m{k} + LN({total(terms)})" for k, terms in sums.items()}
+
+    def _score_stages(self, measured: Stage) -> Iterator[Stage]:
+        """Yield stages that end with the scores of the classes."""
+        done = Stage()
+        for some in self._batches():
+            whitened = [part for part in some if isinstance(part, Whitened)]
+            if whitened:
+                yield {**measured, **done, **_whitened(whitened)}
+            scored = {k: v for part in some for k, v in self._scored(part).items()}
+            yield {**measured, **done, **scored}
+            done |= same(scored)
+        for batch in self._eliminations() if self.most_holes is None else ():
+            carried = {**measured, **done}
+            for parts in zip(*batch, strict=True):
+                found = {c: e for part in parts for c, e in part.items()}
+                yield {**carried, **found}
+            done |= same(found)
+        if self.most_holes == 1:
+            singles = [_single(at, q, self.reading.flags) for at, q in self._full]
+            yield {**measured, **done, **{c: e for forms, _ in singles for c, e in forms.items()}}
+            found = {c: e for _, sums in singles for c, e in sums.items()}
+            yield {**measured, **done, **found}
+        yield {f"a{k}": self._finished(k) for k in self.scored}
+
+    def _batches(self) -> Iterator[list[ScorePart]]:
+        """Yield the parts, so many at a time that no stage is too wide."""
+        d, parts = len(self.formula.scorer.origin), self.formula.scorer.parts
+        if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
+            raise InvalidParameterError(
+                f"a quadratic score of {d} features is too long for SQL, which takes up to "
+                f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
+            )
+        size = max(_WIDEST // max(d, 1), 1)
+        for at in range(0, len(parts), size):
+            yield list(parts[at : at + size])
+
+    def _scored(self, part: ScorePart) -> Stage:
+        """Return the scores of the classes of a part that are not ruled out, or their Δ²."""
+        live = set(self.scored)
+        rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
+        if isinstance(part, LinearScores):
+            sums = {k: product(part.weights[m]) for m, k in rows}
+            return {f"a{k}": f"{number(part.constants[m])} + {sums[k]}" for m, k in rows}
+        found = {
+            k: total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
+            for m, k in rows
+        }
+        if self.formula.tail is not None:
+            return {f"a{k}": distance for k, distance in found.items()}
+        c = self.formula.constants
+        return {f"a{k}": f"{number(c[k])} - 5e-1 * {far}" for k, far in found.items()}
+
+    @property
+    def _full(self) -> list[tuple[int, Marginal]]:
+        return [(at, q) for at, q in enumerate(self.marginals) if not q.is_diagonal]
+
+    def _eliminations(self) -> Iterator[list[Iterator[Stage]]]:
+        """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
+        flags, live = self.reading.flags, set(self.scored)
+        holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
+        batch, width = list[Iterator[Stage]](), 0
+        for at, marginal in self._full if holes else ():
+            if width > _WIDEST // 2:
+                yield batch
+                batch, width = [], 0
+            batch.append(_eliminated(at, marginal, holes, self.reading, live))
+            n_classes = sum(int(k) in live for k in marginal.classes)
+            width += len(holes) * (len(holes) + 1) // 2 + n_classes * len(holes)
+        if batch:
+            yield batch
+
+    def _finished(self, k: int) -> str:
+        """Return the score of a class from what its features give, with holes and levels."""
+        drop, log_det = self._of_holes(k)
+        tail, score = self.formula.tail, f"a{k}"
+        if tail is not None:
+            # c − p log(1 + s Δ²)
+            c, s, distance = number(tail.constants[k]), number(tail.shares[k]), f"a{k}"
+            p, n_holes = number(tail.powers[k]), self.reading.n_holes
+            if drop:
+                gains = tail_constants(tail, len(self.formula.scorer.origin))[:, k]
+                cases = " ".join(f"WHEN {n} THEN {number(x)}" for n, x in enumerate(gains))
+                c, distance = f"{c} + CASE {n_holes} {cases} END", f"(a{k} - {drop})"
+                p = f"({p} - 5e-1 * {n_holes})"
+            score, drop = f"{c} - {p} * LN(1e0 + {s} * {distance})", ""
+        score += f" + 5e-1 * {drop}" if drop else ""
+        score += f" - 5e-1 * {log_det}" if log_det else ""
+        score += f" + t{k}" if self.formula.levels else ""
+        flags = self.reading.flags
+        if not self.marginals or not all(flags):
+            return score
+        prior = number(empty_scores(self.classifier.model)[k])
+        return f"CASE WHEN {self.reading.n_holes} = {len(flags)} THEN {prior} ELSE {score} END"
+
+    def _of_holes(self, k: int) -> tuple[str, str]:
+        """Return what holes take off Δ² of a class and log|P_mm|, if anything."""
+        flags = self.reading.flags[: len(self.formula.scorer.origin)]
+        for at, marginal in enumerate(self.marginals):
+            if k in marginal.classes and any(flags):
+                apart = len(self.marginals) > 1  # else log|P_mm| is common to all classes
+                if not marginal.is_diagonal:
+                    return f"r{k}", f"l{at}" if apart else ""
+                logs = np.log(np.diagonal(marginal.precision))
+                drops = marginal.drops[list(marginal.classes).index(k)]
+                return _where(flags, drops), _where(flags, logs) if apart else ""
+        return "", ""
+
+    def _posterior_stages(self, scores: Sequence[str]) -> Iterator[Stage]:
+        live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
+        t = "" if temperature == 1 else f" / {number(temperature)}"
+        powers = {f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live}
+        label = first_best(scores, "top", classes[live])
+        yield {"label": label, **powers}
+        yield {"label": "label", **same(powers), "bottom": total(list(powers))}
+        ruled_out = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
+        posterior = {
+            f"p{k}": f"e{k} / bottom" if k in live else ruled_out for k in range(len(classes))
+        }
+        yield {"label": "label", **posterior}
+        if not self.classifier.decision.is_map:
+            yield from decided(self.classifier, self.reading.dialect, posterior)
+
+
+def decided(
+    classifier: Classifier, dialect: Dialect, posterior: Collection[str]
+) -> Iterator[Stage]:
+    """Yield stages from posteriors to the label of least expected cost beside them."""
+    decision = classifier.decision
+    if decision.is_map:
+        yield {**same(posterior), "top": dialect.largest(list(posterior))}
+        label = first_best(list(posterior), "top", classifier.classes)
+        yield {"label": label, **same(posterior)}
+        return
+    risks = {
+        f"r{a}": total([f"{number(c)} * {p}" for c, p in zip(row, posterior, strict=True)])
+        for a, row in enumerate(decision.relative)
+    }
+    yield {**same(posterior), **risks}
+    yield {**same(posterior), **same(risks), "low": dialect.smallest(list(risks))}
+    yield {"label": first_best(list(risks), "low", decision.actions), **same(posterior)}
+
+
+def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
+    """Return the label of the first column that is the best; NULL where there is no best."""
+    pairs = zip(columns, labels.tolist(), strict=True)
+    cases = " ".join(f"WHEN {column} = {best} THEN {literal(x)}" for column, x in pairs)
+    return f"CASE {cases} END"
+
+
+def _eliminated(
+    at: int, marginal: Marginal, holes: Sequence[int], reading: ColumnReading, live: Collection[int]
+) -> Iterator[Stage]:
+    """Yield P x, then a step per feature, which acts where it is a hole of one covariance.
+
+    They end with r of each class, what holes take off its Δ², and l, log|P_mm|. Entries are
+    numbers first, then columns of the stage before.
+    """
+    known, pairs = marginal.precision, zip(marginal.classes.tolist(), marginal.pulls, strict=True)
+    pulls = {k: pull for k, pull in pairs if k in live}
+    lower = [(i, j) for i in holes for j in holes if i >= j]
+    p = {(i, j): reading.dialect.double_number(known[i, j]) for i, j in lower}  # P, its lower half
+    # g = P x − P μ of each class
+    g = {(k, j): f"(q{at}_{j} - {number(pull[j])})" for k, pull in pulls.items() for j in holes}
+    r, log_det = dict.fromkeys(pulls, "0e0"), "0e0"
+    yield {f"q{at}_{j}": product(known[j]) for j in holes}
+    for j in holes:
+        later, flag, pivot = [i for i in holes if i > j], reading.flags[j], p[j, j]
+        here, not_here = f"CASE WHEN {flag} = 1 THEN", "ELSE 0e0 END"
+        # P ← P − p pᵀ / p_j,  g ← g − p g_j / p_j,  r ← r + g_j² / p_j  with p = P_:j
+        stage = {
+            f"p{at}_{a}_{b}": f"{p[a, b]} - {here} {p[a, j]} * {p[b, j]} / {pivot} {not_here}"
+            for a, b in lower
+            if b > j
+        }
+        for k, before in r.items():
+            for i in later:
+                step = f"{p[i, j]} * ({g[k, j]} / {pivot})"
+                stage[f"g{k}_{i}"] = f"{g[k, i]} - {here} {step} {not_here}"
+            small = f"ABS({g[k, j]}) < 1e150 THEN {before} + {square(g[k, j])} / {pivot} END"
+            stage[f"r{k}"] = f"CASE WHEN {flag} = 0 THEN {before} WHEN {small}"
+        stage[f"l{at}"] = f"{log_det} + {here} LN({pivot}) {not_here}"
+        yield stage
+        p = {(a, b): f"p{at}_{a}_{b}" for a, b in p}
+        g = {(k, i): f"g{k}_{i}" for k, i in g}
+        r, log_det = {k: f"r{k}" for k in r}, f"l{at}"
+
+
+def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
+    """Return linear forms y, and r and l as of ``_eliminated`` where one column is a hole."""
+    forms, known = Stage(), marginal.precision
+    r, log_dets = [list[str]() for _ in marginal.classes], list[str]()
+    columns = [flag for flag in dict.fromkeys(flags[: len(known)]) if flag]
+    for flag in columns:
+        block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
+        factor = np.linalg.cholesky(known[np.ix_(block, block)])
+        # g_mᵀ P_mm⁻¹ g_m = |L⁻¹ (P x)_m − L⁻¹ (P μ)_m|²,  P_mm = L Lᵀ
+        names = [f"y{at}_{j}" for j in block]
+        rows = np.linalg.solve(factor, known[block])
+        forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
+        near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
+        for own, pull in zip(r, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=True):
+            far = [square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
+            own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
+        log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
+        log_dets.append(f"WHEN {flag} = 1 THEN {log_det}")
+    several = f"WHEN {total(columns)} > 1 THEN NULL" if columns else "WHEN 1 = 0 THEN NULL"
+    found = {
+        f"r{k}": f"CASE {several} {' '.join(own)} ELSE 0e0 END"
+        for k, own in zip(marginal.classes, r, strict=True)
+    }
+    return forms, {**found, f"l{at}": f"CASE {several} {' '.join(log_dets)} ELSE 0e0 END"}
+
+
+def numbers_read(classifier: Classifier) -> Encoding:
+    """Return the encoding of the columns that a classifier reads, numbers if it has none."""
+    numbers = tuple(Number(f"x{j}") for j in range(classifier.n_features))
+    return classifier.encoding or Encoding(Schema(numbers), ())
+
+
+def same(names: Any) -> Stage:
+    """Return columns as they are in the stage before."""
+    return {name: name for name in names}
+
+
+def _rescaled(formula: Formula, units: Floats) -> Formula:
+    """Return the formula of features in other units."""
+    parts = [
+        replace(part, weights=part.weights * units)
+        if isinstance(part, LinearScores)
+        else replace(part, means=part.means / units, scale=part.scale / units)
+        if isinstance(part, Scaled)
+        else replace(part, means=part.means / units, whitening=part.whitening * units)
+        for part in formula.scorer.parts
+    ]
+    return replace(formula, scorer=replace(formula.scorer, parts=tuple(parts)))
+
+
+def _where(flags: Sequence[str | None], values: Floats) -> str:
+    """Return the sum of the values whose features are holes."""
+    pairs = zip(flags, values, strict=True)
+    return total([f"{number(v)} * {flag}" for flag, v in pairs if flag])
+
+
+def product(row: Floats, letter: str = "c") -> str:
+    """Return Σ_j w_j c_j."""
+    return total([f"{number(w)} * {letter}{j}" for j, w in enumerate(row)])
+
+
+def _scaled(part: Scaled, m: int) -> list[str]:
+    """Return ((c − μ) / σ)² of each feature."""
+    pairs = zip(part.means[m], part.scale, strict=True)
+    return [square(f"((c{j} - {number(mu)}) / {number(s)})") for j, (mu, s) in enumerate(pairs)]
+
+
+def _whitened(parts: Sequence[Whitened]) -> Stage:
+    """Return u = W (c − μ₀) of each part, named after the first of its classes."""
+    columns = {}
+    for part in parts:
+        first = part.means[0]
+        for i, row in enumerate(part.whitening):
+            terms = [f"{number(row[j])} * (c{j} - {number(first[j])})" for j in range(i + 1)]
+            columns[f"u{part.classes[0]}_{i}"] = total(terms)
+    return columns
+
+
+def _far(part: Whitened, m: int) -> list[str]:
+    """Return (u − W (μ − μ₀))² of each whitened coordinate."""
+    u, mean = f"u{part.classes[0]}", part.whitened_means[m]
+    if not m:
+        return [square(f"{u}_{i}") for i in range(len(mean))]
+    return [square(f"({u}_{i} - {number(v)})") for i, v in enumerate(mean)]
