@@ -14,8 +14,7 @@ TABLES = ["iris", "wine", "crabs", "banknote", "penguins_numeric"]
 
 
 def of_wilks(found):
-    test = found.tests[0]
-    return [found.wilks_lambda, test.statistic, test.df1, test.df2]
+    return [found.wilks_lambda, found.statistic, found.df1, found.df2]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -32,15 +31,14 @@ def test_canonical_correlations_are_those_of_statsmodels(table, reference, name)
     X, y, _ = table(name)
     found = class_separation(Moments.of(X, y))
     known = np.array(reference("diagnostics")[name]["canonical"])
-    np.testing.assert_allclose(np.stack([found.correlations, found.lambdas], 1), known, rtol=1e-7)
+    np.testing.assert_allclose(found.correlations, known[:, 0], rtol=1e-7)
+    np.testing.assert_allclose(found.wilks_lambda, known[0, 1], rtol=1e-7)
 
 
 def test_iris_has_the_values_that_r_prints(iris, reference):
     found = class_separation(Moments.of(*iris))
     known = reference("diagnostics")["published"]["R_wilks"]
     np.testing.assert_allclose([*of_wilks(found), found.p_value], known, rtol=5e-7)
-    # the degrees of freedom of the second canonical correlation: 3 and 145
-    assert (found.tests[1].df1, found.tests[1].df2) == (3, 145)
 
 
 def test_the_roots_are_eigenvalues_and_wilks_a_ratio_of_determinants(table):
@@ -64,15 +62,13 @@ def test_with_two_classes_it_is_hotellings_exact_test(seed, d):
     t2 = 12 * 17 / 29 * delta @ np.linalg.solve(np.atleast_2d(sigma), delta)
     np.testing.assert_allclose(t2, 27 * found.roots[0], rtol=1e-7)
     # F = (v − d + 1) T² / (d v)
-    np.testing.assert_allclose(found.tests[0].statistic, (28 - d) * t2 / (d * 27), rtol=1e-7)
-    np.testing.assert_allclose(
-        found.p_value, stats.f.sf(found.tests[0].statistic, d, 28 - d), rtol=1e-9
-    )
+    np.testing.assert_allclose(found.statistic, (28 - d) * t2 / (d * 27), rtol=1e-7)
+    np.testing.assert_allclose(found.p_value, stats.f.sf(found.statistic, d, 28 - d), rtol=1e-9)
 
 
 def test_one_feature_is_fishers_test(iris):
     X, y = iris
-    found = class_separation(Moments.of(X[:, :1], y)).tests[0]
+    found = class_separation(Moments.of(X[:, :1], y))
     known = stats.f_oneway(*(X[y == k, 0] for k in np.unique(y)))
     np.testing.assert_allclose([found.statistic, found.p_value], known, rtol=1e-9)
 
@@ -107,18 +103,6 @@ def test_p_values_are_uniform_where_means_are_equal(d, k):
     assert stats.kstest(p, "uniform").pvalue > 0.005
 
 
-def test_the_second_canonical_correlation_is_tested_on_its_own():
-    rng = np.random.default_rng(3)
-    y, p = np.arange(60) % 3, []
-    for _ in range(300):
-        X = rng.standard_normal((60, 4))
-        X[:, 0] += 5.0 * y  # all means on one line
-        p.append(class_separation(Moments.of(X, y)).p_values)
-    p = np.array(p)
-    assert (p[:, 0] < 1e-6).all()
-    assert stats.kstest(p[:, 1], "uniform").pvalue > 0.01
-
-
 def test_weights_are_counts(iris):
     X, y = iris
     twice = class_separation(Moments.of(X, y, np.full(len(y), 2.0)))
@@ -132,7 +116,7 @@ def test_absent_classes_change_nothing(iris):
     more = Moments.of(X, y, classes=["aaa", "zzz"])
     a, b = class_separation(more), class_separation(Moments.of(X, y))
     np.testing.assert_allclose(a.roots, b.roots)
-    assert a.n_classes == 3
+    assert a.df1 == b.df1
 
 
 def test_columns_without_variance_of_their_own_are_left_out_and_named(iris):
@@ -142,7 +126,7 @@ def test_columns_without_variance_of_their_own_are_left_out_and_named(iris):
         found = class_separation(Moments.of(more, y))
     np.testing.assert_allclose(found.roots, class_separation(Moments.of(X, y)).roots, rtol=1e-7)
     assert "; columns left out: " in str(found)
-    assert found.tests[0].df1 == 8
+    assert found.df1 == 8
 
 
 @pytest.mark.parametrize("with_others", [False, True])
@@ -169,4 +153,4 @@ def test_verdicts_read_like_sentences(iris):
     rng = np.random.default_rng(1)
     noise = Moments.of(rng.standard_normal(X.shape), y)
     assert str(class_separation(noise)).startswith("Class means: no evidence that they differ (")
-    assert str(class_separation(Moments.of(X, y))).startswith("Class means differ in 2 directions")
+    assert str(class_separation(Moments.of(X, y))).startswith("Class means differ (Wilks' lambda")

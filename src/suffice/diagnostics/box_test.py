@@ -1,14 +1,14 @@
 """Do all classes have the same covariance? Box's M, from moments alone."""
 
 import warnings
-from dataclasses import asdict, dataclass
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import polygamma
+from scipy.special import chdtrc, polygamma
 
-from suffice.diagnostics.diagnostic import ChiSquareTest, Diagnostic
-from suffice.diagnostics.usable_columns import (
+from suffice.diagnostics.diagnostic import (
+    Diagnostic,
     columns_remark,
     is_weighted,
     present_classes,
@@ -27,20 +27,24 @@ from suffice.validation.significance import LEVEL
 MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
 
 
-def corrections(v: Floats, d: int) -> tuple[float, float, float]:
-    """Return Box's c₁ and c₂ and the degrees of freedom."""
-    k = len(v)
-    # c₁ = (Σ 1/v_k − 1/v) (2d² + 3d − 1) / (6 (d+1)(K−1))
-    c1 = ((1 / v).sum() - 1 / v.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (k - 1))
-    # c₂ = (Σ 1/v_k² − 1/v²) (d−1)(d+2) / (6 (K−1))
-    c2 = ((1 / v**2).sum() - 1 / v.sum() ** 2) * (d - 1) * (d + 2) / (6 * (k - 1))
-    return float(c1), float(c2), d * (d + 1) * (k - 1) / 2
+class ChiSquareTest(NamedTuple):
+    """A statistic that is χ² with ``df`` degrees of freedom under the null."""
+
+    statistic: float
+    df: float
+
+    @property
+    def p_value(self) -> float:
+        """Return P(χ² ≥ statistic)."""
+        return float(chdtrc(self.df, max(self.statistic, 0.0)))
 
 
 def chi_square_test(m: float, v: Floats, d: int) -> ChiSquareTest:
     """Return (1 − c₁) M against χ², NaN where classes are too small for it."""
-    c1, _, df = corrections(v, d)
-    return ChiSquareTest((1 - c1) * m if c1 < 1 else float("nan"), df)
+    k = len(v)
+    # c₁ = (Σ 1/v_k − 1/v) (2d² + 3d − 1) / (6 (d+1)(K−1))
+    c1 = ((1 / v).sum() - 1 / v.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (k - 1))
+    return ChiSquareTest(float((1 - c1) * m) if c1 < 1 else np.nan, d * (d + 1) * (k - 1) / 2)
 
 
 def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
@@ -106,7 +110,7 @@ class BoxM(Diagnostic):
         """Return a row for each null distribution."""
         tests = ("cumulants", self.cumulants), ("chi-square", self.chi_square)
         return [
-            {"approximation": name, "m": self.statistic, **asdict(test), "p_value": test.p_value}
+            {"approximation": name, "m": self.statistic, **test._asdict(), "p_value": test.p_value}
             for name, test in tests
         ]
 

@@ -1,15 +1,27 @@
-"""A frozen answer to one question about a model, and the null distributions it refers to."""
+"""What all diagnostics share: the frozen answer, simulated p-values, usable rows and columns."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
 
 from suffice.drawing import draw
-from suffice.text.numbers import p_statement
+from suffice.errors import (
+    DegenerateDataWarning,
+    InvalidInputError,
+    InvalidParameterError,
+    TooFewClassesError,
+)
+from suffice.estimation.degenerate import independent_columns
+from suffice.linalg import resolved
+from suffice.moments import Moments
+from suffice.table.matrix import refuse_unusable
+from suffice.table.sampling import ranks_within
+from suffice.table.table import Table
+from suffice.text.lists import quoted
 from suffice.text.tables import Tabled
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 
 class Diagnostic(Tabled):
@@ -23,33 +35,6 @@ class Diagnostic(Tabled):
         return draw(self.figure, self, ax)
 
 
-@dataclass(frozen=True, slots=True)
-class ChiSquareTest:
-    """A statistic that is χ² with ``df`` degrees of freedom under the null."""
-
-    statistic: float
-    df: float
-
-    @property
-    def p_value(self) -> float:
-        """Return P(χ² ≥ statistic)."""
-        return float(chdtrc(self.df, max(self.statistic, 0.0)))
-
-
-@dataclass(frozen=True, slots=True)
-class FTest:
-    """A statistic that is F with ``df1`` and ``df2`` degrees of freedom under the null."""
-
-    statistic: float
-    df1: float
-    df2: float
-
-    @property
-    def p_value(self) -> float:
-        """Return P(F ≥ statistic); NaN where no such distribution exists."""
-        return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
-
-
 def simulated_p(statistic: Any, replicates: Floats) -> Any:
     """Return (1 + #{replicates ≥ statistic}) / (1 + B), a valid p-value for any B.
 
@@ -60,6 +45,82 @@ def simulated_p(statistic: Any, replicates: Floats) -> Any:
     return (1 + larger.sum(0)) / (1 + len(replicates))
 
 
-def simulated_statement(p: float, simulations: int) -> str:
-    """Return a simulated p-value in words: the least that so many draws can show is a bound."""
-    return p_statement(p, "≤" if p <= 1 / (simulations + 1) else "=")
+def checked_table(X: Any, y: Any) -> Table:
+    """Return rows with their classes, refused where there are none or some are not finite."""
+    table = Table.of(X, y)
+    if not table.n_rows:
+        raise InvalidInputError("X has no rows")
+    if table.x.dtype.kind == "f" and not np.isfinite(table.x).all():
+        refuse_unusable(table.x, table.names)
+    return table
+
+
+def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
+    """Return the rows, of larger classes a random sample of ``max_rows``."""
+    if max_rows < 1:
+        raise InvalidParameterError(f"max_rows must be at least 1, got {max_rows}")
+    if np.bincount(table.codes).max() <= max_rows:
+        return table
+    return table.take(ranks_within(table.codes, rng) < max_rows)
+
+
+def present_classes(moments: Moments) -> Codes:
+    """Return the positions of the classes that have rows; two or more."""
+    present = np.flatnonzero(moments.weights > 0)
+    if len(present) < 2:
+        found = moments.classes[present].tolist()
+        msg = f"comparing classes needs at least 2 with rows, found {found}: check the labels"
+        raise TooFewClassesError(msg)
+    return present
+
+
+def is_weighted(moments: Moments) -> bool:
+    """Return whether the weights are anything but counts of rows."""
+    return bool(np.any(moments.weights != moments.counts))
+
+
+def names_of(moments: Moments) -> tuple[str, ...]:
+    """Return the names of the columns; their numbers, where they have none."""
+    return moments.feature_names or tuple(map(str, range(moments.n_features)))
+
+
+def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
+    """Return the sums of columns of full rank within classes, and the names of the others."""
+    n_classes, names = int((moments.weights > 0).sum()), names_of(moments)
+    degrees, n_varying = moments.total_weight - n_classes, len(_varying(moments))
+    if degrees < max(n_varying, 1):
+        raise InvalidInputError(
+            f"weight {moments.total_weight:g} in {n_classes} classes leaves {degrees:g} degrees "
+            f"of freedom for {n_varying} features: use fewer features (moments.select) or more "
+            "rows; weights are taken as counts"
+        )
+    kept = independent_columns(moments)
+    if len(kept) == moments.n_features:
+        return moments, ()
+    left_out = tuple(name for j, name in enumerate(names) if j not in kept)
+    msg = f"columns {quoted(left_out)} left out: constant within classes, or combinations of others"
+    if not len(kept):
+        raise InvalidInputError(msg)
+    warnings.warn(msg, DegenerateDataWarning, stacklevel=4)
+    return replace(moments, feature_names=names).select(kept), left_out
+
+
+def varying_columns(moments: Moments) -> Codes:
+    """Return the columns that vary within classes, less those that only repeat others.
+
+    Where rows are too few to tell, and where products were not summed, none counts as repeated.
+    """
+    varying = _varying(moments)
+    few = moments.counts.sum() - (moments.counts > 0).sum() < len(varying)
+    return varying if few or moments.storage == "diagonal" else independent_columns(moments)
+
+
+def _varying(moments: Moments) -> Codes:
+    variances = moments.scatter.pooled_diagonal() / moments.total_weight
+    return np.flatnonzero(resolved(variances, moments.grand_mean, moments.total_variances))
+
+
+def columns_remark(left_out: tuple[str, ...], *, weighted: bool = False) -> str:
+    """Return what a verdict adds of columns left out, and of weights."""
+    remark = f"; columns left out: {quoted(left_out)}" if left_out else ""
+    return remark + ("; weights taken as counts" if weighted else "")

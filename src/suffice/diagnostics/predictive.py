@@ -1,18 +1,20 @@
 """Does data drawn from the model look like the real data? A check by simulation."""
 
 import warnings
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
-from suffice.diagnostics.diagnostic import Diagnostic, simulated_p, simulated_statement
-from suffice.diagnostics.normality import checked_table, sampled
-from suffice.diagnostics.usable_columns import (
+from suffice.diagnostics.diagnostic import (
+    Diagnostic,
+    checked_table,
     columns_remark,
     is_weighted,
     names_of,
+    sampled,
+    simulated_p,
     varying_columns,
 )
 from suffice.errors import (
@@ -27,6 +29,7 @@ from suffice.moments import Moments
 from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import plain, quoted
+from suffice.text.numbers import p_statement
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.significance import LEVEL, holm
@@ -37,11 +40,10 @@ _TINY = np.finfo(float).tiny
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrepancy:
-    """Anderson–Darling distances of each class from the model, and what to draw of them."""
+    """Anderson–Darling distances A² of each class from the model, and what to draw of them."""
 
-    distances: Floats  # A² of squared Mahalanobis distances against χ²  (K,)
-    marginals: Floats  # A² of each feature against its normal marginal  (K, d)
-    quantiles: Floats  # of squared distances at LEVELS  (K, 99)
+    values: Floats  # of squared Mahalanobis distances, then of each feature  (…, K, 1 + d)
+    quantiles: Floats  # of squared distances at LEVELS  (…, K, 99)
 
     @classmethod
     def of(cls, model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Self:
@@ -49,20 +51,27 @@ class Discrepancy:
         parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
         return cls(*(np.array(part) for part in zip(*parts, strict=True)))
 
+    @property
+    def distances(self) -> Floats:
+        """A² of squared Mahalanobis distances against χ², (…, K)."""
+        return self.values[..., 0]
 
-def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[float, Floats, Floats]:
+    @property
+    def marginals(self) -> Floats:
+        """A² of each feature against its normal marginal, (…, K, d)."""
+        return self.values[..., 1:]
+
+
+def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floats]:
     sigma, d = model.covariance_of(k), model.n_features
     u = (x - model.centre) - model.offsets[k]
     # D² = (x − μ)ᵀ Σ⁻¹ (x − μ) ~ χ²_d
-    squares = np.sort(np.square(sigma.whiten(u)).sum(1))
-    below, above = gammainc(d / 2, squares / 2), gammaincc(d / 2, squares / 2)
-    distance = anderson_darling(
-        np.log(np.maximum(below, _TINY))[:, None], np.log(np.maximum(above, _TINY))[:, None]
-    )
+    squares = np.sort(np.square(sigma.whiten(u)).sum(1))[:, None]
+    tails = (np.maximum(share(d / 2, squares / 2), _TINY) for share in (gammainc, gammaincc))
     # (x_j − μ_j) / √Σ_jj ~ N(0, 1)
     z = np.sort(u / np.sqrt(np.diagonal(sigma.dense())), axis=0)
-    marginal = anderson_darling(log_ndtr(z), log_ndtr(-z))
-    return float(distance[0]), marginal, np.quantile(squares, LEVELS)
+    found = [anderson_darling(*map(np.log, tails)), anderson_darling(log_ndtr(z), log_ndtr(-z))]
+    return np.concatenate(found), np.quantile(squares, LEVELS)
 
 
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
@@ -101,35 +110,52 @@ class PredictiveCheck(Diagnostic):
     n_used: Codes  # rows of each class looked at  (K,)
     n_rows: Codes  # rows of each class given  (K,)
     observed: Discrepancy  # of the real rows
-    expected: Discrepancy  # mean over the replicates
-    distance_p_values: Floats  # (K,)
-    marginal_p_values: Floats  # (K, d)
-    p_values: tuple[float, float]  # all classes together: of distances, of marginals
-    envelope: Floats  # 2.5 % and 97.5 % of the replicates' quantiles  (2, K, 99)
-    simulations: int
+    replicates: Discrepancy  # of each data set drawn  (B, …)
     left_out: tuple[str, ...]  # columns without variance of their own within classes
+
+    @property
+    def expected(self) -> Discrepancy:
+        """Mean discrepancy of the data sets drawn."""
+        return Discrepancy(self.replicates.values.mean(0), self.replicates.quantiles.mean(0))
+
+    @property
+    def p_values(self) -> tuple[float, float]:
+        """Of all classes together: p-values of distances, and of marginals."""
+        real, drawn = self.observed, self.replicates
+        distances = simulated_p(real.distances.sum(), drawn.distances.sum(1))
+        marginals = simulated_p(real.marginals.sum(), drawn.marginals.sum((1, 2)))
+        return float(distances), float(marginals)
 
     @property
     def p_value(self) -> float:
         """Return the smaller of ``p_values``, adjusted for there being two."""
         return float(holm(np.array(self.p_values)).min())
 
+    @property
+    def envelope(self) -> Floats:
+        """2.5 % and 97.5 % of the replicates' quantiles, (2, K, 99)."""
+        return np.quantile(self.replicates.quantiles, [0.025, 0.975], axis=0)
+
     def rows(self) -> list[Row]:
-        """Return a row for the distances of each class, then one for each marginal."""
-        o, e, p = self.observed, self.expected, self.distance_p_values
-        distances = [
-            self._row(k, "distance", o.distances[k], e.distances[k], p[k])
+        """Return a row for the distances of each class, and one for each of its features."""
+        p, expected = simulated_p(self.observed.values, self.replicates.values), self.expected
+        return [
+            {
+                "class": plain(self.classes[k]),
+                "what": what,
+                "statistic": float(self.observed.values[k, j]),
+                "expected": float(expected.values[k, j]),
+                "p_value": float(p[k, j]),
+            }
             for k in range(len(self.classes))
-        ]
-        return distances + [
-            self._row(k, name, o.marginals[k, j], e.marginals[k, j], self.marginal_p_values[k, j])
-            for k in range(len(self.classes))
-            for j, name in enumerate(self.feature_names)
+            for j, what in enumerate(("distance", *self.feature_names))
         ]
 
     def __repr__(self) -> str:
-        said = [simulated_statement(p, self.simulations) for p in self.p_values]
-        account = f"distances {said[0]}, marginals {said[1]}, {self.simulations} simulations"
+        simulations = len(self.replicates.values)
+        least = 1 / (simulations + 1)  # that so many draws can show: a bound
+        said = [p_statement(p, "≤" if p <= least else "=") for p in self.p_values]
+        account = f"distances {said[0]}, marginals {said[1]}, {simulations} simulations"
         sampled = bool(np.any(self.n_used < self.n_rows))
         remark = f"; a sample of {self.n_used.max()} rows of larger classes" if sampled else ""
         remark += columns_remark(self.left_out)
@@ -138,25 +164,15 @@ class PredictiveCheck(Diagnostic):
         found = f"do not look like the real data: {'; '.join(self._found())}"
         return f"Data drawn from the model {found} ({account}){remark}"
 
-    def _row(self, k: int, what: str, value: float, expected: float, p: float) -> Row:
-        return {
-            "class": plain(self.classes[k]),
-            "what": what,
-            "statistic": float(value),
-            "expected": float(expected),
-            "p_value": float(p),
-        }
-
     def _found(self) -> list[str]:
         """Return the clearest differences in words."""
         adjusted = holm(np.array(self.p_values))
-        found = []
+        ratios, found = self.observed.values / self.expected.values, []
         if adjusted[0] <= LEVEL:
-            k = int(np.argmax(self.observed.distances / self.expected.distances))
+            k = int(np.argmax(ratios[:, 0]))
             found.append(f"distances of class {plain(self.classes[k])!r}")
         if adjusted[1] <= LEVEL:
-            ratios = self.observed.marginals / self.expected.marginals
-            at, j = np.unravel_index(np.argmax(ratios), ratios.shape)
+            at, j = np.unravel_index(np.argmax(ratios[:, 1:]), ratios[:, 1:].shape)
             found.append(f"{self.feature_names[j]!r} in class {plain(self.classes[at])!r}")
         return found
 
@@ -225,14 +241,14 @@ def predictive_check(
         z = estimator.model_.sample_of(seen.codes, rng)
         model = refitted(estimator, z, seen.codes).model_
         drawn.append(Discrepancy.of(model, z, seen.codes, present))
-    return _compared(
+    return PredictiveCheck(
+        table.classes[present],
+        names,
+        np.bincount(seen.codes, minlength=table.n_classes)[present],
+        np.bincount(table.codes, minlength=table.n_classes)[present],
         observed,
-        drawn,
-        classes=table.classes[present],
-        feature_names=names,
-        n_used=np.bincount(seen.codes, minlength=table.n_classes)[present],
-        n_rows=np.bincount(table.codes, minlength=table.n_classes)[present],
-        left_out=left_out,
+        Discrepancy(np.stack([d.values for d in drawn]), np.stack([d.quantiles for d in drawn])),
+        left_out,
     )
 
 
@@ -260,23 +276,6 @@ def _where_it_varies(estimator: Any, x: Any) -> tuple[Any, Any, tuple[str, ...]]
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
     return _read(estimator, fewer), x[:, kept], left_out
-
-
-def _compared(observed: Discrepancy, drawn: list[Discrepancy], **known: Any) -> PredictiveCheck:
-    """Return p-values of the observed discrepancies among the drawn ones."""
-    every = Discrepancy(*(np.stack(part) for part in zip(*map(astuple, drawn), strict=True)))
-    total = simulated_p(observed.distances.sum(), every.distances.sum(1))
-    marginal_total = simulated_p(observed.marginals.sum(), every.marginals.sum((1, 2)))
-    return PredictiveCheck(
-        observed=observed,
-        expected=Discrepancy(*(part.mean(0) for part in astuple(every))),
-        distance_p_values=simulated_p(observed.distances, every.distances),
-        marginal_p_values=simulated_p(observed.marginals, every.marginals),
-        p_values=(float(total), float(marginal_total)),
-        envelope=np.quantile(every.quantiles, [0.025, 0.975], axis=0),
-        simulations=len(drawn),
-        **known,
-    )
 
 
 def _matched(estimator: Any, X: Any, y: Any, simulations: int) -> tuple[Table, Codes]:

@@ -1,12 +1,13 @@
-"""Do the class means differ, and in how many directions? Wilks' Λ, from moments alone."""
+"""Do the class means differ? Wilks' Λ, from moments alone."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import fdtrc
 
-from suffice.diagnostics.diagnostic import Diagnostic, FTest
-from suffice.diagnostics.usable_columns import (
+from suffice.diagnostics.diagnostic import (
+    Diagnostic,
     columns_remark,
     is_weighted,
     present_classes,
@@ -23,33 +24,15 @@ from suffice.typing import Floats
 from suffice.validation.significance import LEVEL
 
 
-def wilks_test(log_lambda: float, d: int, q: int, v: float) -> FTest:
-    """Return Rao's F of Wilks' Λ for d features, q + 1 classes and v degrees within them.
-
-    Exact for at most 2 features or 3 classes.
-    """
-    # t = √((d²q² − 4) / (d² + q² − 5)), or 1
-    t = np.sqrt((d**2 * q**2 - 4) / (d**2 + q**2 - 5)) if d**2 + q**2 > 5 else 1.0
-    # df₂ = (v − (d − q + 1)/2) t − (dq − 2)/2
-    df2 = (v - (d - q + 1) / 2) * t - (d * q - 2) / 2
-    # F = (Λ^(−1/t) − 1) df₂ / (dq)
-    f = np.expm1(-log_lambda / t) * df2 / (d * q)
-    return FTest(float(f), d * q, float(df2))
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClassSeparation(Diagnostic):
-    """How far apart the class means lie; see ``class_separation``.
-
-    The first test is that of all directions together; test j asks whether ρ_j and all smaller
-    correlations are zero.
-    """
+    """How far apart the class means lie; see ``class_separation``."""
 
     figure: ClassVar[str] = "class separation"
     roots: Floats  # eigenvalues λ of W⁻¹B, falling  (s,)
-    lambdas: Floats  # Wilks' Λ_j = Π_{i ≥ j} 1/(1 + λ_i)  (s,)
-    tests: tuple[FTest, ...]  # Rao's F of each Λ_j  (s,)
-    n_classes: int
+    statistic: float  # Rao's F
+    df1: int
+    df2: float
     left_out: tuple[str, ...]  # columns without variance of their own within classes
     weighted: bool
 
@@ -60,48 +43,26 @@ class ClassSeparation(Diagnostic):
 
     @property
     def wilks_lambda(self) -> float:
-        """Wilks' Λ = |W| / |W + B| of all directions."""
-        return float(self.lambdas[0])
-
-    @property
-    def p_values(self) -> Floats:
-        """Return the p-value of each sequential test, shape (s,)."""
-        return np.array([test.p_value for test in self.tests])
+        """Wilks' Λ = |W| / |W + B| = Π 1/(1 + λ)."""
+        return float(np.exp(-np.log1p(self.roots).sum()))
 
     @property
     def p_value(self) -> float:
-        """Return that of Wilks' Λ by Rao's F."""
-        return self.tests[0].p_value
-
-    @property
-    def n_dimensions(self) -> int:
-        """Return how many tests in a row, from the first, are below the 5 % level."""
-        return int(np.cumprod(self.p_values <= LEVEL).sum())
+        """Return P(F ≥ statistic); NaN where no such distribution exists."""
+        return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
 
     def rows(self) -> list[Row]:
-        """Return a row for each discriminant direction; the first tests all of them."""
-        return [
-            {
-                "dimension": j + 1,
-                "correlation": float(self.correlations[j]),
-                "root": float(self.roots[j]),
-                "wilks_lambda": float(self.lambdas[j]),
-                "f": test.statistic,
-                "df1": test.df1,
-                "df2": test.df2,
-                "p_value": test.p_value,
-            }
-            for j, test in enumerate(self.tests)
-        ]
+        """Return one row: Wilks' Λ, its F, and the largest canonical correlation."""
+        tested = {"wilks_lambda": self.wilks_lambda, "f": self.statistic, "df1": self.df1}
+        tested |= {"df2": self.df2, "p_value": self.p_value}
+        return [tested | {"correlation": float(self.correlations.max(initial=0.0))}]
 
     def __repr__(self) -> str:
         differ = self.p_value <= LEVEL
         verdict = "Class means differ" if differ else "Class means: no evidence that they differ"
-        n = self.n_dimensions
-        where = f" in {n} direction{'' if n == 1 else 's'}" if n else ""
         remark = columns_remark(self.left_out, weighted=self.weighted)
         return (
-            f"{verdict}{where} (Wilks' lambda = {self.wilks_lambda:.4g}, "
+            f"{verdict} (Wilks' lambda = {self.wilks_lambda:.4g}, "
             f"{p_statement(self.p_value)} by Rao's F){remark}"
         )
 
@@ -110,8 +71,8 @@ def class_separation(moments: Moments) -> ClassSeparation:
     """Return the multivariate analysis of variance of K class means.
 
     With W the pooled within-class scatter and B the between-class scatter, everything is a
-    function of the roots λ_i of W⁻¹B: Wilks' Λ with Rao's F, and the
-    canonical correlations with their sequential tests.
+    function of the roots λ_i of W⁻¹B: Wilks' Λ, tested by Rao's F (exact for at most 2 features
+    or 3 classes), and the canonical correlations.
 
     Rencher & Christensen (2012), *Methods of Multivariate Analysis*, chapters 6 and 8.
 
@@ -133,7 +94,7 @@ def class_separation(moments: Moments) -> ClassSeparation:
     >>> from suffice import Moments
     >>> result = class_separation(Moments.of(*load_iris(return_X_y=True)))
     >>> result
-    Class means differ in 2 directions (Wilks' lambda = 0.02344, p < 0.0001 by Rao's F)
+    Class means differ (Wilks' lambda = 0.02344, p < 0.0001 by Rao's F)
     >>> result.correlations.round(4)
     array([0.9848, 0.4712])
     """
@@ -147,11 +108,13 @@ def class_separation(moments: Moments) -> ClassSeparation:
             "others: they tell classes apart without error; drop them (moments.select)"
         )
     roots = _roots(used, v)
-    # what is left of Λ, d and q once the first j canonical variables are taken out
-    log_lambdas = -np.cumsum(np.log1p(roots)[::-1])[::-1]
-    tests = (wilks_test(float(part), d - j, q - j, v) for j, part in enumerate(log_lambdas))
-    lambdas, k = np.exp(log_lambdas), len(present)
-    return ClassSeparation(roots, lambdas, tuple(tests), k, left_out, is_weighted(moments))
+    # t = √((d²q² − 4) / (d² + q² − 5)), or 1
+    t = float(np.sqrt((d**2 * q**2 - 4) / (d**2 + q**2 - 5))) if d**2 + q**2 > 5 else 1.0
+    # df₂ = (v − (d − q + 1)/2) t − (dq − 2)/2
+    df2 = (v - (d - q + 1) / 2) * t - (d * q - 2) / 2
+    # F = (Λ^(−1/t) − 1) df₂ / (dq)
+    f = float(np.expm1(np.log1p(roots).sum() / t)) * df2 / (d * q)
+    return ClassSeparation(roots, f, d * q, df2, left_out, is_weighted(moments))
 
 
 def _rank_of_all_rows(moments: Moments) -> int:

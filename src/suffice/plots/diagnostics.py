@@ -7,7 +7,6 @@ from scipy.special import chdtri
 
 from suffice.comparison.bias_variance import BiasVariance
 from suffice.diagnostics import BoxM, Calibration, ClassSeparation, Normality, PredictiveCheck
-from suffice.diagnostics.normality import TESTS
 from suffice.diagnostics.predictive import LEVELS
 from suffice.plots.canvas import new_axes
 from suffice.plots.style import COLOURS
@@ -69,16 +68,13 @@ def class_separation(found: ClassSeparation, ax: Any = None) -> Any:
 
 
 def normality(found: Normality, ax: Any = None) -> Any:
-    """Draw −log₁₀ p of each class and test, with the 5 % level."""
+    """Draw −log₁₀ p of each class, with the 5 % level."""
     ax = new_axes(ax)
     place = np.arange(len(found.classes))
-    for t, test in enumerate(TESTS):
-        heights = -np.log10(np.maximum(found.adjusted_p_values[:, t], 1e-16))
-        ax.bar(place + 0.25 * (t - 1), heights, 0.25, label=test)
+    ax.bar(place, -np.log10(np.maximum(found.adjusted_p_values, 1e-16)))
     ax.axhline(-np.log10(LEVEL), color="0.4", lw=1, ls="--")
     ax.set_xticks(place, [str(label) for label in found.classes])
     ax.set_ylabel("−log₁₀ p, adjusted")
-    ax.legend()
     return ax
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from suffice.curves.importance import separation
-from suffice.diagnostics.usable_columns import varying_columns
+from suffice.diagnostics.diagnostic import varying_columns
 from suffice.moments import Moments
 from suffice.reporting.blocks import (
     Block,
