@@ -266,7 +266,6 @@ def test_boundary_prints_the_equation(ok, ok_json, iris):
     document = ok_json("boundary", iris, "versicolor", "virginica")
     assert document["kind"] == "Hyperplane"
     assert document["equation"] == text
-    assert "petal" in ok("boundary", iris, "setosa", "virginica", "--latex")
 
 
 def test_labels_that_are_numbers_are_written_as_text(ok):

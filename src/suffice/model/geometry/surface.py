@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from html import escape
 from typing import Any, Self, cast
 
@@ -10,11 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
+from suffice.linalg import EPS
 from suffice.model.geometry.conic import real_roots, traced
-from suffice.model.geometry.equation import LATEX, UNICODE, Form, beyond_rounding, written
 from suffice.table.matrix import column_position
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 class Surface(ABC):
@@ -139,25 +144,41 @@ class Surface(ABC):
 
     def equation(self, digits: int = 4) -> str:
         """Return the equation as text; its left side is y(x)."""
-        return written(self._form, self.feature_names, digits, UNICODE)
-
-    def latex(self, digits: int = 4) -> str:
-        """Return the equation as LaTeX."""
-        return written(self._form, self.feature_names, digits, LATEX)
+        if digits < 1:
+            raise InvalidParameterError(f"digits={digits}: at least one digit is written")
+        line = ""
+        for value, factor in self._terms():
+            number = _number(abs(value), digits)
+            if factor:
+                number = factor if number == "1" else f"{number}·{factor}"
+            sign = "−" if value < 0 else "+" if line else ""
+            line += f" {sign} {number}" if line else sign + number
+        return f"{line or '0'} = 0"
 
     def _repr_html_(self) -> str:
         a, b = self.labels or ("one side", "the other")
         above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
         return titled(f"{type(self).__name__}: {self.equation()}", above)
 
-    @property
-    def _form(self) -> Form:
-        """A, and ∇y and y at the origin."""
-        (A, b, c), far, origin = self.coefficients, np.abs(self.anchor), np.zeros(self.n_features)
-        bend = origin if A is None else np.abs(A) @ far
-        gradient = beyond_rounding(self.gradient(origin)[0], 2 * bend + np.abs(b))
-        value = beyond_rounding(self.evaluate(origin)[0], far @ (bend + np.abs(b)) + abs(c))
-        return A, gradient, float(value)
+    def _terms(self) -> Iterator[tuple[float, str]]:
+        """Return every coefficient of y(x) that is not zero, and the product it multiplies."""
+        (A, b, c), far, d = self.coefficients, np.abs(self.anchor), self.n_features
+        v = self.feature_names or [
+            "x" if d == 1 else f"x{i + 1}".translate(_LOWERED) for i in range(d)
+        ]
+        bend = np.zeros(d) if A is None else np.abs(A) @ far
+        terms: list[tuple[float, str]] = []
+        if A is not None:
+            squares = [f"{x}²" if re.fullmatch(r"\w+|\(.*\)", x) else f"({x})²" for x in v]
+            for i, j in zip(*np.triu_indices(d), strict=True):
+                terms.append((A[i, i], squares[i]) if i == j else (2 * A[i, j], f"{v[i]}·{v[j]}"))
+        # ∇y and y at the origin, and zero where a sum of terms of that size cancelled entirely
+        slopes = self.gradient(np.zeros(d))[0], 2 * bend + np.abs(b)
+        level = self.evaluate(np.zeros(d)), np.array([far @ (bend + np.abs(b)) + abs(c)])
+        for (values, sizes), factors in ((slopes, v), (level, [""])):
+            kept = np.where(np.abs(values) <= 16 * EPS * sizes, 0.0, values)
+            terms += zip(kept.tolist(), factors, strict=True)
+        return ((value, factor) for value, factor in terms if value != 0)
 
     def _set_fields(self, d: int, **fields: Floats | float) -> None:
         """Fix the coefficients, the anchor and the names of a new surface in d dimensions."""
@@ -193,6 +214,15 @@ def points(x: npt.ArrayLike, d: int) -> Floats:
         msg = f"points have shape {rows.shape}, expected (n, {d}): one column per feature"
         raise FeatureMismatchError(msg)
     return rows
+
+
+def _number(value: float, digits: int) -> str:
+    """Return a positive number to so many significant digits."""
+    if 1e-4 <= value < 1e6:
+        return np.format_float_positional(value, digits, fractional=False, trim="-")
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}×10{str(int(exponent)).translate(_RAISED)}"
 
 
 def signed(y: Floats, distance: Floats) -> Floats:
