@@ -44,19 +44,6 @@ class Completion:
     objectives: tuple[float, ...]  # log-likelihood of what was observed, and prior, at steps kept
     steps: int
     changes: Floats  # at the last step, in standard deviations  (d,)
-    converged: bool
-
-    def report(self, names: Any) -> None:
-        """Warn where the iteration ended too early."""
-        if self.changes.max(initial=0.0) < UNFINISHED:
-            return
-        worst = int(np.argmax(self.changes))
-        warn(
-            f"EM for missing values stopped after {self.steps} steps; column {names[worst]!r} "
-            f"still moved by {self.changes[worst]:.1g} standard deviations a step: too few of its "
-            "values are present; leave it out, set shrinkage, or use missing='indicator'",
-            NotConvergedWarning,
-        )
 
 
 def completed(
@@ -75,8 +62,15 @@ def completed(
     _check(moments, group_of, quiet=quiet)
     with one_blas_thread():
         found = em(moments, m_step, group_of)
-    if not quiet:
-        found.report(_names(moments))
+    if not quiet and found.changes.max(initial=0.0) >= UNFINISHED:
+        worst = int(np.argmax(found.changes))
+        warn(
+            f"EM for missing values stopped after {found.steps} steps; column "
+            f"{_names(moments)[worst]!r} still moved by {found.changes[worst]:.1g} standard "
+            "deviations a step: too few of its values are present; leave it out, set shrinkage, "
+            "or use missing='indicator'",
+            NotConvergedWarning,
+        )
     return found.moments
 
 
@@ -108,8 +102,7 @@ def em(
             if objective >= after:
                 state, objectives = farther, [*objectives, objective]
     whole = problem.moments_of(problem.resolved(state))
-    arrived = bool(moved.max(initial=0.0) <= tolerance)
-    return Completion(whole, tuple(objectives), steps, moved, arrived)
+    return Completion(whole, tuple(objectives), steps, moved)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,11 +143,8 @@ class _Problem:
         np.add.at(squares, group_of, columns.scatter.values)
         np.add.at(seen, group_of, columns.weights)
         varies = (resolved(squares / np.maximum(seen, EPS), centre, totals) > 0).astype(np.float64)
-        unit, w = (
-            unit_scale(within),
-            np.array([moments.total_weight]) if pooled else moments.weights,
-        )
-        diagonal = moments.storage == "diagonal"
+        w = np.array([moments.total_weight]) if pooled else moments.weights
+        unit, diagonal = unit_scale(within), moments.storage == "diagonal"
         units = unit**2 if diagonal else unit[:, None] * unit
         return cls(
             moments,
@@ -227,17 +217,14 @@ class _Problem:
             return None
         alpha = length / bend
         state: Floats = zero + 2 * alpha * r + alpha**2 * v
-        return state if self._is_possible(self._covariances(state)) else None
-
-    def _is_possible(self, C: Floats) -> bool:
-        """Return whether all are covariances of some rows."""
+        C = self._covariances(state)
         if C.ndim == 2:
-            return bool((C >= 0).all())
-        try:
+            return state if (C >= 0).all() else None
+        try:  # whether all are covariances of some rows
             np.linalg.cholesky(self._grouped(C))
         except np.linalg.LinAlgError:
-            return False
-        return True
+            return None
+        return state
 
     def resolved(self, state: Floats) -> Floats:
         """Return the state without the directions in which only the prior has any variance."""
@@ -292,15 +279,15 @@ def _check(moments: Moments, group_of: Codes, *, quiet: bool) -> None:
         raise InvalidInputError(msg)
     if quiet:
         return
-    classes, columns = np.nonzero(~seen & (moments.weights > 0)[:, None])
-    if len(classes):
+    lacking = np.argwhere(~seen & (moments.weights > 0)[:, None])
+    if len(lacking):
         told = [
             f"class {moments.classes[k].item()!r} has no value of column {names[j]!r}"
-            for k, j in zip(classes[:_NAMED], columns[:_NAMED], strict=True)
+            for k, j in lacking[:_NAMED]
         ]
-        more = [f"and {len(classes) - _NAMED} more"] if len(classes) > _NAMED else []
+        told += [f"and {len(lacking) - _NAMED} more"] if len(lacking) > _NAMED else []
         warn(
-            f"{'; '.join(told + more)}. Mean and variance of the other classes are used: leave the "
+            f"{'; '.join(told)}. Mean and variance of the other classes are used: leave the "
             "column out, or use missing='indicator' if its absence says something",
             DegenerateDataWarning,
         )

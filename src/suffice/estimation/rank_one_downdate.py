@@ -7,7 +7,6 @@ scatters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -40,48 +39,35 @@ LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost hal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Removal:
-    """What leaving each row out does to the sums."""
-
-    truth: Codes  # class of the row  (n,)
-    loss: Floats  # c: its class loses c z zᵀ, z = x − μ  (n,)
-    stretch: Floats  # x − μ without x = stretch · z  (n,)
-    w: Floats  # weight of the row  (n,)
-
-    @classmethod
-    def of(cls, moments: Moments, truth: Codes, w: Floats) -> _Removal:
-        """Describe the removal of each of the rows."""
-        total = moments.weights[truth]
-        left = np.where(total - w > 1e-12 * total, total - w, np.nan)
-        # c = w w_k / (w_k − w),  x − μ_k' = (w_k / (w_k − w)) (x − μ_k)
-        return cls(truth, w * total / left, total / left, w)
-
-    def at(self, rows: slice) -> _Removal:
-        """Return the removal of some of the rows."""
-        return _Removal(self.truth[rows], self.loss[rows], self.stretch[rows], self.w[rows])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
-    """Scatters of groups of tied classes, as they are pooled."""
+    """Sums of groups of tied classes, as they are pooled, and what leaving each row out does."""
 
     how: Regularisation
     moments: Moments
     group_of: Codes  # (K,)
     groups: GroupScatter
+    truth: Codes  # class of each row  (n,)
+    w: Floats  # its weight  (n,)
 
     def members(self, g: int) -> Codes:
         """Return the classes of group g."""
         return np.flatnonzero(self.group_of == g)
 
-    def lost(self, g: int, truth: Codes) -> Floats:
-        """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
-        return np.where(self.group_of[truth] == g, 1.0, self.how.pooling)
+    def change(self, rows: slice) -> tuple[Floats, Floats]:
+        """Return c and t of rows: a class loses c z zᵀ, z = x − μ, and x − μ becomes t z."""
+        w, total = self.w[rows], self.moments.weights[self.truth[rows]]
+        left = np.where(total - w > 1e-12 * total, total - w, np.nan)
+        # c = w w_k / (w_k − w),  x − μ_k' = (w_k / (w_k − w)) (x − μ_k)
+        return w * total / left, total / left
 
-    def divisors(self, g: int, removal: _Removal) -> Floats:
+    def lost(self, g: int, rows: slice) -> Floats:
+        """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
+        return np.where(self.group_of[self.truth[rows]] == g, 1.0, self.how.pooling)
+
+    def divisors(self, g: int, rows: slice) -> Floats:
         """Return what group g's scatter is divided by once each row is left out, (n,)."""
         means = self.groups.n_means[g] if self.how.unbiased else 0.0
         weight = self.groups.weights[g]
-        divisor = weight - self.lost(g, removal.truth) * removal.w - means
+        divisor = weight - self.lost(g, rows) * self.w[rows] - means
         return np.where(divisor > 1e-12 * weight, divisor, np.nan)
 
 
@@ -92,134 +78,98 @@ def downdated_scores(
     scores = np.full((len(x), moments.n_classes), np.nan)
     how, structure = recipe.regularisation, recipe.structure
     group_of = recipe.group_of(moments.classes)
-    removal = _Removal.of(moments, truth, w)
     if recipe.is_plug_in and isinstance(structure, FullStructure) and how.shrinkage.fixed == 0:
         groups = pooled_groups(full_groups(moments, group_of), how.pooling)
-        _full(_Sums(how, moments, group_of, groups), x, removal, scores)
+        _full(_Removal(how, moments, group_of, groups, truth, w), x, scores)
     elif (
         structure == DiagonalStructure()
         and not recipe.averaged
         and (how.shrinkage.fixed == 0 or how.target.keeps_variances)
     ):
         groups = pooled_groups(diagonal_groups(moments, group_of), how.pooling)
-        sums = _Sums(how, moments, group_of, groups)
-        for g, squares in enumerate(groups.scatters):
-            _in_blocks(partial(_each_feature, sums, g, squares), (x, scores), removal)
+        removal = _Removal(how, moments, group_of, groups, truth, w)
+        for g in range(len(groups.scatters)):
+            in_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
     return scores
 
 
-def _full(sums: _Sums, x: Floats, removal: _Removal, scores: Floats) -> None:
-    metrics = _metrics(sums)
-    losers = [_Loser.of(sums, g, metric) for g, metric in enumerate(metrics) if metric is not None]
+def _full(removal: _Removal, x: Floats, scores: Floats) -> None:
+    metrics, means = _metrics(removal), removal.moments.centred_means
+    losers: list[tuple[int, FullCovariance, Floats]] = []
+    for g, metric in enumerate(metrics):
+        if metric is not None:
+            # |μ_j − μ_k|² of every class j and each member k  (K, m)
+            white = metric.whiten(means)
+            gaps = np.square(white[:, None] - white[removal.members(g)]).sum(2)
+            losers.append((g, metric, gaps))
+    turns: list[tuple[list[Any], list[Any]]] = [([each], [each[1]] * len(means)) for each in losers]
     # where a group loses its own rows only, each class needs one metric, that of its group
-    if sums.how.pooling == 0 or len(metrics) == 1:
-        turns = [(losers, [metrics[g] for g in sums.group_of])]
-    else:
-        turns = [([each], [each.metric] * sums.moments.n_classes) for each in losers]
-    for some, metric in turns:
-        squares = _squares(sums.moments, x, metric)
-        _in_blocks(partial(_rank_one, sums, some), (squares, scores), removal)
+    if removal.how.pooling == 0 or len(metrics) == 1:
+        turns = [(losers, [metrics[g] for g in removal.group_of])]
+    for some, of_class in turns:
+        squares = _squares(removal.moments, x, of_class)
+        in_blocks(len(x), len(means), partial(_rank_one, removal, some, squares, scores))
 
 
-def _metrics(sums: _Sums) -> list[FullCovariance | None]:
+def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     """Return the scatter of each group, factored; None where it is singular."""
-    sigmas = divided(sums.groups, unbiased=sums.how.unbiased)
+    sigmas = divided(removal.groups, unbiased=removal.how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    resolved = resolved_variances(variances, sums.moments, sums.group_of)
-    regular = np.all(resolved > 0, axis=1)
+    resolved = resolved_variances(variances, removal.moments, removal.group_of)
     factors = [
         scaled_cholesky(scatter) if fine else None
-        for scatter, fine in zip(sums.groups.scatters, regular, strict=True)
+        for scatter, fine in zip(removal.groups.scatters, resolved.all(1), strict=True)
     ]
     return [None if f is None else FullCovariance(f, inverse_lower(f)) for f in factors]
 
 
-def _squares(moments: Moments, x: Floats, metrics: list[FullCovariance | None]) -> Floats:
+def _squares(moments: Moments, x: Floats, metrics: list[Any]) -> Floats:
     """Return |x − μ_k|² in the metric of each class, (n, K); NaN where it has none."""
     known = np.array([k for k, metric in enumerate(metrics) if metric is not None], np.intp)
     squares = np.full((len(x), len(metrics)), np.nan)
     if len(known):
         means, zeros = moments.centred_means[known], np.zeros(len(known))
-        covariances: list[Any] = [metrics[k] for k in known]
-        scorer = Scorer.of(zeros, means, covariances, origin=moments.grand_mean)
+        scorer = Scorer.of(zeros, means, [metrics[k] for k in known], origin=moments.grand_mean)
         squares[:, known] = -2 * scorer.score(x, Joint())
     return squares
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Loser:
-    """A group whose scatter A loses a part of every row that is left out."""
-
-    g: int
-    metric: FullCovariance  # A
-    members: Codes  # its classes  (m,)
-    gaps: Floats  # |μ_j − μ_k|² of every class j and each member k  (K, m)
-
-    @classmethod
-    def of(cls, sums: _Sums, g: int, metric: FullCovariance) -> _Loser:
-        """Return group g and the distances between means in its metric."""
-        means, members = metric.whiten(sums.moments.centred_means), sums.members(g)
-        gaps = np.square(means[:, None] - means[members]).sum(2)
-        return cls(g, metric, members, gaps)
-
-
 def _rank_one(
-    sums: _Sums, losers: list[_Loser], squares: Floats, scores: Floats, removal: _Removal
+    removal: _Removal, losers: list[Any], squares: Floats, scores: Floats, rows: slice
 ) -> None:
-    """Write the scores of the classes of some groups."""
-    own = squares[np.arange(len(scores)), removal.truth]
-    for loser in losers:
-        scores[:, loser.members] = _scores(sums, loser, squares[:, loser.members], own, removal)
+    """Write the scores of groups' classes, whose scatter A becomes A' = A − c v vᵀ."""
+    # v is the row about its own class, u about each class of a group, without itself
+    truth, (loss, t) = removal.truth[rows], removal.change(rows)
+    own_squares = squares[rows][np.arange(len(truth)), truth]
+    for g, metric, gaps in losers:
+        members, lost = removal.members(g), removal.lost(g, rows)
+        c, inside = lost * loss, squares[rows, members]
+        # |A'| = |A| (1 − c a),  a = vᵀ A⁻¹ v
+        a = np.where(lost > 0, own_squares, 0.0)
+        left = 1 - c * a
+        left = np.where(left > LEAST_LEFT, left, np.nan)
+        # uᵀ A⁻¹ v = ½ (|u|² + |v|² − |u − v|²)
+        across = 0.5 * (inside + a[:, None] - gaps[truth])
+        own = np.searchsorted(members, truth) % len(members)
+        mine = np.flatnonzero(members[own] == truth)
+        inside[mine, own[mine]] = (t**2 * a)[mine]
+        across[mine, own[mine]] = (t * a)[mine]
+        # uᵀ A'⁻¹ u = |u|² + c (uᵀ A⁻¹ v)² / (1 − c a)
+        distances = inside + (c / left)[:, None] * across**2
+        divisor = removal.divisors(g, rows)
+        constant = metric.log_det + np.log(left) - len(metric.factor) * np.log(divisor)
+        scores[rows, members] = -0.5 * (constant[:, None] + divisor[:, None] * distances)
 
 
-def _scores(
-    sums: _Sums, loser: _Loser, inside: Floats, own_squares: Floats, removal: _Removal
-) -> Floats:
-    """Return the scores of a group's classes, whose scatter A becomes A' = A − c v vᵀ."""
-    # v is the row about its own class, u about each class of the group, without itself
-    metric, members = loser.metric, loser.members
-    lost = sums.lost(loser.g, removal.truth)
-    c, t = lost * removal.loss, removal.stretch
-    # |A'| = |A| (1 − c a),  a = vᵀ A⁻¹ v
-    a = np.where(lost > 0, own_squares, 0.0)
-    left = 1 - c * a
-    left = np.where(left > LEAST_LEFT, left, np.nan)
-    # uᵀ A⁻¹ v = ½ (|u|² + |v|² − |u − v|²)
-    across = 0.5 * (inside + a[:, None] - loser.gaps[removal.truth])
-    own = np.searchsorted(members, removal.truth) % len(members)
-    mine = np.flatnonzero(members[own] == removal.truth)
-    inside[mine, own[mine]] = (t**2 * a)[mine]
-    across[mine, own[mine]] = (t * a)[mine]
-    # uᵀ A'⁻¹ u = |u|² + c (uᵀ A⁻¹ v)² / (1 − c a)
-    distances = inside + (c / left)[:, None] * across**2
-    divisor = sums.divisors(loser.g, removal)
-    constant = metric.log_det + np.log(left) - metric.n_features * np.log(divisor)
-    return np.asarray(-0.5 * (constant[:, None] + divisor[:, None] * distances))
-
-
-def _each_feature(
-    sums: _Sums, g: int, squares: Floats, x: Floats, scores: Floats, removal: _Removal
-) -> None:
+def _each_feature(removal: _Removal, g: int, x: Floats, scores: Floats, rows: slice) -> None:
     """Write the scores of group g's classes, each feature's sum of squares less the row's."""
-    rows, means = x - sums.moments.grand_mean, sums.moments.centred_means
-    own, lost = rows - means[removal.truth], sums.lost(g, removal.truth)
-    left = squares - (lost * removal.loss)[:, None] * own**2
+    means, squares, truth = removal.moments.centred_means, removal.groups.scatters[g], removal.truth
+    z, (loss, t) = x[rows] - removal.moments.grand_mean, removal.change(rows)
+    own = z - means[truth[rows]]
+    left = squares - (removal.lost(g, rows) * loss)[:, None] * own**2
     left = np.where(left > LEAST_LEFT * squares, left, np.nan)
-    variances = left / sums.divisors(g, removal)[:, None]
+    variances = left / removal.divisors(g, rows)[:, None]
     constant = np.log(variances).sum(1)
-    for k in sums.members(g):
-        mine = (removal.truth == k)[:, None]
-        u = np.where(mine, removal.stretch[:, None] * own, rows - means[k])
-        scores[:, k] = -0.5 * (constant + (u**2 / variances).sum(1))
-
-
-def _in_blocks(
-    write: Callable[..., None], tables: tuple[Floats, Floats], removal: _Removal
-) -> None:
-    """Call ``write`` with a block of rows at a time, of a size that stays in cache."""
-    read, written = tables
-
-    def run(rows: slice) -> None:
-        write(read[rows], written[rows], removal.at(rows))
-
-    in_blocks(len(read), read.shape[1], run)
+    for k in removal.members(g):
+        u = np.where((truth[rows] == k)[:, None], t[:, None] * own, z - means[k])
+        scores[rows, k] = -0.5 * (constant + (u**2 / variances).sum(1))

@@ -41,11 +41,6 @@ class FullCovariance:
         return cls(factor, inverse_lower(factor))
 
     @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return len(self.factor)
-
-    @property
     def log_det(self) -> float:
         """Log-determinant log|Σ| = 2 Σᵢ log Lᵢᵢ."""
         return float(2 * np.log(np.diagonal(self.factor)).sum())
@@ -101,11 +96,6 @@ class DiagonalCovariance:
     """Σ = diag(σ²)."""
 
     scale: Floats  # σ  (d,)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features d."""
-        return len(self.scale)
 
     @property
     def log_det(self) -> float:

@@ -15,11 +15,11 @@ from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParam
 from suffice.linalg import EPS
 from suffice.model.geometry.conic import real_roots, traced
 from suffice.table.matrix import column_position
+from suffice.text.lists import default_names
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 class Surface(ABC):
@@ -163,9 +163,7 @@ class Surface(ABC):
     def _terms(self) -> Iterator[tuple[float, str]]:
         """Return every coefficient of y(x) that is not zero, and the product it multiplies."""
         (A, b, c), far, d = self.coefficients, np.abs(self.anchor), self.n_features
-        v = self.feature_names or [
-            "x" if d == 1 else f"x{i + 1}".translate(_LOWERED) for i in range(d)
-        ]
+        v = self.feature_names or (("x",) if d == 1 else default_names(d))
         bend = np.zeros(d) if A is None else np.abs(A) @ far
         terms: list[tuple[float, str]] = []
         if A is not None:
