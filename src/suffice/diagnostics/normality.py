@@ -181,10 +181,12 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     rows = [z for z in white if z is not None]
     tested = np.array([z is not None for z in white], bool)
     _say_left_out(classes[~tested], classes)
+    statistics, p_values = np.array([henze_zirkler(z) for z in rows]).T
     n_used, directions = np.array([z.shape for z in rows]).T
     return Normality(
         classes[tested],
-        *np.array([henze_zirkler(z) for z in rows]).T,
+        statistics,
+        p_values,
         directions,
         n_used,
         np.bincount(table.codes, minlength=len(classes))[tested],

@@ -117,8 +117,8 @@ def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, removal.moments, removal.group_of)
     factors = [
-        scaled_cholesky(scatter) if fine else None
-        for scatter, fine in zip(removal.groups.scatters, resolved.all(1), strict=True)
+        scaled_cholesky(scatter) if v.all() else None
+        for scatter, v in zip(removal.groups.scatters, resolved, strict=True)
     ]
     return [None if f is None else FullCovariance(f, inverse_lower(f)) for f in factors]
 
