@@ -128,11 +128,12 @@ def _documented(data: Data, name: str) -> DocumentedTable:
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
     table, ids = chunk.table, chunk.kept.to_series()
+    counted = ids.dtype.is_integer() and not ids.null_count()
     documented = DocumentedTable.of(
         chunk.frame,
         table.labels,
         sample_weight=table.weight,
-        ids=np.asarray(ids.to_list(), dtype=object),
+        ids=ids.to_numpy() if counted else np.asarray(ids.to_list(), dtype=object),
         name=name,
         target=roles.target,
     )

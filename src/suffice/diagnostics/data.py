@@ -108,10 +108,12 @@ def _copies(table: Table) -> tuple[int, int]:
     told = np.zeros(table.n_rows, np.uint64)
     for factor, column in zip(odd, columns, strict=True):
         told += factor * np.ascontiguousarray(column, np.float64).view(np.uint64)
-    _, row = np.unique(told, return_inverse=True)
-    pairs = np.unique(np.stack([row, table.codes]), axis=1)[0]
-    conflicting = np.bincount(pairs, minlength=row.max(initial=-1) + 1)[row] > 1
-    return len(row) - len(np.unique(row)), int(conflicting.sum())
+    order = np.argsort(told)
+    told, codes = told[order], table.codes[order]
+    first = np.flatnonzero(np.append(True, told[1:] != told[:-1]))  # of equal rows
+    mixed = np.minimum.reduceat(codes, first) < np.maximum.reduceat(codes, first)
+    sizes = np.diff(np.append(first, len(told)))
+    return len(told) - len(first), int(sizes[mixed].sum())
 
 
 def _dates(X: Any) -> list[str]:

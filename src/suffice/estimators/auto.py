@@ -131,7 +131,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         require_two_classes(table.classes, table.class_weights)
         with numbering_rows(whole):
             self.varying_ = varying_features(table, self.encoding_)
-        table = table.with_rows(table.x[:, self.varying_])
+        if len(self.varying_) < table.n_features:
+            table = table.with_rows(table.x[:, self.varying_])
         options: Any = {"n_kept": self.n_kept, "fourier_features": self.fourier_features}
         options |= {"seed": self.random_state, "members": self._invited(table)}
         options["levels"] = level_features(self.encoding_, self.varying_)

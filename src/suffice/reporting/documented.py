@@ -121,18 +121,19 @@ def _profiles(table: Table, names: Sequence[str]) -> tuple[Profile, ...]:
     schema = table.schema
     columns: tuple[Column, ...] = tuple(map(Number, names)) if schema is None else schema.columns
     found, numbers, levels = [], iter(table.x.T), iter(())
+    none = np.zeros(table.n_rows, bool)  # shared by all columns without gaps
     if schema is not None and table.indicators is not None:
         levels = iter(table.indicators.T[len(schema.filled) :])
     for column in columns:
         if isinstance(column, Number):
             x = np.asarray(next(numbers), np.float64)
-            found.append(Profile(column.name, "number", np.isnan(x), x))
+            empty = np.isnan(x) if np.isnan(x.sum()) else none
+            found.append(Profile(column.name, "number", empty, x))
         elif isinstance(column, Category):
             codes: Codes = np.asarray(next(levels))
             empty = (codes < 0) | (column.missing & (codes == len(column.levels)))
             found.append(Profile(column.name, "category", empty, codes, column.level_names))
         else:
-            none = np.zeros(table.n_rows, bool)
             found.append(Profile(column.name, f"not used: {column.reason}", none, none * 0.0))
     return tuple(found)
 
