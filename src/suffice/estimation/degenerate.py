@@ -45,13 +45,13 @@ class ReferenceCovariance:
         return cls(factor, (directions / root).T / scale, scale)
 
     def filled(self, sigma: Floats) -> Floats:
-        """Return a root A of Σ = A Aᵀ, with the variance of R where Σ has none."""
+        """Return a root A of each Σ = A Aᵀ (…, d, d), with the variance of R where Σ has none."""
         # A = F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ;  a ≈ 0 becomes 1
-        a, v = symmetric_eigen(self.inverse @ sigma @ self.inverse.T)
+        a, v = np.linalg.eigh(self.inverse @ sigma @ self.inverse.T)
         # along u = F⁻ᵀ v, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
         u = self.inverse.T @ v
-        noise = rank_tolerance(len(a)) * np.square(u * self.scale[:, None]).sum(0)
-        return np.asarray(self.factor @ (v * np.sqrt(np.where(a > noise, a, 1.0))))
+        noise = rank_tolerance(len(self.scale)) * np.square(u * self.scale[:, None]).sum(-2)
+        return np.asarray(self.factor @ (v * np.sqrt(np.where(a > noise, a, 1.0))[..., None, :]))
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
@@ -77,18 +77,21 @@ class RankDeficiency:
     """A group of classes whose covariance was not of full rank."""
 
     group: int
-    n_features: int
-    constant: Codes  # columns that do not vary in the group
-    dependent: Codes  # columns that are combinations of the others
+    variances: Floats  # 0 where there are none  (d,)
+    sigma: Floats | None = None  # its covariance, where it is no diagonal one  (d, d)
 
-    @classmethod
-    def of(cls, group: int, variances: Floats, sigma: Floats | None = None) -> RankDeficiency:
-        """Describe a singular Σ, or a diagonal one by its variances: 0 where there are none."""
-        varying, constant = np.flatnonzero(variances > 0), np.flatnonzero(variances == 0)
-        if sigma is None:
-            return cls(group, len(variances), constant, constant[:0])
-        dependent = varying[dependent_columns(sigma[np.ix_(varying, varying)])]
-        return cls(group, len(variances), constant, dependent)
+    @property
+    def constant(self) -> Codes:
+        """Columns that do not vary in the group."""
+        return np.flatnonzero(self.variances == 0)
+
+    @property
+    def dependent(self) -> Codes:
+        """Columns that are combinations of the others."""
+        if self.sigma is None:
+            return np.zeros(0, np.intp)
+        varying = np.flatnonzero(self.variances > 0)
+        return varying[dependent_columns(self.sigma[np.ix_(varying, varying)])]
 
     def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
         """Return whether levels that the group never has are all there is to it.
@@ -105,9 +108,10 @@ class RankDeficiency:
         """Return a sentence that names the classes, the rank and the columns."""
         members = moments.classes[group_of == self.group]
         who = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
-        rank = self.n_features - len(self.constant) - len(self.dependent)
-        names: Any = moments.feature_names or range(self.n_features)
         found = {"constant": self.constant, "combinations of other columns": self.dependent}
+        d = len(self.variances)
+        rank = d - sum(map(len, found.values()))
+        names: Any = moments.feature_names or range(d)
         reasons = [
             f"{why}: {quoted([names[j] for j in columns], _MOST_NAMED)}"
             for why, columns in found.items()
@@ -115,7 +119,7 @@ class RankDeficiency:
         ]
         weight = float(moments.weights[group_of == self.group].sum())
         return (
-            f"{who}: covariance rank {rank} < {self.n_features} at weight {weight:g} "
+            f"{who}: covariance rank {rank} < {d} at weight {weight:g} "
             f"({'; '.join(reasons) or 'nearly singular'})"
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,7 +18,7 @@ from suffice.estimation.tied_covariance import (
     resolved_variances,
 )
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
-from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
+from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance, lower_factor
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
 
@@ -62,7 +61,7 @@ class DiagonalStructure:
         if self.spherical:
             own, pooled, totals = (v.mean(-1, keepdims=True) for v in found)
         filled = np.sqrt(filled_variances(own, pooled, totals))
-        deficient = [RankDeficiency.of(int(g), found[0][g]) for g in np.flatnonzero(~own.all(1))]
+        deficient = [RankDeficiency(int(g), found[0][g]) for g in np.flatnonzero(~own.all(1))]
         scales = np.broadcast_to(filled, found[0].shape)
         return [DiagonalCovariance(scale) for scale in scales], deficient
 
@@ -98,14 +97,12 @@ def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
         for sigma, v in zip(sigmas, variances, strict=True)
     ]
     singular = [g for g, factor in enumerate(factors) if factor is None]
-    reference = cache(lambda: ReferenceCovariance.of(moments))  # where some Σ_g is singular
-    covariances: list[Covariance] = [
-        FullCovariance.of_root(reference().filled(sigma))
-        if factor is None
-        else FullCovariance(factor, inverse_lower(factor))
-        for sigma, factor in zip(sigmas, factors, strict=True)
-    ]
-    return covariances, [RankDeficiency.of(g, variances[g], sigmas[g]) for g in singular]
+    if singular:
+        roots = ReferenceCovariance.of(moments).filled(sigmas[singular])
+        found = dict(zip(singular, lower_factor(roots), strict=True))
+        factors = [found.get(g, factor) for g, factor in enumerate(factors)]
+    whole = [FullCovariance(f, inverse_lower(f)) for f in factors if f is not None]
+    return [*whole], [RankDeficiency(g, variances[g], sigmas[g]) for g in singular]
 
 
 def diagonal_variances(

@@ -37,7 +37,7 @@ class FullCovariance:
     @classmethod
     def of_root(cls, root: Floats) -> FullCovariance:
         """Return Σ = A Aᵀ of an A with independent rows, without forming the product."""
-        factor = _lower_factor(root)
+        factor = lower_factor(root)
         return cls(factor, inverse_lower(factor))
 
     @property
@@ -71,7 +71,7 @@ class FullCovariance:
         x_m given x_o has mean μ_m + L_mo L_oo⁻¹ (x_o − μ_o) and covariance L_mm L_mmᵀ.
         """
         n = len(observed)
-        lower = _lower_factor(self.factor[np.concatenate([observed, missing])])
+        lower = lower_factor(self.factor[np.concatenate([observed, missing])])
         return lower[:n, :n], lower[n:, :n], lower[n:, n:]
 
     def observed_distances(self, rows: ObservedRows, means: Floats) -> tuple[Floats, Floats]:
@@ -144,11 +144,11 @@ class DiagonalCovariance:
         return np.diag(self.scale**-2.0)
 
 
-def _lower_factor(root: Floats) -> Floats:
-    """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal."""
+def lower_factor(root: Floats) -> Floats:
+    """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal, of each A (…, m, d)."""
     # Aᵀ = Q R  ⇒  A Aᵀ = Rᵀ R,  L = Rᵀ
-    r = np.linalg.qr(root.T, mode="r")
-    factor: Floats = (r * np.sign(np.diagonal(r))[:, None]).T
+    r = np.linalg.qr(root.mT, mode="r")
+    factor: Floats = (r * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None]).mT
     return factor
 
 

@@ -175,7 +175,7 @@ def _filled(
         if not variances[k].all() or scaled_cholesky(sigmas[k]) is None:
             root = reference.filled(sigmas[k])
             filled[k] = root @ root.T
-            deficient.append(RankDeficiency.of(k, variances[k], sigmas[k]))
+            deficient.append(RankDeficiency(k, variances[k], sigmas[k]))
     return filled[seen], deficient
 
 
@@ -185,5 +185,5 @@ def _filled_diagonal(
     """Return diagonal Σ of the classes with rows, empty variances filled."""
     variances, pooled, totals = diagonal_variances(moments, group_of, how)
     lacking = [k for k in seen.tolist() if not variances[k].all()]
-    deficient = [RankDeficiency.of(k, variances[k]) for k in lacking]
+    deficient = [RankDeficiency(k, variances[k]) for k in lacking]
     return diagonal(filled_variances(variances[seen], pooled, totals)), deficient
