@@ -7,7 +7,7 @@ import pytest
 import suffice as sf
 from suffice.comparison.comparison import compared, folds_for
 from suffice.comparison.importance import permutation_importance
-from suffice.comparison.learning_curve import growth
+from suffice.comparison.learning_curve import Forecast, Growth, growth
 from suffice.comparison.models import parse_models
 from suffice.comparison.verdict import verdict_on
 from suffice.curves.thresholds import roc_curve
@@ -37,8 +37,9 @@ def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     worst = found.found[0]
     assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
-    assert "It finds 0 of 32 rows of class positive." in found.sentences
-    assert "finds only 0 of 32 rows" in found.caveats[0]
+    assert found.caveats[0] == "It finds only 0 of 32 rows of class positive."
+    assert not any("0 of 32" in sentence for sentence in found.sentences)  # said once
+    assert "constant" not in found.price
     assert "no fewer than the 2.6" in found.headline
     assert result.reference == "logistic regression"
 
@@ -164,15 +165,32 @@ def test_the_error_with_more_rows_is_foretold_within_its_interval():
     folds = folds_for(X, y, 5, None, None, 0)
     (model,) = parse_models(["LDA"], 0)
     outcome = compared((model,), folds, 0, keep=True)["LDA"]
-    found = growth(model, folds, outcome.error)
+    found = growth(model, folds, outcome)
     assert [f.n_rows for f in found.forecast] == [120, 240, 480]
-    assert found.forecast[0].error == pytest.approx(outcome.error)
+    now = found.forecast[0]
+    assert (now.error, now.low, now.high) == pytest.approx((outcome.error, *outcome.interval))
+    widths = [f.high - f.low for f in found.forecast]
+    assert min(widths[1:]) >= 0.9 * widths[0]  # what is not known of it now, is not known later
     errors = [f.error for f in found.forecast]
     assert errors == sorted(errors, reverse=True)
     many, truth = rows(20_000)
     real = np.mean(sf.LDA().fit(*rows(480)).predict(many) != truth)
     assert found.forecast[-1].low <= real <= found.forecast[-1].high
-    assert found.sentence.startswith("More rows would ")
+    assert found.sentence.startswith("More rows may or may not help")
+
+
+@pytest.mark.parametrize(
+    ("errors", "low", "helps"),
+    [
+        ((0.2, 0.15), 0.1, "would help"),
+        ((0.2, 0.195), 0.1, "may or may not help"),
+        ((0.2, 0.195), 0.17, "would hardly help"),
+        ((0.0, 0.0), 0.0, "would hardly help"),
+    ],
+)
+def test_more_rows_hardly_help_only_where_a_great_fall_is_ruled_out(errors, low, helps):
+    now, twice = (Forecast(n, e, low, 0.3) for n, e in zip((20, 40), errors, strict=True))
+    assert Growth("LDA", np.array([5]), np.array([0.3]), (now, twice)).helps == helps
 
 
 def test_numbers_are_the_same_wherever_they_are_told(iris):

@@ -151,7 +151,7 @@ def test_the_answer_is_the_verdict(rare_report):
     (facts,) = blocks(rare_report, Facts, "answer")
     told = {f.name: f.value for f in facts.items}
     assert told["error"] == verdict.error
-    assert told["base rate"] == comparison.baseline.error
+    assert told["constant classifier"] == comparison.baseline.error
     assert told["log-loss"] == comparison[comparison.reference].log_loss
     (found,) = blocks(rare_report, Intervals, "answer")
     rows = rare_report.judgement.held_out
@@ -169,7 +169,10 @@ def test_differences_are_those_of_the_comparison(rare_report):
     assert [(i.name, i.value, i.low, i.high) for i in drawn.items] == [
         (d.model, d.mean, d.low, d.high) for d in tested if d.model != "constant"
     ]
-    assert {"no significant difference", "worse", "better"} >= {i.remark for i in drawn.items}
+    said = {"alike": "", "worse": "worse", "better": "better"}
+    assert [i.remark for i in drawn.items] == [
+        said[d.verdict] for d in tested if d.model != "constant"
+    ]
 
 
 def test_the_slider_counts_held_out_rows(rare_report):
@@ -181,8 +184,33 @@ def test_the_slider_counts_held_out_rows(rare_report):
         called = rows.posteriors[:, k] >= t
         assert hits == (called & (rows.truth == k)).sum()
         assert alarms == (called & (rows.truth != k)).sum()
-    right = rows.predicted == k
-    assert slider.hits[slider.start] == (right & (rows.truth == k)).sum()
+    told = rare_report.judgement.verdict.threshold
+    called = rows.predicted == k if told is None else rows.posteriors[:, k] >= told.value
+    assert slider.hits[slider.start] == (called & (rows.truth == k)).sum()
+
+
+def test_reasons_of_confused_rows_add_up_to_their_log_odds(rare_report):
+    found = table(rare_report, "Most confused rows")
+    start = found.columns.index("typical row")
+    for row in found.rows:
+        assert sum(row[start:-1]) == pytest.approx(row[-1])
+        assert (row[-1] > 0) == (row[1] != row[2]) or abs(row[-1]) < 1
+
+
+OTHER_WORDS = ("base rate", "constant answer", "class frequencies", "always predicting", "taken at")
+
+
+@pytest.mark.parametrize("which", ["iris_report", "rare_report", "many_report"])
+def test_one_thing_has_one_name_and_the_reader_is_told_what_to_do(which, request):
+    report = request.getfixturevalue(which)
+    text = report.write("md")
+    assert [words for words in OTHER_WORDS if words in text] == []
+    (told,) = (
+        b.text
+        for b in section(report, "answer").blocks
+        if b.kind == "text" and b.text[:5] == "Next:"
+    )
+    assert told.endswith(".")
 
 
 def test_calibration_is_observed_frequency_of_equally_many_rows(rare_report):

@@ -192,7 +192,8 @@ def test_a_classifier_without_densities_is_reported_too(iris):
     report = sf.report(
         *iris, estimator=DecisionTreeClassifier(random_state=0), models=["LDA"], cv=5
     )
-    assert "no class densities" in report.write("md")
+    size = report.judgement.outcome.n_parameters
+    assert f"DecisionTreeClassifier: {size:,.0f} parameters" in report.write("md")
     assert not [t for t in blocks(report, DataTable) if t.caption == "Least likely rows"]
 
 
@@ -306,7 +307,9 @@ def test_an_average_is_explained_by_its_best_single_model(iris, tmp_path):
     report = auto.report(*iris, models=["LDA"], cv=3)
     text = report.write("md")
     assert "averages the posteriors of" in text
-    assert "best single one of them" in text
+    assert "are of its best single Gaussian" in text
+    (averaged,) = (t for t in blocks(report, DataTable) if t.caption == "What is averaged")
+    assert sum(share for share, *_ in averaged.rows) == pytest.approx(1)
     report.estimator.save(tmp_path / "auto.suffice")
     X, _ = iris
     again = sf.load(tmp_path / "auto.suffice")

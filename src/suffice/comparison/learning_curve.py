@@ -162,17 +162,22 @@ class Growth:
     model: str
     sizes: Codes  # training rows  (S,)
     error: Floats  # mean over repeats  (S,)
-    standard_error: Floats  # (S,)
     forecast: tuple[Forecast, ...]  # from all rows at hand to several times as many
+
+    @property
+    def helps(self) -> str:
+        """What twice as many rows would do."""
+        now, twice = self.forecast[:2]
+        if now.error - twice.error > max(0.05 * now.error, 0.002):
+            return "would help"
+        return "may or may not help" if twice.low < 0.8 * now.error else "would hardly help"
 
     @property
     def sentence(self) -> str:
         """Whether more rows would help."""
-        now, twice = self.forecast[0], self.forecast[1]
-        gain = now.error - twice.error
-        helps = "would help" if gain > max(0.05 * now.error, 0.002) else "would hardly help"
+        now, twice = self.forecast[:2]
         return (
-            f"More rows {helps}: with twice as many ({twice.n_rows:,}) {self.model} would "
+            f"More rows {self.helps}: with twice as many ({twice.n_rows:,}) {self.model} would "
             f"misclassify about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
             f"{percent(twice.high)}), with those at hand {percent(now.error)}."
         )
@@ -181,7 +186,7 @@ class Growth:
 def growth(
     model: ComparedModel,
     folds: Folds,
-    error: float,
+    own: Outcome,
     *,
     n_sizes: int = 5,
     n_repeats: int = 8,
@@ -189,9 +194,9 @@ def growth(
 ) -> Growth | None:
     """Return the learning curve of a model on the rows of ``folds``, extrapolated.
 
-    A power law a + b n^(−c) is fitted to the mean errors; its fall is taken from the ``error``
-    that all rows give. Its uncertainty is that of repeats drawn again, and of the number of rows
-    judged by (Viering & Loog 2023).
+    A power law a + b n^(−c) is fitted to the mean errors; its fall is taken from the error of
+    ``own``, that of all rows. To the interval of that error comes the uncertainty of the fall, by
+    repeats drawn again (Viering & Loog 2023).
     """
     rng = np.random.default_rng(seed)
     orders = [_order(folds.codes, 0.3, rng) for _ in range(n_repeats)]
@@ -208,12 +213,13 @@ def growth(
     drawn = [errors, *(errors[:, rng.integers(0, n_repeats, n_repeats)] for _ in range(199))]
     ahead = np.array([n, 2 * n, 4 * n])
     laws = np.stack([_power_law(sizes, e.mean(1), ahead) for e in drawn])
-    found = np.clip(error + laws - laws[:, :1], 0, 1)
-    # rows at hand tell an error p with variance p (1 − p) / n
-    noise = rng.normal(size=found.shape) * np.sqrt(found * (1 - found) / n)
-    low, high = np.clip(np.quantile(found + noise, [0.025, 0.975], axis=0), 0, 1)
-    forecast = map(Forecast, ahead.tolist(), found[0].tolist(), low.tolist(), high.tolist())
-    return Growth(curve.name, sizes, curve.mean(), curve.standard_error(), tuple(forecast))
+    falls = laws[:, :1] - laws
+    least, most = np.quantile(falls, [0.025, 0.975], axis=0)
+    found = (own.error - falls[0]).clip(0)
+    low = (found - np.hypot(own.error - own.interval[0], most - falls[0])).clip(0)
+    high = (found + np.hypot(own.interval[1] - own.error, falls[0] - least)).clip(max=1)
+    forecast = map(Forecast, ahead.tolist(), found.tolist(), low.tolist(), high.tolist())
+    return Growth(curve.name, sizes, curve.mean(), tuple(forecast))
 
 
 def _power_law(sizes: Codes, errors: Floats, ahead: Codes) -> Floats:

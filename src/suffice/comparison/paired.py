@@ -118,7 +118,9 @@ class RowLosses:
         half = se * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
         t = abs(centre) / se if se > 0 else np.inf if centre else 0.0
         p = np.nan if np.isnan(mean) else min(1.0, float(2 * n_tests * stdtr(df, -t)))
-        return Difference(self.names[model], LOSSES[loss], mean, centre - half, centre + half, p)
+        most = 1.0 if LOSSES[loss] == "error" else np.inf  # difference of two shares
+        low, high = max(centre - half, -most), min(centre + half, most)
+        return Difference(self.names[model], LOSSES[loss], mean, low, high, p)
 
     def is_beaten(self, model: int, loss: int) -> bool:
         """Whether some other model is significantly better."""

@@ -40,7 +40,7 @@ def in_words(comparison: Comparison) -> str:
     rest = f" Against {own.name}: {'; '.join(parts)}." if parts else ""
     log_losses = {d.model: d for d in comparison.differences("log_loss")}
     useful = "worse" in (beside.verdict, log_losses[constant.name].verdict)
-    told = "Recommended" if useful else "None is better than the constant; the closest"
+    told = "Recommended" if useful else "None is better than the constant classifier; the closest"
     return (
         f"{told}: {own.name}, {percent(own.error)} misclassified (95 % interval "
         f"{percent(low)} to {percent(high)}){f', {price}' if price else ''}; the constant "
@@ -50,7 +50,8 @@ def in_words(comparison: Comparison) -> str:
 
 def price_of(comparison: Comparison) -> str:
     """Return how many more errors the reference makes than the model of fewest, if any."""
-    own, best = comparison[comparison.reference], comparison.outcomes[0]
+    own = comparison[comparison.reference]
+    best = next((o for o in comparison.outcomes if o is not comparison.baseline), own)
     if own.error - best.error < WORTH_SAYING:
         return ""
     (test,) = (d for d in comparison.differences() if d.model == best.name)
@@ -65,8 +66,9 @@ def _alike(alike: Mapping[str, float], n_others: int) -> str:
     least = min(alike.values())
     said = p_statement(least, "=" if len(alike) == 1 or least == 1 else "≥")
     if len(alike) == n_others > FEW - 1:
-        return f"no significant difference of any of the {n_others} others ({said})"
-    return f"no significant difference of {listed(list(alike), FEW)} ({said})"
+        return f"none of the {n_others} others is significantly different ({said})"
+    are = "is" if len(alike) == 1 else "are"
+    return f"{listed(list(alike), FEW)} {are} not significantly different ({said})"
 
 
 def _different(found: Mapping[str, float], how: str) -> str:

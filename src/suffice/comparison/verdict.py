@@ -1,4 +1,4 @@
-"""Can the recommended model be used? Against class frequencies, in counts, in plain words."""
+"""Can the recommended model be used? Against a constant one, in counts, in plain words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a model can be used, how much better than class frequencies, and what it misses."""
+    """Whether a model can be used, how much better than a constant one, and what it misses."""
 
     model: str
     usable: Usable
@@ -93,11 +93,12 @@ class Verdict:
             "no": f"Do not use {self.model}{'' if self.threshold is None else ' as it is'}",
         }
         error = next(gain for gain in self.gains if gain.measure == "error")
-        constant, always = percent(error.constant), "always predicting the most frequent class"
+        constant = percent(error.constant)
+        other = "the constant classifier, which always predicts the most frequent class"
         fewer = "not significantly fewer" if error.model < error.constant else "no fewer"
-        beside = f"{fewer} than the {constant} of {always}"
+        beside = f"{fewer} than the {constant} of {other}"
         if error.is_better:
-            beside = f"where {always} misclassifies {constant}"
+            beside = f"{other}, {constant}"
         return (
             f"{advice[self.usable]}: of rows it has not seen it misclassifies {percent(self.error)}"
             f" (95 % interval {percent(self.low)} to {percent(self.high)}), {beside} "
@@ -106,23 +107,15 @@ class Verdict:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it gains, what it misses, at which threshold it is useful, and its price."""
-        said = [self._misses()]
-        if self.choice is not None:
-            said.append(self._chosen(self.choice))
-        others = [gain for gain in self.gains if gain.measure != "error"]
-        said.append(
-            "; ".join(
-                f"{gain.measure} {loss_text(gain.model)} against {loss_text(gain.constant)} of "
-                f"class frequencies ({p_statement(gain.p_value)})"
-                for gain in others
-            ).capitalize()
-            + "."
-        )
+        """What it misses, at which threshold it is useful, its price, what choosing costs."""
+        misses = _misses(self.found)
+        said = [] if misses in self.caveats else [misses]
         if self.threshold is not None:
             said.append(self._at_threshold(self.threshold))
         if self.price:
             said.append(f"The simplest model about as good is {self.model}: {self.price}.")
+        if self.choice is not None:
+            said.append(self._chosen(self.choice))
         return tuple(said)
 
     def _chosen(self, choice: ChoiceEstimate) -> str:
@@ -133,16 +126,8 @@ class Verdict:
                 f"it misclassifies {e} ({low} to {high})."
             )
         return (
-            f"Were the model chosen anew for each fold, by the others, {e} would be "
-            f"misclassified ({low} to {high}): an error that the choice does not flatter."
-        )
-
-    def _misses(self) -> str:
-        worst = self.found[0]
-        if all(each.found == each.of for each in self.found):
-            return "It finds all rows of every class."
-        return f"It finds {worst.found:,} of {plural(worst.of, 'row')} of class {worst.label}" + (
-            f", the class it misses most of {len(self.found)}." if len(self.found) > 2 else "."
+            "Picking the best of several models flatters its error; with the model picked anew "
+            f"for each fold, without the rows of that fold, it is {e} ({low} to {high})."
         )
 
     def _at_threshold(self, t: Threshold) -> str:
@@ -173,7 +158,7 @@ def verdict_on(
     gains, found = _gains(comparison, own), _found(own.held_out)
     useful = [gain.measure for gain in gains if gain.is_better]
     missed = [each for each in found if each.found < each.of / 2]
-    serious = [*first, *_missed(missed), *_few(found)]
+    serious = [*first, *([_misses(found)] if missed else []), *_few(found)]
     # of few rows even a useful model shows no significant gain
     hopeful = own.n_rows < FEW_ROWS and own.error < comparison.baseline.error
     usable: Usable = "with care" if useful or hopeful else "no"
@@ -251,14 +236,15 @@ def _threshold(own: Outcome) -> Threshold | None:
     return Threshold(plain(label), float(value), found, int(counts[rare]), alarms)
 
 
-def _missed(missed: Sequence[Found]) -> list[str]:
-    if not missed:
-        return []
-    worst, more = missed[0], len(missed) - 1
-    also = f"; {plural(more, 'other class')} {'is' if more == 1 else 'are'} missed too" * (more > 0)
-    return [
-        f"It finds only {worst.found:,} of {plural(worst.of, 'row')} of class {worst.label}{also}."
-    ]
+def _misses(found: Sequence[Found]) -> str:
+    """Return what is found of the class that is missed most."""
+    worst, more = found[0], sum(each.found < each.of / 2 for each in found) - 1
+    if all(each.found == each.of for each in found):
+        return "It finds all rows of every class."
+    also = f", and of {plural(more, 'other class')} less than half, too" * (more > 0)
+    rank = f", the class it misses most of {len(found)}" * (len(found) > 2 and not also)
+    least = f"{'only ' * (more >= 0)}{worst.found:,} of {plural(worst.of, 'row')}"
+    return f"It finds {least} of class {worst.label}{also or rank}."
 
 
 def _few(found: Sequence[Found]) -> list[str]:

@@ -1,10 +1,11 @@
-"""The answer: can it be used, how much better than the base rate, what it misses, and more data."""
+"""The answer: can it be used, how much better than a constant one, what next, and more data."""
 
 from typing import Any
 
 import numpy as np
 
 from suffice.comparison.paired import CONSTANT
+from suffice.comparison.verdict import FEW_ROWS
 from suffice.reporting.blocks import (
     Axis,
     Block,
@@ -24,7 +25,7 @@ from suffice.text.numbers import cell, count, p_statement, percent
 
 MOST_FOUND = 8  # classes shown
 STYLES: dict[str, CellStyle] = {"error": "percent", "balanced accuracy": "percent"}
-ALIKE = "no significant difference"
+OTHER = "constant classifier"
 
 
 def answer(judgement: Judgement) -> Section:
@@ -34,10 +35,11 @@ def answer(judgement: Judgement) -> Section:
     facts = [Fact("error", verdict.error, interval, "percent")]
     for gain in verdict.gains:
         style = STYLES.get(gain.measure, "loss")
-        said = f"constant answer {cell(gain.constant, style)}; {p_statement(gain.p_value)}"
+        p = p_statement(gain.p_value)
         if gain.measure == "error":
-            facts.append(Fact("base rate", gain.constant, p_statement(gain.p_value), style))
+            facts.append(Fact(OTHER, gain.constant, f"its error; {p}", style))
         else:
+            said = f"{OTHER} {cell(gain.constant, style)}; {p}"
             facts.append(Fact(gain.measure, gain.model, said, style))
     shares: list[Any] = [
         (f.label, f.found / f.of, f"{count(f.found)} of {count(f.of)}") for f in verdict.found
@@ -46,21 +48,44 @@ def answer(judgement: Judgement) -> Section:
     few = f"The {MOST_FOUND} classes it misses most." if len(shares) > MOST_FOUND else ""
     blocks: list[Block] = [
         Paragraph(verdict.headline, verdict.usable),
+        *(Paragraph(caveat, "caution") for caveat in verdict.caveats),
         *map(Paragraph, verdict.sentences),
+        Paragraph(f"Next: {_next(judgement)}.", "lead"),
         Facts(tuple(facts)),
         Intervals("What it finds of each class", "share of the class", "percent", found, few),
-        *(Paragraph(caveat, "caution") for caveat in verdict.caveats),
         Paragraph(f"How it was measured: {verdict.protocol}.", "note"),
     ]
     return Section("answer", "The answer", tuple(blocks))
+
+
+def _next(judgement: Judgement) -> str:
+    """Return what to do with this page."""
+    verdict, curve, found = judgement.verdict, judgement.growth, judgement.checks.suspects
+    if found:
+        name = found[0].column
+        return f"find out whether {name} is known before the class is; if not, leave it out"
+    if verdict.threshold is not None:
+        return (
+            f"settle how many false alarms one more {verdict.threshold.label} found is worth, and "
+            "choose the threshold by it, under Where it errs"
+        )
+    if verdict.usable == "no":
+        return "look for other columns, since these do not tell the classes apart"
+    if judgement.outcome.n_rows < FEW_ROWS:
+        return "collect more rows before anything depends on it"
+    if curve is not None and curve.helps == "would help":
+        return "use it as shown under How to use it, and collect more rows, since they would help"
+    return (
+        "use it as shown under How to use it, and once the classes of new rows are known, compare "
+        "them with this page (suffice report --against)"
+    )
 
 
 def differences(judgement: Judgement) -> tuple[Intervals, ...]:
     """Return how much more often than the recommended model each other one errs."""
     comparison = judgement.comparison
     items = tuple(
-        Interval(d.model, d.mean, said.get(d.verdict, d.verdict), d.low, d.high)
-        for said in ({"alike": ALIKE},)
+        Interval(d.model, d.mean, d.verdict.replace("alike", ""), d.low, d.high)
         for d in comparison.differences()
         if d.model != CONSTANT or len(comparison.outcomes) == 2  # else it would rule the scale
     )
@@ -77,8 +102,7 @@ def more_data(judgement: Judgement) -> Section | None:
     growth = judgement.growth
     if growth is None:
         return None
-    n, error, reach = growth.sizes, growth.error, 1.96 * growth.standard_error
-    low, high = (error - reach).clip(0), error + reach
+    n, error = growth.sizes, growth.error
     ahead = [(float(f.n_rows), f.error, f.low, f.high) for f in growth.forecast]
     later = np.array(ahead).T
     seen, coming = (
@@ -86,25 +110,23 @@ def more_data(judgement: Judgement) -> Section | None:
         for pair in ((n, error), later[:2])
     )
     series = (
-        Series("", "band", n, low, upper=high),
         Series("", "band", later[0], later[2], 1, upper=later[3]),
         Series("observed", "line", n, error, 0, seen),
         Series("expected", "line", later[0], later[1], 1, coming),
     )
     caption = (
-        "Error on held-out rows by the number of rows learnt from, and what to expect of more."
+        "Error on held-out rows by the number of rows learnt from, and what to expect of more, "
+        "with 95 % intervals."
     )
     across = Axis("rows learnt from", float(n[0]), float(later[0, -1]), log=True)
-    up = Axis("error", 0.0, min(1.0, 1.05 * float(max(high.max(), later[3].max()))))
+    up = Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))
     styles: tuple[CellStyle, ...] = ("count", "percent", "percent", "percent")
     table = DataTable(
         "Expected with more rows", ("rows", "error", "from", "to"), styles, tuple(ahead)
     )
     drawn = Plot("growth", caption, across, up, series)
-    useless = (
-        "Its error is no lower than that of always predicting one class, so that the curve cannot "
-        "tell whether more rows would help."
-    )
-    said = useless if judgement.verdict.usable == "no" else growth.sentence
-    blocks = (Paragraph(said, "lead"), drawn, table)
+    if judgement.verdict.usable == "no":
+        useless = f"That cannot be told: its error is no lower than that of the {OTHER}."
+        return Section("more", "Would more data help?", (Paragraph(useless, "lead"), drawn))
+    blocks = (Paragraph(growth.sentence, "lead"), drawn, table)
     return Section("more", "Would more data help?", blocks)

@@ -108,7 +108,7 @@ class Intervals:
     def place(self, value: float) -> float:
         """Return where a value lies, in percent of the width."""
         known = [v for i in self.items for v in (i.value, i.low, i.high) if v is not None]
-        low, high = min(0.0, *known), max(0.0, *known)
+        low, high = min(0.0, *known), 1.0 if self.style == "percent" else max(0.0, *known)
         return 100 * (value - low) / (high - low or 1.0)
 
 

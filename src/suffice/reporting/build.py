@@ -176,7 +176,8 @@ def report_of(
         warnings.simplefilter("ignore")
         f = Findings(data, sample, Moments.of_table(sample.table), judgement)
         model = judgement.explained
-        outliers = None if model is None else Outliers.of(model, data)
+        levels = any(p.kind == "category" for p in data.profiles)  # they have no density
+        outliers = None if model is None or levels else Outliers.of(model, data)
         origin = made or Provenance(seed=settings.seed)
         stages: Mapping[str, Callable[[], Section | None]] = {
             "answer": lambda: answer(judgement),

@@ -7,7 +7,16 @@ from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve
 from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
-from suffice.reporting.blocks import Axis, Block, Matrix, Plot, Series, Thresholds
+from suffice.reporting.blocks import (
+    Axis,
+    Block,
+    Interval,
+    Intervals,
+    Matrix,
+    Plot,
+    Series,
+    Thresholds,
+)
 from suffice.reporting.findings import Findings
 from suffice.text.numbers import number, percent
 from suffice.typing import Codes, Floats
@@ -29,7 +38,9 @@ def _thresholds(f: Findings) -> Thresholds:
     rows, k = f.rows, f.positive
     curve = cost_curve(rows, rows.classes[k])
     total, n = float(rows.weights.sum()), float(rows.weights[rows.truth == k].sum())
-    half = min(int(np.searchsorted(curve.thresholds, 0.5)), len(curve.thresholds) - 1)
+    useful = f.judgement.verdict.threshold
+    first = 0.5 if useful is None else useful.value  # that of the answer, if it names one
+    half = min(int(np.searchsorted(curve.thresholds, first)), len(curve.thresholds) - 1)
     kept = np.unique([*_thinned(len(curve.thresholds)), half])
     hits, alarms = n - total * curve.misses[kept], total * curve.false_alarms[kept]
     numbers = (curve.thresholds[kept], hits.round(9), alarms.round(9))
@@ -88,7 +99,8 @@ def plane(f: Findings) -> tuple[Block, ...]:
     graded = [j for j in f.ranked_features if len(np.unique(table.x[:, j])) >= FEWEST_VALUES][:2]
     x, names = table.x[drawn][:, graded], tuple(f.sample.names[j] for j in graded)
     said = "Held-out answers over the two features that separate the classes most"
-    found = [_scatter(f, "features", said, names, x, drawn)] if len(graded) == 2 else []
+    two = len(graded) == 2 and not f.many
+    found = [_scatter(f, "features", said, names, x, drawn)] if two else []
     try:
         learnt = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(order[::2])))
         z = learnt.transform(table.x[drawn])
@@ -117,11 +129,23 @@ def _scatter(
     if f.many:
         known = [k for k in range(len(f.names)) if (truth == k).any()]
         means = np.array([xy[truth == k].mean(0) for k in known])
-        middles = means[:, 0], means[:, 1], 0, tuple(f.names[k] for k in known)
+        free = _apart(means / np.ptp(xy, axis=0), [f.names[k] for k in known])
+        middles = means[free, 0], means[free, 1], 0, tuple(f.names[known[i]] for i in free)
         series.append(Series("", "labels", *middles))
     across, up = map(_around, names, xy.T)
     said += "; a dark edge marks rows predicted wrongly. Select a row to see it everywhere."
     return Plot(key, said, across, up, tuple(series))
+
+
+def _apart(places: Floats, names: list[str]) -> Codes:
+    """Return the names whose letters cover no name before them, outermost first."""
+    free: list[int] = []
+    for i in np.argsort(-np.square(places - places.mean(0)).sum(1)).tolist():
+        # a drawing has room for about 52 letters and 17 lines
+        room = [((len(names[i]) + len(names[j])) / 2 / 52, 1 / 17) for j in free]
+        if all((np.abs(places[i] - places[j]) > r).any() for j, r in zip(free, room, strict=True)):
+            free.append(i)
+    return np.array(free)
 
 
 def _around(name: str, values: Floats) -> Axis:
@@ -130,11 +154,17 @@ def _around(name: str, values: Floats) -> Axis:
     return Axis(name, low - room, high + room)
 
 
-def distributions(f: Findings) -> tuple[Plot, ...]:
-    """Return histograms of each class over the best features, each class to the same area."""
-    found = []
+def distributions(f: Findings) -> tuple[Block, ...]:
+    """Return histograms of each class over the best features; of two values, shares of one."""
+    found: list[Block] = []
     for j in () if f.many else f.ranked_features[:2]:
         x, codes, name = f.sample.table.x[:, j], f.sample.table.codes, f.sample.names[j]
+        if len(np.unique(x)) == 2:
+            rates = [float(np.mean(x[codes == k] == x.max())) for k in range(len(f.names))]
+            what = name if "=" in name else f"{name} = {number(x.max())}"
+            items = tuple(map(Interval, f.names, rates))
+            found.append(Intervals(f"Rows with {what}", "share of the class", "percent", items))
+            continue
         edges = np.histogram_bin_edges(x, min(MOST_BARS, max(6, int(np.sqrt(len(x))))))
         heights = [np.histogram(x[codes == k], edges)[0] for k in range(len(f.names))]
         shares = [h / max(h.sum(), 1) for h in heights]
@@ -143,7 +173,7 @@ def distributions(f: Findings) -> tuple[Plot, ...]:
             Series(label, "line", outline, np.repeat(share, 2), k)
             for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
         )
-        said = f"Each class over {name}: the share of its own rows in each bar, rare or not."
+        said = f"Each class over {name}: the share of its own rows in each bar."
         top = Axis("share of the class", 0.0, 1.05 * float(np.max(shares)))
         found.append(Plot(f"feature-{j}", said, _around(name, x), top, lines))
     return tuple(found)
@@ -154,7 +184,7 @@ def distances(f: Findings) -> tuple[Plot, ...]:
     model = f.judgement.explained
     if model is None or f.many:
         return ()
-    table, series, reach = f.sample.table, [], 0.0
+    table, series, ends = f.sample.table, [], [np.inf, 0.0]
     gaussian, x = model.model_, table.x
     if hasattr(gaussian, "inner"):
         gaussian, x = gaussian.inner, gaussian.transform.apply(x)
@@ -164,14 +194,16 @@ def distances(f: Findings) -> tuple[Plot, ...]:
         observed = np.sort(np.linalg.norm(z, axis=1))
         middles = (np.arange(len(z)) + 0.5) / len(z)
         expected = np.sqrt(chdtri(table.n_features, 1 - middles))  # upper tail
-        at, reach = _thinned(len(z)), max(reach, *expected, *observed)
+        at, both = _thinned(len(z)), (*expected, *observed)
+        ends = [min(ends[0], *both), max(ends[1], *both)]
         series.append(Series(name, "dots", expected[at], observed[at], k))
     caption = (
         "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
         f"dashed line tails are heavier. {IN_SAMPLE}"
     )
-    guide = Series("", "guide", (0.0, reach), (0.0, reach), -1)
-    axes = Axis("expected distance", 0.0, 1.02 * reach), Axis("distance", 0.0, 1.02 * reach)
+    low, high = ends[0] if ends[0] > ends[1] / 2 else 0.0, 1.02 * ends[1]
+    guide = Series("", "guide", (low, high), (low, high), -1)
+    axes = Axis("expected distance", low, high), Axis("distance", low, high)
     return (Plot("distances", caption, *axes, (guide, *series)),)
 
 

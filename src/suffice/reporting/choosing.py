@@ -157,7 +157,7 @@ def _explored(
     # as many repeats as a few seconds have time for
     one = max(seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
-    curve = None if one > 1 else growth(member, folds, own.error, n_repeats=n_repeats, seed=seed)
+    curve = None if one > 1 else growth(member, folds, own, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
 
 

@@ -6,16 +6,7 @@ import numpy as np
 
 from suffice.comparison.models import core
 from suffice.curves.importance import separation, standardised_coefficients
-from suffice.reporting.blocks import (
-    Block,
-    CellStyle,
-    DataTable,
-    Equation,
-    Fact,
-    Facts,
-    Paragraph,
-    Section,
-)
+from suffice.reporting.blocks import Block, CellStyle, DataTable, Equation, Fact, Facts, Paragraph
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import plural
@@ -27,30 +18,49 @@ MOST_LINEAR, MOST_QUADRATIC = 6, 2  # features of a boundary that is written out
 MOST_FEATURES, MOST_CLASSES = 15, 10  # of a table of parameters
 
 
-def chosen(data: DocumentedTable, judgement: Judgement, figures: tuple[Block, ...]) -> Section:
-    """Return the section of the chosen model."""
+def chosen(data: DocumentedTable, judgement: Judgement) -> tuple[Block, ...]:
+    """Return what the chosen model is."""
     model = judgement.explained
     if model is None:
-        return Section(
-            "model", "The chosen model", (Paragraph(_without_densities(judgement)), *figures)
-        )
-    blocks: list[Block] = [
-        Paragraph(in_words(judgement), "lead"),
+        return (Paragraph(_without_densities(judgement)), *_linear(data, judgement))
+    return (
         *_averaged(judgement),
+        Paragraph(in_words(judgement)),
         _facts(judgement),
         Equation("The score of class k at a row x; the largest wins", _score(model)),
         *_boundaries(model),
         *_parameters(data, model),
         *_transforms(data, model),
-    ]
-    return Section("model", "The chosen model", (*blocks, *figures))
+    )
 
 
 def _without_densities(judgement: Judgement) -> str:
     size = judgement.outcome.n_parameters
-    kept = "keeps rows instead of parameters" if np.isnan(size) else f"{size:,.0f} parameters"
-    shape = "its scores are linear in the features" * hasattr(core(judgement.estimator), "coef_")
-    return f"{judgement.name} has no class densities; {', '.join(filter(None, [shape, kept]))}."
+    kept = "It keeps rows instead of parameters" if np.isnan(size) else f"{size:,.0f} parameters"
+    linear = hasattr(core(judgement.estimator), "coef_")
+    return f"{judgement.name}: {'scores linear in the features; ' * linear}{kept}."
+
+
+def _linear(data: DocumentedTable, judgement: Judgement) -> tuple[DataTable, ...]:
+    """Return the coefficients of linear scores."""
+    fitted, model = judgement.estimator, core(judgement.estimator)
+    weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
+    encoding, names = getattr(model, "encoding_", None), data.names
+    if encoding is not None:
+        names = encoding.feature_names
+    elif fitted is not model and hasattr(fitted[0], "get_feature_names_out"):
+        names = fitted[:-1].get_feature_names_out()
+    if len(names) != weights.shape[1] or len(names) > MOST_FEATURES or len(weights) > MOST_CLASSES:
+        return ()
+    columns = _scored(data.class_names, len(weights))
+    body = [("intercept", *np.ravel(model.intercept_).tolist())]
+    body += [(str(n), *w.tolist()) for n, w in zip(names, weights.T, strict=True)]
+    caption = "Coefficients: change of a class's score for one unit of a feature"
+    return (DataTable(caption, ("", *columns), _styles(len(columns)), tuple(body)),)
+
+
+def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
+    return names if n_scores > 1 else (f"{names[1]} against {names[0]}",)
 
 
 def in_words(judgement: Judgement) -> str:
@@ -62,8 +72,10 @@ def in_words(judgement: Judgement) -> str:
     shape = "one covariance shared by all classes" if tied else "a covariance for each class"
     bent = "linear" if tied else "quadratic"
     of = "" if model.moments_.power is None else " of transformed features"
+    averaged = hasattr(judgement.estimator, "choices_")
     return (
-        f"{judgement.name}: one Gaussian for each class, {alone}{shape}; "
+        f"{'The best single one' if averaged else judgement.name}: one Gaussian for each class, "
+        f"{alone}{shape}; "
         f"boundaries are {bent}{of}. "
         f"{plural(gaussian.n_parameters, 'free parameter')}{_regularisation(model)}."
     )
@@ -74,20 +86,19 @@ def _is_diagonal(gaussian: Any) -> bool:
     return sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
 
 
-def _averaged(judgement: Judgement) -> tuple[Paragraph, ...]:
-    choices = getattr(judgement.estimator, "choices_", None)
-    if choices is None:
+def _averaged(judgement: Judgement) -> tuple[Block, ...]:
+    found = getattr(judgement.estimator, "choices_", None)
+    if found is None:
         return ()
-    shares = sum(c.weight > 0 for c in choices)
-    return (
-        Paragraph(
-            f"{judgement.name} averages the posteriors of {plural(shares, 'setting')}, with "
-            f"{judgement.outcome.n_parameters:,.0f} free parameters together. All that "
-            "follows in this section, and densities, samples and outliers everywhere, are of the "
-            "best single one of them; errors and posteriors are of the average.",
-            "note",
-        ),
+    body = tuple((c.weight, c.log_loss, c.describe()) for c in found if c.weight > 0)
+    said = (
+        f"{judgement.name} averages the posteriors of {plural(len(body), 'classifier')}, with "
+        f"{judgement.outcome.n_parameters:,.0f} free parameters together; errors and posteriors on "
+        "this page are of the average. It has no short equation: those below, and all densities "
+        "and outliers, are of its best single Gaussian in the features themselves."
     )
+    head: tuple[str, ...] = ("share", "log-loss", "setting")
+    return Paragraph(said), DataTable("What is averaged", head, ("percent", "loss", "text"), body)
 
 
 def _regularisation(model: Any) -> str:
@@ -105,7 +116,6 @@ def _facts(judgement: Judgement) -> Facts:
     gaussian = judgement.explained.model_
     return Facts(
         (
-            Fact("free parameters", f"{judgement.outcome.n_parameters:,.0f}"),
             Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
             Fact("error it expects", judgement.expected_error, "were the model true", "percent"),
         )
@@ -151,34 +161,27 @@ def _boundaries(model: Any) -> tuple[Block, ...]:
 
 def _parameters(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
     """Return priors, and means or coefficients of the features that matter most."""
-    shown = slice(MOST_CLASSES)
-    names = data.class_names[shown]
-    priors = ("prior", *(float(p) for p in model.priors_[shown]))
+    names = data.class_names
+    if len(names) > MOST_CLASSES:
+        return ()
     weights, importance = _importance(model)
     order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
-    means = [(f"mean of {data.names[j]}", *model.means_[shown, j].tolist()) for j in order]
+    means = [(f"mean of {data.names[j]}", *model.means_[:, j].tolist()) for j in order]
     of = "" if model.moments_.power is None else " (of transformed features)"
-    tables = [
-        DataTable(
-            f"Priors and class means{of}",
-            ("", *names),
-            _styles(len(names)),
-            (priors, *means),
-            note=_left_out(data, len(order)),
-        )
-    ]
+    n = data.table.n_features
+    few = f"{len(order)} of {n:,} features, the most important first." if n > len(order) else ""
+    body = (("prior", *model.priors_.tolist()), *means)
+    head = ("", *names)
+    tables = [DataTable(f"Priors and class means{of}", head, _styles(len(names)), body, few)]
     if weights is not None:
-        columns = names if len(weights) > 1 else (f"{data.class_names[1]} against {names[0]}",)
-        body = [(data.names[j], *weights[shown, j].tolist()) for j in order]
-        tables.append(
-            DataTable(
-                f"Change of a class's score for one standard deviation (all rows) of a feature{of}",
-                ("feature", *columns),
-                _styles(len(columns)),
-                tuple(body),
-                note="Largest first; of several classes, against the mean of all.",
-            )
+        columns = _scored(names, len(weights))
+        body = tuple((data.names[j], *weights[:, j].tolist()) for j in order)
+        caption = (
+            f"Change of a class's score for one standard deviation (all rows) of a feature{of}"
         )
+        note = "Largest first; of several classes, against the mean of all."
+        head = ("feature", *columns)
+        tables.append(DataTable(caption, head, _styles(len(columns)), body, note))
     return tuple(tables)
 
 
@@ -211,14 +214,3 @@ def _transforms(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
             note="1 leaves a feature as it is; less draws in a long right tail, more a left one.",
         ),
     )
-
-
-def _left_out(data: DocumentedTable, shown: int) -> str:
-    parts = []
-    if data.table.n_features > shown:
-        parts.append(
-            f"{shown} of {plural(data.table.n_features, 'feature')}, the most important first"
-        )
-    if data.table.n_classes > MOST_CLASSES:
-        parts.append(f"{MOST_CLASSES} of {plural(data.table.n_classes, 'class')}")
-    return f"Shown: {'; '.join(parts)}." if parts else ""

@@ -38,8 +38,8 @@ def models_compared(
             "Every loss is a mean over held-out rows; from and to bound the 95 % interval of the "
             f"error. p: against {judgement.name}, paired by rows (McNemar's test with the variance "
             "that overlapping training sets call for), adjusted for the number of models "
-            "(Bonferroni), but for the constant one. Brier: summed over classes. Size: free "
-            "parameters. Fit: time for one fold."
+            "(Bonferroni), but for the constant classifier. Brier: summed over classes. Size: "
+            "free parameters. Fit: time for one fold."
         ),
         marked=(at,),
     )
@@ -59,19 +59,22 @@ def reason(judgement: Judgement) -> str:
         return f"{own} was asked for; the others are there to compare it with."
     if judgement.verdict.usable == "no":
         return (
-            "No model is significantly better than always predicting the most frequent class; "
+            "No model is significantly better than the constant classifier; "
             f"{own} is the simplest of those that come closest to being useful."
         )
     written = [o for o in judgement.comparison.outcomes if o.is_readable]
     if not judgement.outcome.is_readable:
         simple = min(written, key=lambda o: o.error)
-        more = next(d for d in judgement.comparison.differences() if d.model == simple.name)
+        more, loss = (
+            next(d for d in judgement.comparison.differences(of) if d.model == simple.name)
+            for of in ("error", "log_loss")
+        )
         return (
             f"{own} cannot be written down as an equation or one tree. Of the models that can, "
             f"{simple.name} has the fewest errors, {percent(simple.error)}: {100 * more.mean:.1f} "
             f"points more ({p_statement(more.p_value)}), with log-loss "
-            f"{loss_text(simple.log_loss)} against {loss_text(judgement.outcome.log_loss)}. It is "
-            "the one to use where an equation is wanted."
+            f"{loss_text(simple.log_loss)} against {loss_text(judgement.outcome.log_loss)} "
+            f"({p_statement(loss.p_value)}). It is the one to use where an equation is wanted."
         )
     cost = f", at {price}" if price else ""
     return (
@@ -95,6 +98,6 @@ def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgemen
     notes = judgement.comparison.notes
     if notes:
         remarks.append(
-            Notes(f"What single models said ({len(notes)})", tuple(map(truncated, notes)))
+            Notes(f"Warnings of single models ({len(notes)})", tuple(map(truncated, notes)))
         )
     return remarks

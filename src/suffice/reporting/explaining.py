@@ -38,18 +38,18 @@ def log_posteriors(estimator: Any, rows: Any, classes: Any) -> Floats | None:
 def contributions(
     estimator: Any, rows: Any, classes: Any, who: Codes, pairs: Codes, groups: list[Codes]
 ) -> Floats | None:
-    """Return what each group of columns adds to the log odds of row against its reference, (m, G).
+    """Return the log odds of each row's reference, and what each group adds to them, (m, 1 + G).
 
     ``who`` (m, 2) names each row and the reference; ``pairs`` (m, 2) the classes a, b of
     log p(a | x) − log p(b | x). Cells of the reference are exchanged for those of the row, group
-    after group, in their order and in reverse, and both are averaged: the sum is exact, and of an
-    additive score each part is its own.
+    after group, in their order and in reverse, and both are averaged: the sum is the log odds of
+    the row, and of an additive score each part is its own.
     """
     m, g, d = len(who), len(groups), rows.shape[1]
     of_row = np.zeros((g + 1, d), bool)  # whether a cell is the row's after s exchanges
     for s, group in enumerate(groups):
         of_row[s + 1 :, group] = True
-    found = np.zeros((m, g))
+    found = np.zeros((m, 1 + g))
     for steps in (of_row, ~of_row):  # forwards: row's cells come; backwards: they go
         at = np.where(steps[None], who[:, :1, None], who[:, 1:, None]).reshape(-1, d)
         logs = log_posteriors(estimator, exchanged(rows, at), classes)
@@ -59,7 +59,8 @@ def contributions(
         odds = np.take_along_axis(each, pairs[:, None, :1], 2) - np.take_along_axis(
             each, pairs[:, None, 1:], 2
         )
-        found += np.diff(odds[:, :, 0], axis=1) * (0.5 if steps is of_row else -0.5)
+        found[:, 0] += 0.5 * odds[:, 0 if steps is of_row else -1, 0]
+        found[:, 1:] += np.diff(odds[:, :, 0], axis=1) * (0.5 if steps is of_row else -0.5)
     return found
 
 

@@ -26,7 +26,7 @@ from suffice.text.lists import listed, plural, shortened
 from suffice.text.numbers import percent
 from suffice.typing import Floats
 
-MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 30, 30, 15  # of which the summary is shown
+MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 12, 15, 15  # of which the summary is shown
 MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 14
 COLLINEAR = 0.9  # correlation within classes that is worth a word
 
@@ -56,6 +56,8 @@ def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> Fac
     empty = sum(int(p.empty.sum()) for p in data.profiles)
     cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
     conflicting = f"{n:,} equal one of another class" if n else ""
+    if n and not checks.has_many_values:
+        conflicting = f"{n:,} as in another class; common where values are few"
     items = [
         Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
         Fact("columns" if data.source is not None else "features", len(data.columns)),
@@ -68,7 +70,7 @@ def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> Fac
     return Facts(tuple(Fact(f.name, f.value, f.remark, "count") for f in items))
 
 
-def _classes(data: DocumentedTable) -> Intervals:
+def _classes(data: DocumentedTable) -> Intervals | Paragraph:
     counts = np.bincount(data.table.codes, minlength=data.table.n_classes)
     many = len(counts) > MOST_CLASSES
     order = np.argsort(-counts, kind="stable")[:MOST_CLASSES] if many else range(len(counts))
@@ -77,6 +79,10 @@ def _classes(data: DocumentedTable) -> Intervals:
         for k in order
     )
     few = f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else ""
+    if many and counts.min() == counts.max():
+        return Paragraph(
+            f"Each of the {len(counts):,} classes has {plural(int(counts[0]), 'row')}."
+        )
     return Intervals("Rows of each class", "rows", "count", items, few)
 
 
@@ -132,7 +138,7 @@ def _constant(data: DocumentedTable) -> str:
     if not flat:
         return ""
     verb = "is" if len(flat) == 1 else "are"
-    return f"{listed(flat)} {verb} constant: nothing can be learnt from that."
+    return f"Nothing can be learnt from {listed(flat)}, which {verb} constant."
 
 
 def _collinear(data: DocumentedTable, moments: Moments) -> str:

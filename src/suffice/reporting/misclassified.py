@@ -27,7 +27,7 @@ from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
 from suffice.typing import Codes, Floats
 
-MOST = 10  # rows, pairs or columns shown
+MOST, MOST_PARTS = 10, 6  # rows or pairs shown, and columns
 _BLOCK = 65_536
 
 
@@ -129,7 +129,7 @@ def misclassified(f: Findings, outliers: Outliers | None) -> Section:
     else:
         name = f.judgement.name
         blocks.append(Paragraph(f"{name} states no probabilities: nothing to calibrate."))
-    if outliers is not None:
+    if outliers is not None and outliers.n_flagged:
         blocks.append(least_likely_rows(outliers, f.judgement.explained, f.data))
     return Section("errors", "Where it errs", tuple(blocks))
 
@@ -198,14 +198,14 @@ def _worst(f: Findings) -> DataTable:
     ]
     styles: list[CellStyle] = ["signed"] * len(columns)
     said = (
-        " The columns on the right: what each feature adds to the log odds of the most probable "
-        "wrong class against the true one, by the model fitted to all rows, where 0 is the row of "
-        "the true class nearest to its mean."
+        " On the right, why: log odds of the most probable wrong class against the true one, by "
+        "the model fitted to all rows. They start from those of a typical row of the true class, "
+        "the one nearest to its mean; each column adds its part, and the last one is their sum."
     )
     return DataTable(
         "Most confused rows",
         (f.sample.id_name, "true class", "predicted", "p(true class)", *columns),
-        ("text", "text", "text", "loss", *styles),
+        ("text", "text", "text", "percent", *styles),
         tuple(body),
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
         f"were predicted wrongly.{said if columns else ''}",
@@ -215,10 +215,10 @@ def _worst(f: Findings) -> DataTable:
 
 
 def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:
-    """Return what each column adds to the log odds of the rival class, (m, G), and their names."""
+    """Return the log odds of the rival class part by part, with their sum, and what parts are."""
     names, table = list(f.sample.columns), f.sample.table
     ranked = [i.feature for i in f.judgement.importance if i.feature in names] or names
-    shown = [names.index(name) for name in ranked[:MOST]]
+    shown = [names.index(name) for name in ranked[:MOST_PARTS]]
     rest = np.setdiff1d(np.arange(len(names)), shown)
     groups = [np.array([j]) for j in shown] + ([rest] if len(rest) else [])
     truth = table.codes[at]
@@ -231,4 +231,5 @@ def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]
     found = contributions(*f.asked(), who, pairs, groups)
     if found is None:
         return np.zeros((len(at), 0)), ()
-    return found, (*(names[j] for j in shown), *(["all others"] if len(rest) else []))
+    parts = (*(names[j] for j in shown), *(["all others"] if len(rest) else []))
+    return np.c_[found, found.sum(1)], ("typical row", *parts, "log odds")

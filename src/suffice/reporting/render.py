@@ -92,6 +92,7 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "anchor": anchor,
+        "begun": lambda text: text[:1].upper() + text[1:],
         "cell": cell,
         "count": count,
         "fenced": fenced,

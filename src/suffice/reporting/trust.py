@@ -12,7 +12,7 @@ from suffice.moments import Moments
 from suffice.reporting.blocks import Block, Check, Checks, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
-from suffice.text.lists import plural, truncated
+from suffice.text.lists import plural
 from suffice.text.numbers import percent
 from suffice.validation.significance import LEVEL
 
@@ -26,7 +26,10 @@ def trust(
 ) -> Section:
     """Return the section of assumptions."""
     checks = tuple(check for check in _checks(sample, moments, judgement) if check is not None)
-    blocks: list[Block] = [Paragraph(in_words(checks, sample.table.n_rows), "lead"), Checks(checks)]
+    said = in_words(checks, sample.table.n_rows)
+    if judgement.verdict.usable == "no":
+        said = f"{said} That does not make it useful: see The answer."
+    blocks: list[Block] = [Paragraph(said, "lead"), Checks(checks)]
     return Section("trust", "Can it be trusted?", (*blocks, *figures))
 
 
@@ -40,7 +43,7 @@ def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
         )
     if not doubts:
         said = "the one check" if len(checks) == 1 else f"any of {len(checks)} checks"
-        return f"Nothing speaks against the model in {said}: it may be taken at its word."
+        return f"No evidence against the model in {said}."
     many = " With so many rows, tests find differences too small to matter." * (n_rows > MANY)
     tested = sum(check.verdict != "not tested" for check in checks)
     found = f"{len(doubts)} of {plural(tested, 'check')}"
@@ -110,7 +113,7 @@ def _asked(
             warnings.simplefilter("ignore")
             found = ask()
     except (SufficeError, np.linalg.LinAlgError) as error:
-        return Check(question, "not tested", f"{truncated(str(error))}.", "note")
+        return Check(question, "not tested", f"{str(error).split(': ')[0]}.", "note")
     good = (found.p_value <= LEVEL) == wanted
     tone: Any = "good" if good else ("caution" if matters else "note")
     beside = "" if matters else " The chosen model does not suppose it."

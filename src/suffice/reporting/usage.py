@@ -54,8 +54,8 @@ def usage(f: Findings, made: Provenance) -> Section:
 def _where(judgement: Judgement, made: Provenance, *, keepable: bool) -> str:
     if not keepable:
         return (
-            f"{judgement.name} is not kept in a file of ours: fit it again with the code below, "
-            "or keep report.estimator as its own library does."
+            f"{judgement.name} cannot be saved as a .suffice file for this table: fit it with the "
+            "code below, and keep it as its own library does."
         )
     if made.model is None:
         return (
@@ -98,6 +98,11 @@ def _loading(data: DocumentedTable, judgement: Judgement, made: Provenance) -> s
         "log_density": "model.log_density(X)    # low values are outliers",
     }
     lines = [line for verb, line in asked.items() if _answers(fitted, verb, one)]
+    at = judgement.verdict.threshold
+    if at is not None:
+        k = [str(c) for c in fitted.classes_].index(str(at.label))
+        said = f"# {at.label}, from the threshold of the answer on"
+        lines.append(f"model.predict_proba(X)[:, {k}] >= {at.value:.2g}  {said}")
     load = f"model = sf.load({made.model!r})"
     about = f"# X: a frame with the columns {columns}"
     return "\n".join(["import suffice as sf", "", load, about, *lines])

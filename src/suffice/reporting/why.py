@@ -9,6 +9,7 @@ from suffice.reporting.blocks import (
     CellStyle,
     Interval,
     Intervals,
+    Paragraph,
     Plot,
     Section,
     Series,
@@ -17,10 +18,11 @@ from suffice.reporting.charts import plane
 from suffice.reporting.chosen import chosen
 from suffice.reporting.explaining import local_effects, log_posteriors
 from suffice.reporting.findings import Findings
+from suffice.text.lists import listed
 from suffice.text.numbers import number, percent
 from suffice.typing import Floats
 
-MOST_EFFECTS, MOST_LINES, MOST_ROWS = 4, 4, 500
+MOST_EFFECTS, MOST_LINES, MOST_ROWS, MOST_NAMES = 4, 4, 500, 5
 LOSSES: dict[str, tuple[str, str, CellStyle]] = {
     "error": ("error", "percentage points", "points"),
     "log_loss": ("log-loss", "log-loss", "loss"),
@@ -30,10 +32,9 @@ FEWEST_VALUES = 4  # of a column that is drawn as a curve
 
 def why(f: Findings) -> Section:
     """Return the section that explains the chosen model."""
-    lead, *rest = chosen(f.data, f.judgement, ()).blocks
     single = f.sample.source is None and f.sample.table.n_features == 1
-    effects = _sigmoid(f) if single else _effects(f)
-    blocks = (lead, *_importance(f), *effects, *plane(f), *rest)
+    effects = _sigmoid(f) if single else () if f.many else _effects(f)
+    blocks = (*_importance(f), *effects, *plane(f), *chosen(f.data, f.judgement))
     return Section("why", "Why it answers so", blocks)
 
 
@@ -48,7 +49,9 @@ def _importance(f: Findings) -> tuple[Block, ...]:
         return ()
     what, axis, style = LOSSES[found[0].loss]
     caption = f"What it goes by: rise of the {what} when a column is shuffled"
-    return (Intervals(caption, axis, style, items, note),)
+    names = [i.feature for i in found if i.low > 0]
+    first = f"It goes by {listed(names, MOST_NAMES)}." if names else "No single column matters."
+    return Paragraph(first, "lead"), Intervals(caption, axis, style, items, note)
 
 
 def _sigmoid(f: Findings) -> tuple[Block, ...]:
@@ -64,13 +67,13 @@ def _sigmoid(f: Findings) -> tuple[Block, ...]:
     ends = (f.rows.truth[at] == f.positive).astype(float)
     rows = (Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
     caption = f"Posterior over {name}, the only feature, by the model fitted to all rows."
-    return (_curves(f, 0, name, grid, np.exp(logs), caption, rows),)
+    return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
 
 def _effects(f: Findings) -> tuple[Block, ...]:
     """Return how the posterior moves with each of the most important columns of numbers."""
     places = {p.name: j for j, p in enumerate(f.sample.profiles) if p.kind == "number"}
-    found: list[Block] = []
+    found: dict[str, tuple[int, Floats, Floats]] = {}
     for name in [i.feature for i in f.judgement.importance if i.feature in places][:MOST_EFFECTS]:
         j = places[name]
         known = np.flatnonzero(~f.sample.profiles[j].empty)
@@ -80,10 +83,12 @@ def _effects(f: Findings) -> tuple[Block, ...]:
             continue
         estimator, _, classes = f.asked()
         curve = local_effects(estimator, few.asked, classes, j, profile.values)
-        if curve is not None:
-            caption = f"Posterior as {name} alone changes, within reach of real rows, on average."
-            found.append(_curves(f, j, name, *curve, caption))
-    return tuple(found)
+        # of columns that say the same, no single one can change: sums of effects leave 0 to 1
+        if curve is not None and np.abs(curve[1] - 0.5).max() < 0.55:
+            found[name] = (j, *curve)
+    said = "Average posterior as {} changes and other columns do not (accumulated local effects)."
+    range_ = [p for _, _, p in found.values()]
+    return tuple(_curves(f, j, n, x, p, said.format(n), range_) for n, (j, x, p) in found.items())
 
 
 def _curves(
@@ -93,22 +98,22 @@ def _curves(
     x: Floats,
     p: Floats,
     caption: str,
+    drawn: list[Floats],
     rows: tuple[Series, ...] = (),
 ) -> Plot:
-    """Return posteriors over a column: of two classes one, of many those that move most."""
+    """Return posteriors over a column, on the scale of all that are drawn: of two classes one."""
     two, p = len(f.names) == 2, p.clip(0, 1)
     moved = np.argsort(-np.ptp(p, axis=0), kind="stable")[:MOST_LINES]
     shown = [f.positive] if two else sorted(moved.tolist())
     lines = []
-    for at, k in enumerate(shown):
+    for k in shown:
         points = zip(x, p[:, k], strict=True)
         tips = tuple(f"{name} {number(v)}: {f.names[k]} {percent(q)}" for v, q in points)
-        lines.append(
-            Series(f.names[k], "line", x, p[:, k], 0 if two else at if f.many else k, tips)
-        )
+        lines.append(Series(f.names[k], "line", x, p[:, k], 0 if two else k, tips))
     room = 0.02 * float(np.ptp(x) or 1.0)
-    low, high = (0.0, 1.0) if rows else (p[:, shown].min() - 0.05, p[:, shown].max() + 0.05)
+    shades = np.concatenate([each[:, shown] if two else each for each in drawn])
+    high = min(1.0, 1.05 * float(shades.max()))
     what = f"posterior of {f.names[shown[0]]}" if two else "posterior"
     across = Axis(name, float(x.min()) - room, float(x.max()) + room)
-    up = Axis(what, max(0.0, float(low)), min(1.0, float(high)))
+    up = Axis(what, 0.0, high)
     return Plot(f"effect-{j}", caption, across, up, (*rows, *lines))
