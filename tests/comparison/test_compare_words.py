@@ -23,17 +23,17 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
     y = np.repeat([0, 1], 150)
     X = rng.normal(size=(300, 2)) + 2 * y[:, None]
     twin = sf.compare(X, y, {"a": sf.LDA(), "b": sf.LDA(divisor="unbiased")})
-    assert "no significant difference of " in twin.verdict
+    assert "is not significantly different" in twin.verdict
     worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
     assert "b (p < 0.0001) is significantly worse" in worse.verdict
 
 
 def test_many_names_are_counted_and_not_listed():
     assert _alike({f"m{i}": 0.5 for i in range(9)}, 9) == (
-        "no significant difference of any of the 9 others (p ≥ 0.5)"
+        "none of the 9 others is significantly different (p ≥ 0.5)"
     )
     assert _alike({f"m{i}": 0.5 for i in range(9)}, 10) == (
-        "no significant difference of m0, m1, m2, m3, m4 and 4 more (p ≥ 0.5)"
+        "m0, m1, m2, m3, m4 and 4 more are not significantly different (p ≥ 0.5)"
     )
     bad = _different({f"m{i}": 0.001 * (i + 1) for i in range(9)}, "worse")
     assert bad == "m0, m1, m2, m3, m4 and 4 more are significantly worse (p ≤ 0.009)"
