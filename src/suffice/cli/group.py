@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
         if cmd_name == completion.name:
             return completion
         module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name, None) or module.command
+        command: click.Command = getattr(module, "command", None) or getattr(module, cmd_name)
         return command
 
     def resolve_command(

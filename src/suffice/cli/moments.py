@@ -1,22 +1,20 @@
 """``suffice summarize``, ``merge`` and ``forget``: rows to moments, and moments to moments."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
 from suffice.cli.command import subcommand
+from suffice.cli.data import Data, able, load_moments
 from suffice.cli.options import file_argument, learning_data, output, sums_options
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from suffice.cli.data import Data
-    from suffice.moments import Moments
+from suffice.files import load
+from suffice.moments import Moments
 
 
 @subcommand(
@@ -57,8 +55,6 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
 
     FILES are moments or models of the same columns; the order does not matter.
     """
-    from suffice.cli.data import load_moments
-
     _refuse_twins(files)
     parts = [load_moments(file) for file in files]
     for i, (file, part) in enumerate(zip(files, parts, strict=True)):
@@ -83,8 +79,6 @@ def _refuse_twins(files: tuple[Path, ...]) -> None:
 
 def _equal(a: Moments, b: Moments) -> bool:
     """Whether two sums that are not empty agree in every bit."""
-    import numpy as np
-
     return bool(a.counts.sum()) and all(
         np.array_equal(getattr(a, name), getattr(b, name))
         for name in ("classes", "counts", "weights", "means", "means_low")
@@ -108,10 +102,6 @@ def forget(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
-    from suffice.cli.data import able
-    from suffice.files import load
-    from suffice.moments import Moments
-
     whole = load(total)
     known = isinstance(whole, Moments)
     sums = whole if known else able(whole, "moments_", total, "fit it again").moments_
@@ -126,8 +116,6 @@ def forget(
 
 def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
-    from suffice.cli.data import Data
-
     known = total.schema.names if total.schema else total.feature_names
     data = Data(part, {"target": target, "features": known, "schema": total.schema})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)
