@@ -20,7 +20,7 @@ import numpy as np
 
 import suffice as sf
 from suffice.store import place, totals
-from suffice.store.totals import packed
+from suffice.store.manifest import packed
 
 PARTITIONS, VERSIONS = "abcdef", 3
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
 from suffice.sources.columns import Roles
@@ -31,8 +33,6 @@ from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from suffice.sources.checkpoint import Checkpoint
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
@@ -66,21 +66,18 @@ def require_distributed() -> Any:
     return distributed
 
 
-def awaited(client: Any, future: Any, meanwhile: Callable[[], None]) -> Any:
+def awaited(client: Any, future: Any) -> Any:
     """Return the result of a future; raise if the cluster dies before it is there."""
     distributed = require_distributed()
     alive = time.monotonic()
     with failures_told(distributed):
         while not _done_soon(distributed, future):
-            meanwhile()
             if client.nthreads():
                 alive = time.monotonic()
             elif time.monotonic() - alive > PATIENCE:
                 msg = f"the cluster has had no worker for {PATIENCE:.0f} s: start some workers"
                 raise ClusterError(msg)
-        result = future.result()
-        meanwhile()
-    return result
+        return future.result()
 
 
 def _done_soon(distributed: Any, future: Any) -> bool:
@@ -119,73 +116,65 @@ def merged_pairwise(client: Any, futures: Sequence[Any]) -> Any:
     return futures[0]
 
 
-class Watch:
-    """Futures of sums to sums, while a progress callback is told how many rows are done."""
+def _sums_of(client: Any, groups: Iterable[Sequence[Any]]) -> Iterator[Summed]:
+    """Yield the sums of each group of futures in turn, all groups being worked on at once.
 
-    def __init__(
-        self, client: Any, progress: Progress | None, n_rows: int | None = None, before: int = 0
-    ) -> None:
-        self._client, self._progress, self._n_rows = client, progress, n_rows
-        self._pending: list[Any] = []
-        self._rows = before
+    Only the roots of the trees are held, so that a worker may drop a part once it is merged.
+    """
+    roots = [merged_pairwise(client, futures) for futures in groups]
+    while roots:
+        yield awaited(client, roots.pop(0))
 
-    def sums(self, groups: Iterable[Sequence[Any]]) -> Iterator[Summed]:
-        """Yield the sums of each group of futures in turn, all groups being worked on at once.
 
-        Only the roots of the trees are held, so that a worker may drop a part once it is merged.
-        """
-        roots = [self._root(group) for group in groups]
-        while roots:
-            yield awaited(self._client, roots.pop(0), self.tell)
-
-    def _root(self, futures: Sequence[Any]) -> Any:
-        if self._progress:
-            self._pending += self._client.map(attrgetter("n_rows"), futures, pure=False)
-        return merged_pairwise(self._client, futures)
-
-    def tell(self) -> None:
-        """Tell how many rows are done by now, if that has changed."""
-        done = [future for future in self._pending if future.status == "finished"]
-        if not done or not self._progress:
-            return
-        self._pending = [future for future in self._pending if future not in done]
-        self._rows += sum(self._client.gather(done))
-        self._progress(self._rows, self._n_rows)
+def _grouped(tasks: Sequence[Any], size: int = 0) -> list[Sequence[Any]]:
+    """Return tasks in groups of a size, or in a few groups for the steps of a progress bar."""
+    size = size or -(-len(tasks) // _STEPS) or 1
+    return [tasks[lo : lo + size] for lo in range(0, len(tasks), size)]
 
 
 _LABEL = "the Dask collection"
 _AHEAD = 32  # parts that workers begin before the first of them is taken
+_STEPS = 32  # of the progress of a sum
+_Parts: TypeAlias = Sequence[tuple[int, Any]]  # partitions and their numbers
 
 
-def _source(parts: Sequence[Any], client: Any, first: Source) -> Source:
+def _source(parts: _Parts, client: Any, first: Source) -> Source:
     """Return partitions on a cluster: delayed values or futures of frames or of (X, y)."""
-    sample = first.sample
+    expected = first.sample.clear()
 
     def summed(roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        question = roles, sample.clear(), {**options, "n_jobs": 1}
+        work = partial(_sums, roles, {**options, "n_jobs": 1})
+        question = work, expected, roles.columns(expected)
+        total = Summed()
         with connected(client) as there:
-            groups = (_applied(there, _summed, parts, question) for _ in range(1))
-            return with_rest_told(next(Watch(there, progress).sums(groups)), roles)
+            futures = (_applied(there, _worked, group, *question) for group in _grouped(parts))
+            for part in _sums_of(there, futures):
+                total += part
+                if progress:
+                    progress(total.n_rows, None)
+        return with_rest_told(total, roles)
 
-    def scored(scorer: Any, _: Roles) -> Iterator[Any]:
-        return _in_order(client, parts, _scored, scorer, sample.clear())
+    def scored(scorer: Any, roles: Roles) -> Iterator[Any]:
+        return _in_order(client, parts, scorer, expected, roles.columns(expected))
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
-        return scans_of(_in_order(client, parts, _fetched), sample, _LABEL, columns)
+        whole = dict.fromkeys(expected.columns)
+        frames = _in_order(client, parts, pl.DataFrame.rechunk, expected, whole)
+        return scans_of(frames, first.sample, _LABEL, columns)
 
     return replace(first, label=_LABEL, scans=scans, summed=summed, scored=scored)
 
 
-def _in_order(client: Any, parts: Sequence[Any], work: Any, *question: Any) -> Iterator[Any]:
+def _in_order(client: Any, parts: _Parts, *question: Any) -> Iterator[Any]:
     """Yield what workers make of each part; some parts ahead of the one that is waited for."""
     waiting: deque[Any] = deque()
     with connected(client) as there:
-        for at, part in enumerate(parts):
-            waiting += _applied(there, work, [part], (*question, at))
+        for part in parts:
+            waiting += _applied(there, _worked, [part], *question)
             if len(waiting) > _AHEAD:
-                yield awaited(there, waiting.popleft(), lambda: None)
+                yield awaited(there, waiting.popleft())
         while waiting:
-            yield awaited(there, waiting.popleft(), lambda: None)
+            yield awaited(there, waiting.popleft())
 
 
 def is_dask(source: Any) -> bool:
@@ -200,7 +189,7 @@ def opened_collection(source: Any, client: Any) -> Source:
     parts = _parts(source)
     client = client or _current_client()
     if client is None:
-        return _in_process(parts)
+        return _in_process([part for _, part in parts])
     with connected(client) as opened:
         first = _first_rows(opened, parts)
     levels = first.categorical or levels_in(source)
@@ -212,12 +201,12 @@ def _is_part(value: Any) -> bool:
     return module.startswith(("dask.delayed", "distributed.client"))
 
 
-def _parts(source: Any) -> tuple[Any, ...]:
+def _parts(source: Any) -> _Parts:
     parts = source if isinstance(source, (list, tuple)) else source.to_delayed()
     if hasattr(parts, "ravel") or not all(map(_is_part, parts)):
         cure = "give a Dask DataFrame, or a list of delayed values or futures of frames or (X, y)"
         raise InvalidInputError(f"cannot sum {type(source).__name__}: {cure}")
-    return tuple(parts)
+    return tuple(enumerate(parts))
 
 
 def _current_client() -> Any:
@@ -234,63 +223,57 @@ def _in_process(parts: Sequence[Any]) -> Source:
     return opened_chunks(part.compute() for part in parts)
 
 
-def _first_rows(client: Any, parts: Sequence[Any]) -> Source:
+def _first_rows(client: Any, parts: _Parts) -> Source:
     """Return the source of the first rows, of as many parts as it takes."""
     heads: list[Any] = []
     n_rows = 0
-    for at, part in enumerate(parts):
-        (future,) = _applied(client, _head, [part], at)
-        head = awaited(client, future, lambda: None)
+    for at, part in parts:
+        (future,) = _applied(client, _head, [(at, part)])
+        head = awaited(client, future)
         pair = isinstance(head, tuple)
-        heads.append(head if pair else _alike(head, heads[0] if heads else head, at))
+        heads.append(head if pair or not heads else alike(head, heads[0], _name(at)))
         n_rows += len(head[1]) if pair else head.height
         if n_rows >= SAMPLE_ROWS:
             break
     return opened_chunks(heads)
 
 
-def _applied(client: Any, function: Any, parts: Sequence[Any], question: Any) -> Any:
-    """Return the futures of a function of each part, which stays where it is."""
+def _applied(client: Any, function: Any, parts: _Parts, *question: Any) -> Any:
+    """Return the futures of a function of each part, which stays where it is, and its number."""
     from dask.delayed import delayed
 
-    if hasattr(parts[0], "compute"):
+    if hasattr(parts[0][1], "compute"):
         lazily = delayed(function, pure=False)
-        tasks = [lazily(part, at, question) for at, part in enumerate(parts)]
-        return client.compute(tasks)
-    return [client.submit(function, p, at, question, pure=False) for at, p in enumerate(parts)]
+        return client.compute([lazily(part, at, *question) for at, part in parts])
+    return [client.submit(function, part, at, *question, pure=False) for at, part in parts]
 
 
-def _fetched(part: Any, _: int, question: tuple[int]) -> pl.DataFrame:
-    return _frame(part, *question)
-
-
-def _head(part: Any, _: int, at: int) -> Any:
+def _head(part: Any, at: int) -> Any:
     if isinstance(part, tuple):
         return tuple(values[:SAMPLE_ROWS] for values in part)
     return _frame(part, at).head(SAMPLE_ROWS)
 
 
-def _scored(part: Any, _: int, question: tuple[Any, ...]) -> Any:
-    scorer, expected, at = question
-    frame = _alike(_frame(part, at), expected, at)
-    return scorer(frame.select(cast(scorer.roles.columns(expected))))
+def _worked(
+    part: Any, at: int, work: Any, expected: pl.DataFrame, columns: Mapping[str, Any]
+) -> Any:
+    """Return what work makes of some columns of a part that is like the others."""
+    return work(alike(_frame(part, at), expected, _name(at)).select(cast(columns)))
 
 
-def _summed(part: Any, at: int, question: tuple[Any, ...]) -> Summed:
-    roles, expected, options = question
-    frame = _alike(_frame(part, at), expected, at)
-    return sums_of([frame.select(cast(roles.columns(expected)))], roles, **options)
+def _sums(roles: Roles, options: Mapping[str, Any], frame: pl.DataFrame) -> Summed:
+    return sums_of([frame], roles, **options)
 
 
-def _alike(frame: pl.DataFrame, expected: pl.DataFrame, at: int) -> pl.DataFrame:
-    return alike(frame, expected, f"partition {at} of {_LABEL}")
+def _name(at: int) -> str:
+    return f"partition {at} of {_LABEL}"
 
 
 def _frame(part: Any, at: int) -> pl.DataFrame:
     if isinstance(part, tuple):
         return framed(part, at)
     if not is_frame(part):
-        msg = f"partition {at} of {_LABEL} is {type(part).__name__}: it must be a frame or (X, y)"
+        msg = f"{_name(at)} is {type(part).__name__}: it must be a frame or (X, y)"
         raise InvalidInputError(msg)
     return collected(part)
 
@@ -326,20 +309,18 @@ def summed_files(
 
     ``client`` is a client, or the address of a scheduler.
     """
-    rest = [("", file, 0) for file in source.files]
-    if checkpoint is not None:
-        rest = checkpoint.remaining()
+    rest = checkpoint.remaining() if checkpoint else [("", file, 0) for file in source.files]
     pieces = [piece for _, file, skip in rest for piece in _pieces(file, skip, roles)]
     total = Summed() if checkpoint is None else checkpoint.summed
-    size = len(pieces) if checkpoint is None else GROUP
-    groups = [pieces[lo : lo + size] for lo in range(0, len(pieces), size)]
+    groups = _grouped(pieces, GROUP if checkpoint else 0)
     question = roles, roles.columns(source.sample), options
     n_rows = source.expected_rows(progress)
     with connected(client) as there, failures_told(require_distributed()):
         futures = ([there.submit(p.summed, *question, pure=False) for p in g] for g in groups)
-        parts = Watch(there, progress, n_rows, total.n_rows).sums(futures)
-        for group, part in zip(groups, parts, strict=True):
+        for group, part in zip(groups, _sums_of(there, futures), strict=True):
             total += part
+            if progress:
+                progress(total.n_rows, n_rows)
             if checkpoint is not None:
                 # which files, or parts of files, are in the sums by now
                 counted = {p.file.address: (p.skip + (p.n_rows or 0), p.last) for p in group}

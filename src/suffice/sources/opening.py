@@ -1,20 +1,24 @@
 """From whatever a person names or holds to a source of rows."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources import frames
 from suffice.sources.dask import is_dask, opened_collection, summed_files
 from suffice.sources.files import file_source, open_named, paths_of
-from suffice.sources.lakehouse import is_lakehouse, lakehouse_source
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
 from suffice.sources.sql import TableSource, is_database, is_table, table_at
+from suffice.text.printable import without_passwords
 
 
 def open_source(source: Any, reading: TextStyle | None = None, client: Any = None) -> Source:
@@ -50,6 +54,58 @@ def _are_paths(source: Any) -> bool:
 def _opened_paths(names: Any, reading: TextStyle, _: Any) -> Source:
     paths = [path for name in names for path in paths_of(str(name))]
     return file_source(paths, reading, f"{paths[0]}, …" if paths[1:] else str(paths[0]))
+
+
+# tables of Delta Lake and Iceberg: their log, and not their folder, says which rows count
+
+
+def is_lakehouse(source: Any) -> bool:
+    """Return whether this names a table of Delta Lake or Iceberg."""
+    return isinstance(source, (str, Path)) and _parted(str(source))[0] in _LAKEHOUSES
+
+
+def _parted(address: str) -> tuple[str, str]:
+    """Return the kind of a table, or nothing, and its place; a folder may show that it is one."""
+    if Path(address, "_delta_log").is_dir():
+        return "delta", address
+    kind, _, place = address.partition(":")
+    return kind, place
+
+
+def lakehouse_source(address: str) -> Source:
+    """Return the rows of one version of a table, the latest when it is opened."""
+    (kind, place), shown = _parted(address), without_passwords(address)
+    try:
+        return frames.frame_source(_LAKEHOUSES[kind](place), shown)
+    except ImportError as error:
+        msg = f"{shown} needs the extra {kind!r}: pip install 'suffice[{kind}]'"
+        raise InvalidParameterError(msg) from error
+    except Exception as error:  # of several libraries
+        reason = without_passwords(str(error).splitlines()[0])
+        msg = f"{shown} cannot be read as a table of {kind} ({reason}): check the address"
+        raise InvalidInputError(msg) from error
+
+
+def _delta(place: str) -> pl.LazyFrame:
+    from deltalake import DeltaTable
+
+    return pl.scan_delta(DeltaTable(place))
+
+
+def _iceberg(place: str) -> pl.LazyFrame:
+    """Return the rows of a metadata file, or of a table by the names of its catalog and its own."""
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.table import StaticTable
+
+    if find_spec("polars_iceberg") is None:  # or polars would recommend it
+        os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")
+    catalog, _, name = place.partition(".")
+    if "/" in place:
+        return pl.scan_iceberg(StaticTable.from_metadata(place))
+    return pl.scan_iceberg(load_catalog(catalog).load_table(name))
+
+
+_LAKEHOUSES: dict[str, Callable[[str], pl.LazyFrame]] = {"delta": _delta, "iceberg": _iceberg}
 
 
 # what recognises a kind of source, and what opens it: (source, how text is written, cluster);

@@ -13,7 +13,7 @@ from suffice.sources import stores
 from suffice.sources.blocks import PACKED
 from suffice.sources.files import paths_of
 from suffice.sources.formats import FORMATS
-from suffice.sources.sql.address import is_database
+from suffice.sources.sql.database import is_database
 from suffice.sources.stores import is_url
 from suffice.store.manifest import FileStamp, Manifest
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from suffice.errors import DatabaseError, InvalidParameterError
-from suffice.sources.sql.address import without_secret
+from suffice.sources.sql.database import without_secret
 from suffice.text.printable import without_passwords
 
 _TABLE = "suffice_moments"  # where an address names none

@@ -13,9 +13,8 @@ from suffice import errors
 from suffice.moments import Moments
 from suffice.sources.summarize import summarize
 from suffice.store.counting import are_files, by_partition, new_files, stamp_of
-from suffice.store.manifest import Entry, Manifest
+from suffice.store.manifest import Entry, Manifest, load, object_name, packed, sweep, total_of
 from suffice.store.place import place_of
-from suffice.store.totals import load, object_name, packed, sweep, total_of
 from suffice.text.lists import quoted
 
 

@@ -14,6 +14,7 @@ import pytest
 import suffice as sf
 from suffice.errors import CheckpointError, ClusterError, InvalidInputError, InvalidParameterError
 from suffice.moments.file import arrays_of
+from suffice.sources import dask as dask_source
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -218,14 +219,15 @@ def test_a_cluster_without_workers_is_told(scheduler, folder, monkeypatch):
 def test_a_scheduler_that_dies_in_the_middle_is_told(scheduler, folder, monkeypatch):
     process, address = scheduler
     monkeypatch.setattr("suffice.sources.dask.PATIENCE", 30)
-    waited = []
+    waited, done_soon = [], dask_source._done_soon
 
-    def kill_soon(self):
+    def kill_soon(*waiting):
         waited.append(1)
         if len(waited) == 3:
             process.kill()
+        return done_soon(*waiting)
 
-    monkeypatch.setattr("suffice.sources.dask.Watch.tell", kill_soon)
+    monkeypatch.setattr("suffice.sources.dask._done_soon", kill_soon)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises(ClusterError, match="the Dask scheduler is gone"),
