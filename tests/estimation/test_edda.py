@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, NotConvergedWarning
 from suffice.estimation.edda import FAMILIES, edda_covariances
 from suffice.model.gaussian import bic
 
@@ -267,3 +267,11 @@ def test_a_duplicated_column_is_refused_with_a_cure(code):
 def test_there_are_fourteen_families():
     assert len(FAMILIES) == 14
     assert [family.code for family in FAMILIES.values()] == list(FAMILIES)
+
+
+@pytest.mark.parametrize("code", ["EVE", "VVE"])
+def test_axes_that_have_not_settled_are_warned_of_by_family_with_a_cure(code, monkeypatch):
+    for name in ("SCOUT_STEPS", "MOST_STEPS"):
+        monkeypatch.setattr(f"suffice.estimation.edda.shared_axes.{name}", 1)
+    with pytest.warns(NotConvergedWarning, match=f"family '{code}' stopped.*'VVV' or 'EEE'"):
+        fitted(code, *random_sums(5, n_features=5))

@@ -28,7 +28,7 @@ class Importance:
     """How much a loss rises once a column is shuffled among held-out rows."""
 
     feature: str
-    loss: str  # "error", or "log_loss" where no column changes the error significantly
+    loss: str  # "error"; "log_loss" where no column changes it, or a constant errs as rarely
     mean: float
     low: float  # 95 % interval over rows
     high: float
@@ -66,7 +66,11 @@ def permutation_importance(
         parts.append(np.stack(shuffled))
     rises = np.concatenate(parts, axis=2)
     told = [_told(rises[:, at], loss, outcome, names) for at, loss in enumerate(LOSSES)]
-    clear = told[0][0].low > 0 or np.isnan(told[1][0].mean)
+    rows = outcome.held_out
+    shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
+    # a model that errs as often as the most frequent class does has no error to explain
+    clear = told[0][0].low > 0 and outcome.error < 1 - shares.max()
+    clear = clear or np.isnan(told[1][0].mean)
     return told[0] if clear else told[1]
 
 

@@ -177,9 +177,10 @@ class Growth:
         """Whether more rows would help."""
         now, twice = self.forecast[:2]
         return (
-            f"More rows {self.helps}: with twice as many ({twice.n_rows:,}) {self.model} would "
-            f"misclassify about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
-            f"{percent(twice.high)}), with those at hand {percent(now.error)}."
+            f"More rows {self.helps}: if the curve goes on as it began, with twice as many "
+            f"({twice.n_rows:,}) {self.model} misclassifies about {percent(twice.error)} (95 % "
+            f"interval {percent(twice.low)} to {percent(twice.high)}), with those at hand "
+            f"{percent(now.error)} ({percent(now.low)} to {percent(now.high)})."
         )
 
 

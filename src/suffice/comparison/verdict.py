@@ -56,7 +56,7 @@ class Threshold:
 
     label: Any  # the rarer of two classes
     value: float  # of its posterior, from which it is predicted
-    found: int
+    found: int  # rows of each fold by the threshold that the other folds choose
     of: int
     false_alarms: int
 
@@ -133,9 +133,9 @@ class Verdict:
     def _at_threshold(self, t: Threshold) -> str:
         return (
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} from a "
-            f"posterior of {t.value:.2g} on would find {t.found:,} of {t.of:,}, with "
+            f"posterior of {t.value:.2g} on would find about {t.found:,} of {t.of:,}, with "
             f"{plural(t.false_alarms, 'false alarm')} ({percent(t.precision)} of those predicted "
-            "are right)."
+            "are right), counted in each fold by the threshold that the other folds choose."
         )
 
 
@@ -218,7 +218,8 @@ def _found(rows: Predictions) -> tuple[Found, ...]:
 def _threshold(own: Outcome) -> Threshold | None:
     """Return the threshold of most balanced accuracy for the rarer of two classes."""
     rows = own.held_out
-    if rows.logs is None or len(rows.classes) != 2:
+    folds = range(int(own.folds.max()) + 1)
+    if rows.logs is None or len(rows.classes) != 2 or len(folds) == 1:
         return None
     counts = np.bincount(rows.truth, minlength=2)
     rare = int(counts.argmin())
@@ -229,11 +230,21 @@ def _threshold(own: Outcome) -> Threshold | None:
     label = rows.classes[rare]
     # a miss counts as much more than a false alarm as its class is rarer
     weight = {"false_alarm_cost": float(counts[rare]), "miss_cost": float(counts[1 - rare])}
-    value = cost_curve(rows, label, **weight).best_threshold
-    called = rows.posteriors[:, rare] >= value
+    p, called = rows.posteriors[:, rare], np.zeros(len(rows.truth), bool)
+
+    def best(at: Any) -> float:
+        some = Predictions.of_logs(
+            rows.labels[at], rows.log_posteriors[at], rows.classes, rows.weights[at]
+        )
+        return float(cost_curve(some, label, **weight).best_threshold)
+
+    for fold in folds:
+        own_rows = own.folds == fold
+        called[own_rows] = p[own_rows] >= best(~own_rows)
+    value = best(slice(None))
     found = int((called & (rows.truth == rare)).sum())
     alarms = int((called & (rows.truth != rare)).sum())
-    return Threshold(plain(label), float(value), found, int(counts[rare]), alarms)
+    return Threshold(plain(label), value, found, int(counts[rare]), alarms)
 
 
 def _misses(found: Sequence[Found]) -> str:

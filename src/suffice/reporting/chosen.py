@@ -10,7 +10,7 @@ from suffice.reporting.blocks import Block, CellStyle, DataTable, Equation, Fact
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import plural
-from suffice.text.numbers import number
+from suffice.text.numbers import count, number
 from suffice.typing import Floats
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -73,11 +73,12 @@ def in_words(judgement: Judgement) -> str:
     bent = "linear" if tied else "quadratic"
     of = "" if model.moments_.power is None else " of transformed features"
     averaged = hasattr(judgement.estimator, "choices_")
+    size = gaussian.n_parameters if averaged else judgement.outcome.n_parameters
     return (
         f"{'The best single one' if averaged else judgement.name}: one Gaussian for each class, "
         f"{alone}{shape}; "
         f"boundaries are {bent}{of}. "
-        f"{plural(gaussian.n_parameters, 'free parameter')}{_regularisation(model)}."
+        f"{count(size)} free parameters{_regularisation(model)}."
     )
 
 
@@ -116,7 +117,7 @@ def _facts(judgement: Judgement) -> Facts:
     gaussian = judgement.explained.model_
     return Facts(
         (
-            Fact("temperature", number(gaussian.temperature, 3), "1 is Bayes' rule"),
+            Fact("temperature", gaussian.temperature, "1 is Bayes' rule", "short"),
             Fact("error it expects", judgement.expected_error, "were the model true", "percent"),
         )
     )

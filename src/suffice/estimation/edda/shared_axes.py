@@ -33,6 +33,7 @@ SCOUTS = 12  # starting axes
 SCOUT_STEPS = 40  # steps each may take
 FINALISTS = 3  # the best, which go on until they converge
 MEMORY = 10
+UNFINISHED = 1e-9  # gain of log-likelihood, per unit of weight, that is worth a warning
 FLATTEST = 1e-2  # curvatures are dimensionless; flatter or negative ones count as this
 
 
@@ -49,7 +50,12 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
     scouts = [descend(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
     ends = [descend(point, at, MOST_STEPS) for point in finalists]
-    axes = min(ends, key=lambda point: point.value).axes
+    best = min(ends, key=lambda point: point.value)
+    # what a Newton step by the curvature of each plane alone would gain
+    left = float(np.vdot(best.gradient, best.gradient / np.maximum(best.curvature, FLATTEST))) / 4
+    if left > UNFINISHED:
+        problem.warn_unfinished(left)
+    axes = best.axes
     parts = pattern(problem, volume, diagonal(np.square(f @ axes).sum(1)))
     return Parts(parts.log_volumes, turned(parts.forms, axes.T))
 

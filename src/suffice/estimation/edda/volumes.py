@@ -8,7 +8,7 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, NotConvergedWarning, warn
 from suffice.linalg import inverse_lower, rank_tolerance
 from suffice.typing import Codes, Floats
 
@@ -65,6 +65,15 @@ class EddaProblem:
                 f"deviations range from {least:.1g} to {most:.1g}: rescale them, or choose a "
                 "family without units, such as 'VVV', 'EEE' or 'VVI'"
             )
+
+    def warn_unfinished(self, gain: float) -> None:
+        """Warn that axes still moved when the steps were used up."""
+        warn(
+            f"family {self.code!r} stopped before its axes settled: another step would gain "
+            f"{gain:.1g} of log-likelihood per row; choose a family without common axes, such as "
+            "'VVV' or 'EEE', or drop columns that are nearly combinations of others",
+            NotConvergedWarning,
+        )
 
     def refuse(self, classes: Codes, found: str) -> NoReturn:
         """Say which classes leave the likelihood of this family without a maximum."""
