@@ -91,13 +91,34 @@ def test_tiny_and_degenerate_tables_never_fail(kind):
         for estimator in (kind(), RDA()):
             few = estimator.fit(rng.normal(size=(len(labels), 2)), labels)
             assert few.predict_proba(np.zeros((1, 2))).sum() == pytest.approx(1)
-    X = np.c_[np.zeros(50), rng.normal(size=50)]
-    assert kind().fit(X, np.r_[np.zeros(49), 1]).predict_proba(X).shape == (50, 2)
+    for X, y in degenerate(rng):
+        p = kind(fourier_features=False).fit(X, y).predict_proba(X)
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(1), 1)
+
+
+def degenerate(rng):
+    """Yield tables in which some class, column or row says little."""
+    two, normal = np.arange(40) % 2, rng.normal(size=(40, 2))
+    yield np.c_[np.zeros(50), rng.normal(size=50)], np.r_[np.zeros(49), 1]
+    yield np.ones((20, 3)), np.arange(20) % 2
+    yield np.c_[np.where(two, normal[:, 0], 1.0), normal], two  # constant in one class
+    yield np.c_[two, normal], two  # constant in each
+    yield np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, 0), np.repeat([0, 1], 10)
+    yield np.repeat(normal[:, :1], 3, 1), two
+    yield normal[:21], np.r_[np.arange(20) % 2, 2]  # a class of one row
+    yield normal[:6], np.arange(6)
+    yield normal + 1e15, two
+    yield np.c_[normal, normal[:, 0]] * [1e-150, 1, 1e150], two
+    yield np.c_[normal[:, 0], np.where(two, np.nan, normal[:, 1])], two  # unknown in one class
+    yield pd.DataFrame({"name": [f"id {i}" for i in range(40)], "flat": "x"}), two
 
 
 def test_bad_rows_are_named(iris):
     X, y = iris
     X = X.copy()
+    with pytest.raises(InvalidInputError, match="column 'x4' has no value in any row"):
+        AutoGaussian().fit(np.c_[X, np.full(150, np.nan)], y)
     X[3, 1] = np.inf
     with pytest.raises(InvalidInputError, match="infinity: row 3, column 1"):
         AutoGaussian().fit(X, y)

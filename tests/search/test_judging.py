@@ -7,7 +7,7 @@ import pytest
 
 import suffice as sf
 from suffice.estimation.recipe import Recipe
-from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed
+from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
 from suffice.power import PowerTransform
 from suffice.search.judging import TEMPERATURES, judged_grid
 from suffice.search.plan import ARITHMETIC, Effort, Grid, judged, n_distinct, survivors
@@ -78,14 +78,16 @@ def views(x):
         FourierFeatures.of(power, x, 0.4, 40, 0),
         FourierFeatures.of(power, x, 0.8, 40, 0, "Laplace"),
         PiecewiseLinear.of(x, 40),
+        Softened.of(power, x, 1.0),
     ]
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("view", range(5))
+@pytest.mark.parametrize("view", range(6))
 def test_random_labels_show_no_gain_over_the_prior(view, seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(300, 4))
+    x[:, 3] = x[:, 3] > 1  # an indicator
     table = Table.of(x, rng.permutation(np.arange(300) % 3))
     seen = views(x)[view]
     recipe = Recipe.parse(tied=seen.lifted)

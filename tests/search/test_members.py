@@ -48,6 +48,7 @@ MEMBERS = {
     "trees of another library": ForeignLearner(ExtraTreesClassifier(30, bootstrap=True)),
     "logistic of another library": ForeignLearner(LOGISTIC),
     "neighbours": ForeignLearner(KNeighborsClassifier(1)),
+    "mixture": ForeignLearner(sf.MixtureClassifier(3, n_init=1)),
 }
 
 

@@ -12,6 +12,7 @@ from suffice.table import Table
 from suffice.typing import Codes, Floats
 
 _FEW = 100_000  # rows and trees for which a compiler is not loaded
+_LARGEST = 1.5e38  # whose difference is a number in single precision, too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,7 @@ class Trees:
         from suffice.model.tree_kernels import grown
 
         rng = np.random.default_rng(seed)
-        x = np.asarray(table.x, np.float32)
+        x = _single(table.x)
         parts = []
         for _ in range(n_trees):
             rows = rng.permutation(table.n_rows)[:n_rows]
@@ -48,7 +49,7 @@ class Trees:
 
     def posterior(self, x: Any) -> Floats:
         """Return p(k | x), shape (n, K); as scikit-learn's, trees see rows in single precision."""
-        rows = np.ascontiguousarray(x, np.float32)
+        rows = _single(x)
         if len(rows) * len(self.roots) < _FEW and "numba" not in sys.modules:
             return np.asarray(self.shares[self._leaves(rows)].mean(1))
         from suffice.model.tree_kernels import add_leaves
@@ -66,6 +67,11 @@ class Trees:
             if np.array_equal(following, node):
                 return node
             node = following
+
+
+def _single(x: Any) -> Any:
+    """Return rows in single precision; numbers too large for it stand at its ends."""
+    return np.clip(x, -_LARGEST, _LARGEST).astype(np.float32, order="C")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,8 +43,8 @@ SOFTNESS = (0.1, 1.0)  # of the variance of a fair coin, added to indicators
 WIDTH, LAPLACE_WIDTH = 0.4, 0.8
 N_FREQUENCIES, FEWEST_FREQUENCIES = 150, 10
 
-MOST_ROWS = 10_000
-MOST_TRIAL_ROWS = 4_000
+MOST_ROWS = 6_000
+MOST_TRIAL_ROWS = 3_000
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
 FEW_ROWS = 500  # under which every setting is judged on every fold
 EXPONENT_ROWS = 5_000  # that power transforms are fitted to
@@ -253,7 +253,7 @@ def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
 def settled(
     recipe: Recipe, table: Table, *, power: Any, temperature: Any, seed: int = 0
 ) -> Candidate:
-    """Return the best value of every setting left open, judged on at most 10,000 rows."""
+    """Return the best value of every setting left open, judged on at most 6,000 rows."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     views = [(view, _recipes(recipe)) for view in _views(power, rows, seed)]
     fixed = TEMPERATURES if is_open(temperature) else np.array([float(temperature)])
