@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.datasets import load_iris, load_wine
 
-from suffice.estimation.regularisation import ledoit_wolf_intensity, oas_from_scatter, oas_intensity
+from suffice.estimation.regularisation import ledoit_wolf_intensity, oas_intensity
 
 UNITS = st.lists(st.integers(-9, 9), min_size=4, max_size=4)
 
@@ -36,7 +36,7 @@ SAMPLES = [*classes_of(load_iris), *classes_of(load_wine), draws(0, 7, 20), draw
 def test_oas_is_that_of_scikit_learn_on_standardised_rows(x):
     weight, scatter, _ = sums(x)
     expected = OAS().fit(standardised(x)).shrinkage_
-    assert oas_from_scatter(weight, scatter) == pytest.approx(expected, rel=1e-10)
+    assert oas_intensity(weight, scatter) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("x", SAMPLES, ids=lambda x: f"{x.shape}")
@@ -60,7 +60,7 @@ def test_intensities_do_not_depend_on_units(seed, exponents):
     x = draws(seed, 12, 4)
     units = 10.0 ** np.array(exponents)
     (n, s, q), (_, s_scaled, q_scaled) = sums(x), sums(x * units)
-    assert oas_from_scatter(n, s_scaled) == pytest.approx(oas_from_scatter(n, s), rel=1e-9)
+    assert oas_intensity(n, s_scaled) == pytest.approx(oas_intensity(n, s), rel=1e-9)
     assert ledoit_wolf_intensity(n, s_scaled, q_scaled) == pytest.approx(
         ledoit_wolf_intensity(n, s, q), rel=1e-8, abs=1e-12
     )
@@ -70,7 +70,7 @@ def test_intensities_do_not_depend_on_units(seed, exponents):
 @given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 6))
 def test_intensities_lie_between_zero_and_one(seed, n, d):
     weight, scatter, fourth = sums(draws(seed, n, d))
-    assert 0 <= oas_from_scatter(weight, scatter) <= 1
+    assert 0 <= oas_intensity(weight, scatter) <= 1
     assert 0 <= ledoit_wolf_intensity(weight, scatter, fourth) <= 1
 
 
@@ -81,15 +81,14 @@ def test_a_constant_column_counts_as_a_column_of_zeros():
     scatter[1] = scatter[:, 1] = fourth[1] = fourth[:, 1] = 0
     z = (x - x.mean(0)) / np.where(np.arange(4) == 1, 1, x.std(0))
     z[:, 1] = 0
-    assert oas_from_scatter(weight, scatter) == pytest.approx(OAS().fit(z).shrinkage_, rel=1e-10)
+    assert oas_intensity(weight, scatter) == pytest.approx(OAS().fit(z).shrinkage_, rel=1e-10)
     assert ledoit_wolf_intensity(weight, scatter, fourth) == pytest.approx(
         ledoit_wolf(z)[1], rel=1e-10
     )
 
 
 def test_a_sphere_is_shrunk_all_the_way_and_one_feature_not_at_all():
-    assert oas_intensity(50, 3.0, 3.0, 3) == 1.0
-    assert oas_from_scatter(50.0, np.eye(3)) == 1.0
-    assert oas_from_scatter(50.0, np.eye(1)) == 0.0
+    assert oas_intensity(50.0, np.eye(3)) == 1.0
+    assert oas_intensity(50.0, np.eye(1)) == 0.0
     assert ledoit_wolf_intensity(50.0, np.eye(1), np.eye(1)) == 0.0
     assert ledoit_wolf_intensity(50.0, 50 * np.eye(2), np.full((2, 2), 50.0)) == 1.0

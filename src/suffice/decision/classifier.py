@@ -107,8 +107,7 @@ class Classifier:
     def predict(self, x: Any) -> Labels:
         """Return the action of least expected cost for each row: by default the MAP class."""
         codes = self.decide(x)
-        labels: Labels = like(self.decision.decode(to_numpy(codes)), codes)
-        return labels
+        return like(self.decision.decode(to_numpy(codes)), codes)  # type: ignore[no-any-return]
 
     def decide(self, x: Any) -> Codes:
         """Return the code of the action for each row; K is to reject."""
@@ -183,9 +182,10 @@ class Classifier:
         return self._reader
 
     def _densities(self) -> ClassModel | AveragedModel:
-        if isinstance(self.model, LinearModel):
+        reader = self._reader
+        if isinstance(reader, LinearModel):
             raise InvalidParameterError(_ONLY_SCORES.format("densities"))
-        return self.model.allowing_missing() if self.allow_missing else self.model
+        return reader
 
     @property
     def _reader(self) -> FittedModel:

@@ -91,8 +91,7 @@ class Decision:
         # f(k) = max_a C[a, k] over the classes is common to all actions
         costs = 1 - np.eye(self.n_classes) if self.costs is None else self.costs
         every = costs if self.reject is None else np.vstack([costs, self.reject])
-        less: Floats = every - costs.max(axis=0)
-        return less
+        return np.asarray(every - costs.max(axis=0))
 
     def expected(self, posterior: Floats) -> Floats:
         """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
@@ -105,8 +104,7 @@ class Decision:
         """Return the action of least expected cost, (n,); of equal ones the first."""
         p = self._checked(posterior)
         if self.costs is not None and not self.is_map:
-            least: Codes = (p @ self.relative.T).argmin(axis=1)
-            return least
+            return np.asarray((p @ self.relative.T).argmin(axis=1))
         best: Codes = p.argmax(axis=1)
         if self.reject is None:
             return best
@@ -116,8 +114,7 @@ class Decision:
 
     def decode(self, codes: Codes) -> Labels:
         """Return what the actions predict, in the type of the classes if none is to reject."""
-        chosen: Labels = self.actions[codes]
-        return chosen
+        return np.asarray(self.actions[codes])
 
     def _checked(self, posterior: Floats) -> Floats:
         p = np.asarray(posterior, dtype=np.float64)
@@ -137,8 +134,14 @@ def parse_costs(
     matrix = None if costs is None else _matrix(costs, classes)
     if reject_cost is None:
         return Decision(classes, matrix)
+    if isinstance(reject_cost, Mapping):
+        reject_cost = in_order(reject_cost, classes, where="reject_cost")
+    row = _numbers(reject_cost, "reject_cost")  # cost of rejecting each truth
+    if row.shape not in {(), (1,), classes.shape}:
+        msg = f"reject_cost has shape {row.shape}: expected one number, or {len(classes)}"
+        raise InvalidParameterError(msg)
     actions = actions_with_reject(classes, reject_label)
-    return Decision(actions, matrix, _reject_row(reject_cost, classes))
+    return Decision(actions, matrix, np.broadcast_to(row, classes.shape))
 
 
 def _matrix(costs: Any, classes: Labels) -> Floats:
@@ -153,17 +156,6 @@ def _matrix(costs: Any, classes: Labels) -> Floats:
         row, column = (position(label, known, where="costs") for label in pair)
         matrix[row, column] = float(_numbers(cost, f"the cost of {pair!r}"))
     return matrix
-
-
-def _reject_row(reject_cost: Any, classes: Labels) -> Floats:
-    """Return the cost of rejecting each truth, (K,)."""
-    if isinstance(reject_cost, Mapping):
-        reject_cost = in_order(reject_cost, classes, where="reject_cost")
-    row = _numbers(reject_cost, "reject_cost")
-    if row.shape not in {(), (1,), classes.shape}:
-        msg = f"reject_cost has shape {row.shape}: expected one number, or {len(classes)}"
-        raise InvalidParameterError(msg)
-    return np.broadcast_to(row, classes.shape)
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -104,7 +104,8 @@ class Predictive:
         """Return the Student t model of the next row."""
         learned = posteriors_by_group(evidence, self.belief)
         # a class without rows is known by a proper prior, or not at all
-        proper = self.belief(replace(evidence, quiet=True), 1).is_proper
+        prior = self.belief(replace(evidence, quiet=True), 1)
+        proper = prior.predictive_degrees > 0 and prior.mean_strength > 0
         known = evidence.present | (proper & (evidence.priors > 0))
         scales = [_scale(evidence, learned, known, g) for g in range(evidence.n_groups)]
         strengths = np.where(known, [p.mean_strength for p in learned], 1.0)

@@ -87,7 +87,11 @@ class NormalInverseWishart:
         within = np.diagonal(pooled) / n
         total = within + weights @ np.square(means - m) / n
         scale = np.where(within > NO_SPREAD * total, within, total)
-        return cls(m, mean_strength, np.diag(_positive(scale, quiet=quiet)), d + 2.0)
+        flat = np.flatnonzero(scale <= 0)
+        if len(flat) and not quiet:
+            told = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
+            warn(told, DegenerateDataWarning)
+        return cls(m, mean_strength, np.diag(np.where(scale > 0, scale, 1.0)), d + 2.0)
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
         """Return what is known after rows of one class, given by their sums."""
@@ -137,11 +141,6 @@ class NormalInverseWishart:
         return self.degrees - len(self.mean) + 1
 
     @property
-    def is_proper(self) -> bool:
-        """Whether the next row has a density, whatever was seen before."""
-        return self.predictive_degrees > 0 and self.mean_strength > 0
-
-    @property
     def improper(self) -> str:
         """Return what to say where the predictive density is not proper."""
         d = len(self.mean)
@@ -150,12 +149,3 @@ class NormalInverseWishart:
             f"of freedom (more than {d - 1} are needed, and a scale of full rank): "
             "collect more rows, drop constant or duplicated columns, or use a proper prior"
         )
-
-
-def _positive(variances: Floats, *, quiet: bool) -> Floats:
-    """Return variances, one where there is none, and say which features these are."""
-    flat = np.flatnonzero(variances <= 0)
-    if len(flat) and not quiet:
-        told = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
-        warn(told, DegenerateDataWarning)
-    return np.where(variances > 0, variances, 1.0)

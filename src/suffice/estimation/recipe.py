@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,19 +38,6 @@ from suffice.typing import Codes, Labels
 
 if TYPE_CHECKING:
     from suffice.model.views import View
-
-
-def of_least_bic(candidates: Sequence[Recipe], moments: Moments) -> Recipe:
-    """Return the recipe of least p log n − 2 log L.
-
-    Columns that are constant, or combinations of others, within classes have no say: no family
-    has a likelihood there. Families without a maximum for some class are left out.
-    """
-    columns = independent_columns(moments)
-    if not len(columns):
-        return candidates[0]
-    judged = moments.select(columns) if len(columns) < moments.n_features else moments
-    return candidates[int(np.argmin([recipe.bic(judged) for recipe in candidates]))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +161,18 @@ class Recipe:
         return group_codes(True if self.regularisation.pooling == 1 else self.tied, classes)
 
     def settled(self, moments: Moments) -> Recipe:
-        """Return the recipe with the family chosen, where that was left to the moments."""
-        return of_least_bic(self.candidates, numbers_of(moments)) if self.candidates else self
+        """Return the recipe whose family has the least p log n − 2 log L, where one is chosen.
+
+        Columns that are constant, or combinations of others, within classes have no say: no family
+        has a likelihood there. Families without a maximum for some class are left out.
+        """
+        if not self.candidates:
+            return self
+        numbers = numbers_of(moments)
+        columns = independent_columns(numbers)
+        judged = numbers.select(columns) if len(columns) < numbers.n_features else numbers
+        losses = [recipe.bic(judged) for recipe in self.candidates if len(columns)]
+        return self.candidates[int(np.argmin(losses or [0.0]))]
 
     def estimate(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
         """Return the model of these sums, in the coordinates they were taken in.

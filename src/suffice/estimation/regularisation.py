@@ -43,24 +43,19 @@ def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
     return np.asarray((1 - gamma) * sigmas + gamma * towards)
 
 
-def oas_intensity(weight: float, trace: float, trace_of_square: float, n_features: int) -> float:
-    """Return the oracle-approximating shrinkage of a covariance R, from tr R and tr R².
+def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
+    """Return the oracle-approximating shrinkage of a scatter (d, d), features divided by a scale.
 
     Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58; without its terms 2/d, as
     in scikit-learn.
     """
-    if n_features == 1 or not weight > 0:
+    r = _scaled(weight, scatter, scale)
+    if len(r) == 1 or not weight > 0:
         return 0.0
     # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
-    spread = (weight + 1) * (trace_of_square - trace**2 / n_features)
-    size = trace_of_square + trace**2
-    return float(size / spread) if size < spread else 1.0
-
-
-def oas_from_scatter(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
-    """Return the OAS intensity of a scatter (d, d) of features divided by a scale (d,)."""
-    r = _scaled(weight, scatter, scale)
-    return oas_intensity(weight, float(np.trace(r)), float(np.square(r).sum()), len(r))
+    of_square, square = float(np.square(r).sum()), float(np.trace(r)) ** 2
+    spread = (weight + 1) * (of_square - square / len(r))
+    return (of_square + square) / spread if of_square + square < spread else 1.0
 
 
 def ledoit_wolf_intensity(
@@ -127,7 +122,7 @@ class Intensity:
             return np.full(len(groups.weights), self.fixed)
         sums = zip(groups.weights.tolist(), groups.scatters, scales, strict=True)
         if not self.needs_fourth:
-            return np.array([oas_from_scatter(*each) for each in sums])
+            return np.array([oas_intensity(*each) for each in sums])
         quartic = zip(sums, fourths(), strict=True)
         return np.array([ledoit_wolf_intensity(w, s, q, scale) for (w, s, scale), q in quartic])
 

@@ -8,7 +8,7 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
-from suffice.typing import Codes, Floats
+from suffice.typing import Floats
 
 RANGE = (-4.0, 6.0)  # of exponents: mirrored about 1, as a mirrored feature is
 PRECISION = 1e-13
@@ -25,7 +25,10 @@ def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Flo
     """Return λ, c, s, low and high, (5, d), that make each feature most nearly Gaussian."""
     x = np.asarray(X)
     w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    rows = sampled_rows(np.flatnonzero(w > 0), n_rows, seed)
+    rows = np.flatnonzero(w > 0)
+    if len(rows) > n_rows:  # a seeded sample, in order
+        rng = np.random.default_rng(seed)
+        rows = rows[np.sort(rng.choice(len(rows), n_rows, replace=False, shuffle=False))]
     sample, weight = x[rows].astype(np.float64, copy=False), w[rows]
     if np.isinf(sample).any():
         refuse_unusable(np.where(np.isnan(x), 0.0, x), None, w)
@@ -33,14 +36,6 @@ def fitted_columns(X: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Flo
     n_jobs = None if sample.size > PARALLEL else 1
     found = list(in_order(lambda column: fitted_column(column, weight), list(columns), n_jobs))
     return np.array(found).reshape(-1, 5).T
-
-
-def sampled_rows(rows: Codes, n_rows: int, seed: int) -> Codes:
-    """Return the rows, or a seeded sample of them in their order."""
-    if len(rows) <= n_rows:
-        return rows
-    chosen = np.random.default_rng(seed).choice(len(rows), n_rows, replace=False, shuffle=False)
-    return rows[np.sort(chosen)]
 
 
 def fitted_column(x: Floats, w: Floats) -> Column:

@@ -66,7 +66,12 @@ class CrossValidation(Tabled):
         column = CRITERIA.index(self.criterion)
         limit = self.means[self.best_index, column] + self.standard_errors[self.best_index, column]
         close = np.flatnonzero(self.means[:, column] <= limit)
-        return self.params[max(close, key=lambda i: (_regularity(self.params[i]), -i))]
+
+        def regularity(i: int) -> tuple[float, int]:
+            values = (self.params[i].get(name) for name in ("pooling", "shrinkage"))
+            return sum(float(v) for v in values if isinstance(v, (int, float))), -i
+
+        return self.params[max(close, key=regularity)]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per candidate: its parameters, then its losses."""
@@ -87,11 +92,6 @@ class CrossValidation(Tabled):
             f"CrossValidation({n_candidates} candidates × {n_folds} folds; best by "
             f"{self.criterion}: {best}: error {means[0]:.4f}, log-loss {means[1]:.4f})"
         )
-
-
-def _regularity(params: Mapping[str, Any]) -> float:
-    values = (params.get(name) for name in ("pooling", "shrinkage"))
-    return sum(float(v) for v in values if isinstance(v, (int, float)))
 
 
 def cross_validate(
@@ -165,11 +165,9 @@ def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...]
 
 def is_read_from_moments(candidate: Any) -> bool:
     """Whether an estimator is a function of moments, with no setting left open."""
-    if not hasattr(candidate, "recipe"):
+    if not hasattr(candidate, "recipe") or candidate.categorical is not None:
         return False
     words = (candidate.resolved_temperature(), candidate.power)
-    if candidate.categorical is not None:
-        return False
     return not candidate.recipe().open_settings and not any(map(is_open, words))
 
 
@@ -179,7 +177,10 @@ def _from_moments(
     fixed = None if refit_priors else folds.table.class_weights
     losses = np.empty((len(candidates), len(folds.splits), 3))
     absent: tuple[str, ...] = ()
-    for members in _by_transform(candidates):
+    groups: dict[str, list[int]] = {}  # that look at the rows in the same way
+    for i, candidate in enumerate(candidates):
+        groups.setdefault(repr(candidate.power), []).append(i)
+    for members in groups.values():
         alike = [candidates[i] for i in members]
         seen = folds.with_rows(transformed(folds.table, alike[0].power).x)
         parts = seen.each(**collecting(c.recipe() for c in alike))
@@ -188,14 +189,6 @@ def _from_moments(
         losses[members] = np.stack(found, axis=1)
         absent = absences(fold.train for fold in parts)
     return losses, absent
-
-
-def _by_transform(candidates: Sequence[Any]) -> list[list[int]]:
-    """Return the candidates in groups that look at the rows in the same way."""
-    groups: dict[str, list[int]] = {}
-    for i, candidate in enumerate(candidates):
-        groups.setdefault(repr(candidate.power), []).append(i)
-    return list(groups.values())
 
 
 def judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold], Floats]:

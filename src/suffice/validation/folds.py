@@ -65,7 +65,10 @@ class Folds:
             rows = to_numpy(rows)
         labels = checked_labels(rows, y)
         weight = as_weights(sample_weight, len(labels))
-        known = None if groups is None else checked_groups(groups, len(labels))
+        known = None if groups is None else np.asarray(groups)
+        if known is not None and known.shape != labels.shape:
+            msg = f"groups has shape {known.shape}, but there are {len(labels)} rows"
+            raise InvalidInputError(msg)
         seen = np.ones(len(labels), bool) if weight is None else weight > 0
         checked_labels(labels[seen], labels[seen])
         pairs, protocol = _divided(cv, labels, known, seen, seed)
@@ -105,15 +108,11 @@ class Folds:
         """Return the same folds of other numbers, such as transformed ones."""
         return replace(self, X=x)
 
-    def within(self, kept: Any) -> Self:
-        """Return the same folds among some of the rows, given by a mask (n,)."""
-        return replace(self, splits=tuple((a[kept[a]], b[kept[b]]) for a, b in self.splits))
-
     def sampled(self, n_rows: int, seed: int) -> Self:
         """Return the same folds within a stratified sample of about ``n_rows`` rows."""
         kept = np.zeros(len(self.codes), bool)
         kept[stratified_sample(self.codes, n_rows, seed)] = True
-        return self.within(kept)
+        return replace(self, splits=tuple((a[kept[a]], b[kept[b]]) for a, b in self.splits))
 
     def moments(self, storage: str, *, fourth: bool) -> tuple[list[Moments], float]:
         """Return the moments of every fold's training rows, collected once, and seconds each.
@@ -179,11 +178,8 @@ def transformed(table: Table, power: Any) -> Table:
     if power is not None:
         table = table.with_rows(to_numpy(table.x), table.names)
     transform = parse_power(power, table)
-    return (
-        table
-        if transform is None
-        else table.with_rows(transform.about_centre(table.x), table.names)
-    )
+    x = table.x if transform is None else transform.about_centre(table.x)
+    return table if transform is None else table.with_rows(x, table.names)
 
 
 def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:
@@ -208,14 +204,6 @@ def checked_labels(X: Any, y: Any) -> Labels:
     if len(found) < 2:
         raise InvalidInputError(f"y has the classes {found}: at least two are needed")
     return labels
-
-
-def checked_groups(groups: Any, n_rows: int) -> Labels:
-    """Return the group of each row."""
-    known = np.asarray(groups)
-    if known.shape != (n_rows,):
-        raise InvalidInputError(f"groups has shape {known.shape}, but there are {n_rows} rows")
-    return known
 
 
 def _divided(
@@ -255,6 +243,8 @@ def _stratified(
             # a class smaller than the folds: held out from some, absent from others
             given = stratified_folds(codes, max(min(n_folds, len(codes) // 2), 2), seed)
             return check_cv(given), f"{len(given)} stratified folds, shuffled with seed {seed}"
+    if n_folds < 2:
+        raise InvalidParameterError(f"cv={n_folds}: at least two folds are needed")
     _check_folds(n_folds, labels, groups)
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -264,8 +254,6 @@ def _stratified(
 
 
 def _check_folds(cv: int, labels: Labels, groups: Labels | None) -> None:
-    if cv < 2:
-        raise InvalidParameterError(f"cv={cv}: at least two folds are needed")
     classes, counts = np.unique(labels, return_counts=True)
     k = int(counts.argmin())
     if groups is None and counts[k] < cv:

@@ -40,9 +40,12 @@ def held_out_losses(
             model = recipes[i].estimate(fold.train, quiet=True)
             if fixed_weights is not None:
                 model = model.with_priors(np.exp(log_priors))
-            rows = fold.held_out.x
-            rows = rows if isinstance(model, GaussianModel) else to_numpy(rows)
-            losses[i] = _losses_of(to_numpy(model.scores(rows)), fold, temperatures)
+            held = fold.held_out
+            rows = held.x if isinstance(model, GaussianModel) else to_numpy(held.x)
+            scores = to_numpy(model.scores(rows))
+            for j, t in enumerate(temperatures):
+                of_rows = losses_of_rows(LogPosterior(t).read(scores), held.codes)
+                losses[i, j] = np.average(of_rows, axis=1, weights=held.weight)
     return losses
 
 
@@ -71,12 +74,6 @@ def _log_priors(recipe: Recipe, fold: Fold, fixed_weights: Floats | None) -> Flo
     priors = recipe.priors.of(fold.train.classes, weights)
     with np.errstate(divide="ignore"):
         return np.log(np.where(fold.train.weights > 0, priors, 0.0))
-
-
-def _losses_of(scores: Floats, fold: Fold, temperatures: Floats) -> Floats:
-    held = fold.held_out
-    rows = (losses_of_rows(LogPosterior(t).read(scores), held.codes) for t in temperatures)
-    return np.stack([np.average(losses, axis=1, weights=held.weight) for losses in rows])
 
 
 def _path_losses(

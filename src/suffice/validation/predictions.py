@@ -122,11 +122,10 @@ class Predictions:
     @property
     def losses(self) -> Floats:
         """Mean error, log-loss and Brier score, shape (3,); NaN for those that need posteriors."""
-        error = np.average(self.wrong, weights=self.weight)
         if self.logs is None:
-            return np.array([error, np.nan, np.nan])
+            return np.array([self.error, np.nan, np.nan])
         of_rows = losses_of_rows(self.logs, self.truth)[1:]
-        return np.array([error, *np.average(of_rows, axis=1, weights=self.weight)])
+        return np.array([self.error, *np.average(of_rows, axis=1, weights=self.weight)])
 
     @property
     def error(self) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,16 +34,12 @@ class SplitPart:
         return f"SplitPart({len(self)} rows)"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Split:
+class Split(NamedTuple):
     """Three parts of the rows that share none; ``train, validation, test = split`` unpacks it."""
 
     train: SplitPart
     validation: SplitPart
     test: SplitPart
-
-    def __iter__(self) -> Iterator[SplitPart]:
-        return iter((self.train, self.validation, self.test))
 
     def __repr__(self) -> str:
         sizes = (f"{name} {len(part)}" for name, part in zip(NAMES, self, strict=True))
@@ -78,10 +74,9 @@ def split(
     >>> X_test.shape, parts.test.rows[:3].tolist()
     ((30, 4), [1, 2, 5])
     """
-    labels = checked_labels(X, y)
-    shares = _shares(validation, test)
-    rng = np.random.default_rng(random_state)
-    place = _by_class(labels, shares, rng)
+    place = _by_class(
+        checked_labels(X, y), _shares(validation, test), np.random.default_rng(random_state)
+    )
     rows = [np.flatnonzero(place == part) for part in range(len(NAMES))]
     return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
@@ -97,7 +92,12 @@ def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes
     classes, codes = encode(labels)
     counts = np.bincount(codes)
     least = (shares > 0).astype(np.intp)
-    _check_counts(classes, counts, int(least.sum()))
+    k, parts = int(counts.argmin()), int(least.sum())
+    if counts[k] < parts:
+        raise InvalidInputError(
+            f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
+            f"{parts} parts: drop it, join it with another, or set validation=0"
+        )
     n_test = np.clip(spread(counts, shares[2]), least[2], counts - least[0] - least[1])
     n_validation = np.clip(spread(counts, shares[1]), least[1], counts - n_test - least[0])
     rank = ranks_within(codes, rng)
@@ -114,12 +114,3 @@ def _shares(validation: Any, test: Any) -> Floats:
         msg = f"validation={validation} and test={test} leave no rows to learn from"
         raise InvalidParameterError(msg)
     return np.array([1 - validation - test, validation, test])
-
-
-def _check_counts(classes: Labels, counts: Codes, parts: int) -> None:
-    k = int(counts.argmin())
-    if counts[k] < parts:
-        raise InvalidInputError(
-            f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
-            f"{parts} parts: drop it, join it with another, or set validation=0"
-        )

@@ -90,7 +90,11 @@ def cross_validate_stream(
     options |= {} if power is None else {"power": power}
     parts = sums_by_key(chunks_of(opened, roles, progress, tell=True), keys, **options)
     total: Moments = sum(parts.values(), start=Moments.empty())
-    trains = dict(zip(parts, _over_all_classes(list(parts.values()), total), strict=True))
+    if len(parts) < 2:
+        msg = f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"
+        raise InvalidInputError(msg)
+    without = sums_without(list(parts.values()))
+    trains = {key: aligned(train, total)[0] for key, train in zip(parts, without, strict=True)}
     judge = exact.judge_of(candidates, None if refit_priors else total.weights)
     rows = chunks_of(opened, roles, progress, tell=False)
     held_out = (
@@ -116,13 +120,6 @@ def _check_candidates(candidates: Sequence[Any]) -> None:
     if len({repr(c.power) for c in candidates}) > 1:
         msg = "all candidates of a stream must share one transform: judge them one by one"
         raise InvalidParameterError(msg)
-
-
-def _over_all_classes(parts: list[Moments], total: Moments) -> list[Moments]:
-    if len(parts) < 2:
-        msg = f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"
-        raise InvalidInputError(msg)
-    return [aligned(train, total)[0] for train in sums_without(parts)]
 
 
 def _mean_losses(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
+from suffice.estimation.degenerate import RankDeficiency
 from suffice.estimation.edda.shared_axes import shared_axes
 from suffice.estimation.edda.volumes import (
     EddaProblem,
@@ -25,9 +25,7 @@ from suffice.estimation.edda.volumes import (
     turned,
 )
 from suffice.estimation.regularisation import Regularisation
-from suffice.estimation.structures import Estimates, diagonal_variances
-from suffice.estimation.tied_covariance import resolved_variances
-from suffice.linalg import scaled_cholesky
+from suffice.estimation.structures import DiagonalStructure, Estimates, FullStructure
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
@@ -146,9 +144,10 @@ class EddaStructure:
         try:
             sigmas = edda_covariances(self.code, w, scatters[seen])
         except InvalidInputError:
-            fill = _filled_diagonal if self.is_diagonal else _filled
-            filled, deficient = fill(moments, group_of, seen, how)
-            sigmas = edda_covariances(self.code, w, filled * w[:, None, None])
+            plain = DiagonalStructure() if self.is_diagonal else FullStructure()
+            filled, deficient = plain.covariances(moments, group_of, how)
+            dense = np.stack([filled[k].dense() for k in seen])
+            sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
         found: list[Covariance] = (
             [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
             if self.is_diagonal
@@ -161,29 +160,3 @@ class EddaStructure:
     def n_parameters(self, n_groups: int, n_features: int) -> int:
         """Return the number of free parameters of the family."""
         return FAMILIES[self.code].n_parameters(n_groups, n_features)
-
-
-def _filled(
-    moments: Moments, group_of: Codes, seen: Codes, _how: Regularisation
-) -> tuple[Floats, list[RankDeficiency]]:
-    """Return Σ of the classes with rows, singular ones filled from the pooled covariance."""
-    sigmas = moments.scatters / np.maximum(moments.weights, np.finfo(float).tiny)[:, None, None]
-    diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
-    variances = resolved_variances(diagonals, moments, group_of)
-    reference, filled, deficient = ReferenceCovariance.of(moments), sigmas.copy(), []
-    for k in seen.tolist():
-        if not variances[k].all() or scaled_cholesky(sigmas[k]) is None:
-            root = reference.filled(sigmas[k])
-            filled[k] = root @ root.T
-            deficient.append(RankDeficiency(k, variances[k], sigmas[k]))
-    return filled[seen], deficient
-
-
-def _filled_diagonal(
-    moments: Moments, group_of: Codes, seen: Codes, how: Regularisation
-) -> tuple[Floats, list[RankDeficiency]]:
-    """Return diagonal Σ of the classes with rows, empty variances filled."""
-    variances, pooled, totals = diagonal_variances(moments, group_of, how)
-    lacking = [k for k in seen.tolist() if not variances[k].all()]
-    deficient = [RankDeficiency(k, variances[k]) for k in lacking]
-    return diagonal(filled_variances(variances[seen], pooled, totals)), deficient

@@ -29,11 +29,6 @@ def roots(w: Floats) -> tuple[Floats, Codes]:
     return f, np.count_nonzero(values, axis=1)
 
 
-def ranks(w: Floats) -> Codes:
-    """Return the rank of each scatter of a stack, shape (K,)."""
-    return roots(w)[1]
-
-
 SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
 WIDEST = 1e7  # scales of features, the greatest by the least, that axes can be found among
 CURE = (
@@ -51,7 +46,7 @@ class EddaProblem:
 
     def require_full_rank(self, w: Floats) -> None:
         """Refuse the first class without spread in some direction."""
-        found, m = ranks(w), w.shape[-1]
+        found, m = roots(w)[1], w.shape[-1]
         for k in np.flatnonzero(found < m)[:1]:
             self.refuse(np.array([k]), f"scatter of rank {found[k]} < {m}")
 
@@ -118,7 +113,7 @@ class EqualVolume:
     def pool(self, problem: EddaProblem, w: Floats) -> Parts:
         """Return the parts of Σ = Σ_k W_k / n."""
         pooled, m = w.sum(0), w.shape[-1]
-        rank = int(ranks(pooled[None])[0])
+        rank = int(roots(pooled[None])[1][0])
         if rank < m:
             problem.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
         return _proportional(self, problem.weights, w, np.zeros(len(w)))
@@ -163,11 +158,11 @@ def _require_balance(problem: EddaProblem, w: Floats) -> None:
     φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper
     subset Q of the classes.
     """
-    n, m, found = problem.weights, w.shape[-1], ranks(w)
+    n, m, found = problem.weights, w.shape[-1], roots(w)[1]
     if (found == m).all():
         return
     order = np.argsort(found, kind="stable")
-    spans, loads = ranks(np.cumsum(w[order], axis=0)), np.cumsum(n[order]) / n.sum()
+    spans, loads = roots(np.cumsum(w[order], axis=0))[1], np.cumsum(n[order]) / n.sum()
     short = np.flatnonzero(np.append(spans[:-1] <= m * loads[:-1] * (1 + SLACK), spans[-1] < m))
     if len(short):
         i = int(short[0])
@@ -189,7 +184,11 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
         gain = float(-slope @ step) / 2
         if gain <= TOLERANCE:
             break
-        u = _backtrack(n, a, u, step, gain)
+        start, t = _phi(n, a, u), 1.0
+        # the first of u + step, u + step/2, … that gains its fair share
+        while _phi(n, a, u + t * step) > start - 1e-4 * t * gain + SLACK and t > SLACK:
+            t /= 2
+        u = u + t * step
     return u
 
 
@@ -209,14 +208,6 @@ def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
     flat = p.reshape(k, -1)
     # ∂φ/∂u_k = n_k/n − tr P_k / m,   ∂²φ/∂u_k∂u_l = (δ_kl tr P_k − tr P_k P_l) / m
     return n - traces, np.diag(traces) - flat @ flat.T / m + 1 / k
-
-
-def _backtrack(n: Floats, a: Floats, u: Floats, step: Floats, gain: float) -> Floats:
-    """Return the first of u + step, u + step/2, … that gains its fair share."""
-    start, t = _phi(n, a, u), 1.0
-    while _phi(n, a, u + t * step) > start - 1e-4 * t * gain + SLACK and t > SLACK:
-        t /= 2
-    return u + t * step
 
 
 def _phi(n: Floats, a: Floats, u: Floats) -> float:
