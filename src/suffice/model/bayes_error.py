@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -151,17 +152,13 @@ def bhattacharyya_bounds(model: GaussianModel) -> Floats:
     """Return √(π_i π_j) exp(−D_ij), an upper bound on each pair's error, shape (K, K)."""
     k_classes = model.n_classes
     bounds = np.zeros((k_classes, k_classes))
-    for i in range(k_classes):
-        for j in range(i + 1, k_classes):
-            half = 0.5 * (model.log_priors[i] + model.log_priors[j])
-            bounds[i, j] = bounds[j, i] = np.exp(half - _distance(model, i, j))
+    for i, j in combinations(range(k_classes), 2):
+        one, two = model.covariance_of(i), model.covariance_of(j)
+        # D = ⅛ δᵀ Σ̄⁻¹ δ + ½ log(|Σ̄| / √(|Σ_i| |Σ_j|)),  Σ̄ = ½ (Σ_i + Σ_j)
+        middle = one if one is two else FullCovariance.of(0.5 * (one.dense() + two.dense()))
+        delta = middle.whiten((model.offsets[i] - model.offsets[j])[None])
+        log_ratio = middle.log_det - 0.5 * (one.log_det + two.log_det)
+        distance = np.square(delta).sum() / 8 + 0.5 * log_ratio
+        half = 0.5 * (model.log_priors[i] + model.log_priors[j])
+        bounds[i, j] = bounds[j, i] = np.exp(half - distance)
     return bounds
-
-
-def _distance(model: GaussianModel, i: int, j: int) -> float:
-    """Return D = ⅛ δᵀ Σ̄⁻¹ δ + ½ log(|Σ̄| / √(|Σ_i| |Σ_j|)),  Σ̄ = ½ (Σ_i + Σ_j)."""
-    one, two = model.covariance_of(i), model.covariance_of(j)
-    middle = one if one is two else FullCovariance.of(0.5 * (one.dense() + two.dense()))
-    delta = middle.whiten((model.offsets[i] - model.offsets[j])[None])
-    log_ratio = middle.log_det - 0.5 * (one.log_det + two.log_det)
-    return float(np.square(delta).sum() / 8 + 0.5 * log_ratio)

@@ -143,20 +143,16 @@ def _squared_distances(model: GaussianModel, moments: Moments) -> float:
     drift = moments.centred_means + (moments.grand_mean - model.centre) - model.offsets
     for g, covariance in enumerate(model.covariances):
         members = np.flatnonzero(model.group_of == g)
-        total += _trace(covariance, moments, members, len(model.covariances))
         moved = covariance.whiten(drift[members])
         total += float(moments.weights[members] @ np.square(moved).sum(1))
+        if moments.storage == "diagonal":
+            unit = covariance.whiten(np.eye(moments.n_features))
+            total += float(np.square(unit).sum(0) @ moments.diagonals[members].sum(0))
+            continue
+        scatter = moments.pooled_scatter if model.is_tied else moments.scatters[members].sum(0)
+        # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj
+        total += float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
     return total
-
-
-def _trace(covariance: Covariance, moments: Moments, members: Codes, n_groups: int) -> float:
-    """Return tr(Σ⁻¹ Σ_{k∈g} S_k), from diagonals alone where Σ is diagonal."""
-    if moments.storage == "diagonal":
-        unit = covariance.whiten(np.eye(moments.n_features))
-        return float(np.square(unit).sum(0) @ moments.diagonals[members].sum(0))
-    scatter: Floats = moments.pooled_scatter if n_groups == 1 else moments.scatters[members].sum(0)
-    # tr(Σ⁻¹ S) = Σ_j (L⁻¹ S L⁻ᵀ)_jj
-    return float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
 
 
 def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:

@@ -89,7 +89,7 @@ def tied_scores(
     scores: Floats,
     classes: Codes,
     constants: Floats,
-    first_mean: Floats,
+    means: Floats,
     whitened_means: Floats,
     factor: Floats,
 ) -> None:
@@ -97,7 +97,7 @@ def tied_scores(
     blocks = _in_blocks(tile)
     y, z = np.empty(blocks.shape[1:]), np.empty(blocks.shape[1:])
     for c in range(blocks.shape[0]):
-        _whiten(blocks[c], first_mean, factor, y, z)
+        _whiten(blocks[c], means[0], factor, y, z)
         for k in range(classes.shape[0]):
             out = scores[c, classes[k]]
             _squared_difference(z, whitened_means[k], out)

@@ -118,7 +118,13 @@ class LevelForest:
     @cached_property
     def orders(self) -> tuple[tuple[int, ...], ...]:
         """Categories of each class, each after its parent."""
-        return tuple(_downwards(parents.tolist()) for parents in self.parents)
+        orders = []
+        for parents in self.parents:
+            order = np.flatnonzero(parents < 0).tolist()
+            for above in order:  # grows as it is read
+                order += np.flatnonzero(parents == above).tolist()
+            orders.append(tuple(order))
+        return tuple(orders)
 
     def log_probability(self, codes: Codes) -> Floats:
         """Return log p(c | k) of levels (n, q), those of −1 summed out, shape (n, K)."""
@@ -205,11 +211,3 @@ class LevelForest:
                 seen = shares[k, own] if parent < 0 else pairs[above, own]
                 total += moments.weights[k] * float((seen * table).sum())
         return total
-
-
-def _downwards(parents: list[int]) -> tuple[int, ...]:
-    """Return the categories, each after its parent."""
-    order = [j for j, parent in enumerate(parents) if parent < 0]
-    for above in order:  # grows as it is read
-        order += [j for j, parent in enumerate(parents) if parent == above]
-    return tuple(order)

@@ -65,7 +65,7 @@ class Whitened(Group):
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
         """Yield one stage for all single classes, and one for each group of tied ones."""
-        from suffice.model.kernels import full_scores, packed_lower
+        from suffice.model.kernels import full_scores, packed_lower, tied_scores
 
         single = [part for part in parts if len(part.classes) == 1]
         if single:
@@ -74,15 +74,9 @@ class Whitened(Group):
             yield lambda t, s: full_scores(t, s, codes, constants, means, factors)
         for part in parts:
             if len(part.classes) > 1:
-                yield part._tied()
-
-    def _tied(self) -> Stage:
-        from suffice.model.kernels import packed_lower, tied_scores
-
-        codes, constants, means = _stacked([self])
-        first, whitened = means[0], padded(self.whitened_means)
-        factor = packed_lower(self.whitening[None].copy())[0]
-        return lambda t, s: tied_scores(t, s, codes, constants, first, whitened, factor)
+                shared = packed_lower(part.whitening[None].copy())[0]
+                tied = *_stacked([part]), padded(part.whitened_means), shared
+                yield lambda t, s, tied=tied: tied_scores(t, s, *tied)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,11 +190,11 @@ class Scorer:
 
     def score(self, x: Array, readout: Readout) -> Array:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
-        values, unscored = self.try_score(x, readout)
-        if len(unscored):
+        values, bad = self.try_score(x, readout)
+        for row in bad[:1]:
             if not np.isfinite(x).all():
                 refuse_unusable(x, None)
-            msg = f"row {unscored[0]} is so far from every class that it overflows: check its units"
+            msg = f"row {row} is so far from every class that it overflows: check its units"
             raise InvalidInputError(msg)
         return values
 

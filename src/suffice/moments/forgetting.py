@@ -8,7 +8,7 @@ much of a difference is rounding.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +33,13 @@ GROSS = 1e3  # a peak above so many times the squares of all rows that are left 
 
 def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``, or say that the rows were never added, or what would be lost."""
-    for k in np.flatnonzero(part.counts > total.counts)[:1]:
-        _refuse_more(total, k, f"{part.counts[k]} rows", f"{total.counts[k]} were")
-    for k in np.flatnonzero(part.weights > total.weights * (1 + 1e-8))[:1]:
-        _refuse_more(total, k, f"weight {part.weights[k]:g}", f"{total.weights[k]:g} was")
+    more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
+    for k in np.flatnonzero(more)[:1]:
+        raise ForgetError(
+            f"cannot forget {part.counts[k]} rows (weight {part.weights[k]:g}) of class "
+            f"{total.classes[k].item()!r}: only {total.counts[k]} ({total.weights[k]:g}) were "
+            "ever added"
+        )
     if total.patterns is not None or part.patterns is not None:
         return without_gone(combined(total, part, -1.0))  # each pattern is checked there
     rest, peaks = merged(total, part, -1.0), _held(total)
@@ -50,7 +53,13 @@ def without(total: Moments, part: Moments) -> Moments:
         )
     constant = single | ((left <= ROUNDING * peaks) & _explained(rest, left, peaks))
     blurred = left < 10.0**FEWEST_DIGITS * EPS * peaks
-    _refuse_blurred(rest, left, peaks, blurred & ~constant)
+    for k, j in np.argwhere(blurred & ~constant)[:1]:
+        digits = np.log10(max(left[k, j], EPS * peaks[k, j]) / (EPS * peaks[k, j]))
+        raise ForgetError(
+            f"cannot forget these rows exactly: {_where(rest, k, j)} the sum of squares was "
+            f"{peaks[k, j]:.2g} and would be {left[k, j]:.2g}, with {digits:.1f} correct digits "
+            "left: fit again without these rows"
+        )
     # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     coarse = left < share * peaks
@@ -98,21 +107,6 @@ def _kept(rest: Moments, constant: Flags) -> Floats:
     if rest.storage == "pooled":
         return np.outer(kept.min(0, initial=1.0), kept.min(0, initial=1.0))
     return kept[:, :, None] * kept[:, None, :]
-
-
-def _refuse_more(total: Moments, k: Any, part: str, held: str) -> NoReturn:
-    label = total.classes[k].item()
-    raise ForgetError(f"cannot forget {part} of class {label!r}: only {held} ever added")
-
-
-def _refuse_blurred(rest: Moments, left: Floats, peaks: Floats, blurred: Flags) -> None:
-    for k, j in np.argwhere(blurred)[:1]:
-        digits = np.log10(max(left[k, j], EPS * peaks[k, j]) / (EPS * peaks[k, j]))
-        raise ForgetError(
-            f"cannot forget these rows exactly: {_where(rest, k, j)} the sum of squares was "
-            f"{peaks[k, j]:.2g} and would be {left[k, j]:.2g}, with {digits:.1f} correct digits "
-            "left: fit again without these rows"
-        )
 
 
 def _where(rest: Moments, k: Any, j: Any) -> str:

@@ -31,6 +31,9 @@ class _Stored:
     storage, reading = "", ""
     rank = 0  # of two storages the one of larger rank holds their sum
 
+    def _kept(self) -> Floats:
+        return self.values
+
     def per_class(self) -> Floats:
         """Return S_k, shape (K, d, d)."""
         _refuse(self.storage, "a covariance per class", "per-class")
@@ -72,10 +75,7 @@ class PerClassScatter(_Stored):
     """One matrix per class, S (K, d, d): every model can be read from it."""
 
     storage, reading = "per-class", "per_class"
-
-    def per_class(self) -> Floats:
-        """Return S_k, shape (K, d, d)."""
-        return self.values
+    per_class = _Stored._kept
 
     def pooled(self) -> Floats:
         """Return Σ_k S_k, shape (d, d)."""
@@ -97,10 +97,7 @@ class PooledScatter(_Stored):
     """One matrix for all classes, Σ_k S_k (d, d), however many classes there are."""
 
     storage, reading, rank = "pooled", "pooled", 1
-
-    def pooled(self) -> Floats:
-        """Return Σ_k S_k, shape (d, d)."""
-        return self.values
+    pooled = _Stored._kept
 
     def pooled_diagonal(self) -> Floats:
         """Return the diagonal of Σ_k S_k, shape (d,)."""
@@ -120,10 +117,7 @@ class DiagonalScatter(_Stored):
     """Sums of squares only, diag S_k (K, d): enough for naive Bayes."""
 
     storage, reading, rank = "diagonal", "diagonals", 2
-
-    def diagonals(self) -> Floats:
-        """Return diag S_k, shape (K, d)."""
-        return self.values
+    diagonals = _Stored._kept
 
     def select(self, columns: Codes) -> Self:
         """Return the sums of some features only."""
