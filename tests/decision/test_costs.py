@@ -160,11 +160,6 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
         (lambda: parse_costs(None, CLASSES, 0.1, "b"), InvalidParameterError, "also a class"),
         (lambda: Decision(CLASSES, np.ones((2, 3))), InvalidParameterError, "3 classes"),
         (lambda: Decision(CLASSES, np.ones(3)), InvalidParameterError, "3 classes"),
-        (
-            lambda: parse_costs(None, CLASSES).decide(np.ones((5, 2))),
-            InvalidParameterError,
-            r"\(5, 2\), expected \(n, 3\)",
-        ),
     ],
 )
 def test_what_is_no_cost_is_refused_with_a_reason(build, error, message):

@@ -14,8 +14,8 @@ from scipy.stats import multivariate_normal, multivariate_t
 
 import suffice as sf
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.model import elliptical, missing
-from suffice.model.missing import IncompleteRows
+from suffice.model import elliptical
+from suffice.model.elliptical import IncompleteRows
 
 D, K = 4, 3
 MODELS = {
@@ -79,7 +79,7 @@ def brute_densities(model, x):
 def compiled(monkeypatch):
     """Send even few rows through compiled loops, in short runs."""
     monkeypatch.setattr(elliptical, "SMALL", -1)
-    monkeypatch.setattr(missing, "MOST", 2)
+    monkeypatch.setattr(elliptical, "MOST", 2)
 
 
 @pytest.mark.parametrize("how", ["numpy", "compiled"])
@@ -96,7 +96,7 @@ def test_marginals_are_those_of_scipy(name, how, seed, share):
     with pytest.MonkeyPatch.context() as patch:
         if how == "compiled":
             patch.setattr(elliptical, "SMALL", -1)
-            patch.setattr(missing, "MOST", 2)
+            patch.setattr(elliptical, "MOST", 2)
         reader = model.allowing_missing()
         np.testing.assert_allclose(reader.class_log_density(x), a, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(reader.log_joint(x), joint, rtol=1e-10, atol=1e-10)

@@ -95,14 +95,14 @@ class Decision:
 
     def expected(self, posterior: Floats) -> Floats:
         """Return the expected cost of each action, (n, A), for posteriors (n, K)."""
-        p = self._checked(posterior)
+        p = np.asarray(posterior, np.float64)
         # R[i, a] = Σ_k C[a, k] p(k | x_i)
         risk = p.sum(axis=1, keepdims=True) - p if self.costs is None else p @ self.costs.T
         return risk if self.reject is None else np.column_stack([risk, p @ self.reject])
 
     def decide(self, posterior: Floats) -> Codes:
         """Return the action of least expected cost, (n,); of equal ones the first."""
-        p = self._checked(posterior)
+        p = np.asarray(posterior, np.float64)
         if self.costs is not None and not self.is_map:
             return np.asarray((p @ self.relative.T).argmin(axis=1))
         best: Codes = p.argmax(axis=1)
@@ -115,13 +115,6 @@ class Decision:
     def decode(self, codes: Codes) -> Labels:
         """Return what the actions predict, in the type of the classes if none is to reject."""
         return np.asarray(self.actions[codes])
-
-    def _checked(self, posterior: Floats) -> Floats:
-        p = np.asarray(posterior, dtype=np.float64)
-        if p.ndim != 2 or p.shape[1] != self.n_classes:
-            msg = f"posteriors have shape {p.shape}, expected (n, {self.n_classes})"
-            raise InvalidParameterError(msg)
-        return p
 
 
 def parse_costs(

@@ -12,9 +12,8 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.model.bayes_error import BayesError, simulated_error
 from suffice.model.covariance import Covariance
-from suffice.model.missing import refuse_unread
 from suffice.model.posterior import Joint, LogDensity, Readout, ScoredModel
-from suffice.model.scoring import Formula
+from suffice.model.scoring import Formula, refuse_unread
 from suffice.moments import Moments
 from suffice.table.matrix import has_missing
 from suffice.threads import in_order

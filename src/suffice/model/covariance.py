@@ -7,15 +7,17 @@ and ``colorize`` undoes it, so that standard normal rows become rows of N(0, Σ)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InvalidInputError
 from suffice.linalg import inverse_lower, scaled_cholesky
-from suffice.model.missing import ObservedRows
 from suffice.model.scoring import Scaled, Whitened
 from suffice.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    from suffice.model.elliptical import ObservedRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,9 +19,8 @@ from suffice.errors import (
 from suffice.linalg import LOG_2PI
 from suffice.model.class_model import ClassModel, WrappedModel
 from suffice.model.gaussian import GaussianModel
-from suffice.model.missing import refuse_unread
 from suffice.model.posterior import Readout
-from suffice.model.scoring import Formula
+from suffice.model.scoring import Formula, refuse_unread
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
 from suffice.threads import side_by_side

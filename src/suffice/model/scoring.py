@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
 LARGE = 1 << 16  # K·d beyond which linear scores are left to BLAS
 TILE_BYTES = 1 << 19  # half of a common second-level cache
 MOST_CHUNKS = 64
+TOO_FAR = "row {} is so far from every class that it overflows: check its units"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +195,7 @@ class Scorer:
         for row in bad[:1]:
             if not np.isfinite(x).all():
                 refuse_unusable(x, None)
-            msg = f"row {row} is so far from every class that it overflows: check its units"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(TOO_FAR.format(row))
         return values
 
     def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
@@ -304,6 +304,20 @@ def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
         columns = x.T
         return lambda start, t: load_columns(columns, start, origin, t)
     return lambda start, t: load_rows(x, start, origin, t)
+
+
+def refuse_unread(read: Callable[[Any], object], x: Floats, lo: int, hi: int) -> NoReturn:
+    """Raise the error that names the first infinity, or the first of rows lo to hi that fails."""
+    if np.isinf(x).any():
+        refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        try:
+            read(x[lo:middle])
+            lo = middle
+        except InvalidInputError:
+            hi = middle
+    raise InvalidInputError(TOO_FAR.format(lo))
 
 
 def unscored(values: Array) -> Codes:
