@@ -77,7 +77,7 @@ class Whitened(Group):
             if len(part.classes) > 1:
                 shared = packed_lower(part.whitening[None].copy())[0]
                 tied = *_stacked([part]), padded(part.whitened_means), shared
-                yield lambda t, s, tied=tied: tied_scores(t, s, *tied)
+                yield lambda t, s, tied=tied: tied_scores(t, s, *tied)  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,7 +67,7 @@ class CrossValidation(Tabled):
         limit = self.means[self.best_index, column] + self.standard_errors[self.best_index, column]
         close = np.flatnonzero(self.means[:, column] <= limit)
 
-        def regularity(i: int) -> tuple[float, int]:
+        def regularity(i: Any) -> tuple[float, int]:
             values = (self.params[i].get(name) for name in ("pooling", "shrinkage"))
             return sum(float(v) for v in values if isinstance(v, (int, float))), -i
 
