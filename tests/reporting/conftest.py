@@ -38,8 +38,8 @@ def hostile_report(iris):
 
 
 @pytest.fixture(scope="session")
-def rare_report():
-    """Return the report of a rare class among two, with text and empty cells."""
+def rare_rows():
+    """Return rows of a rare class among two, with text and empty cells."""
     rng = np.random.default_rng(5)
     y = np.where(rng.random(400) < 0.12, "ill", "well")
     X = pd.DataFrame(
@@ -51,14 +51,23 @@ def rare_report():
     )
     X.loc[::17, "marker"] = np.nan
     X.loc[::23, "site"] = None
-    return sf.report(X, y, models=["LDA", "GaussianNB", "tree"], cv=5, name="cases")
+    return X, y
 
 
 @pytest.fixture(scope="session")
-def many_report():
-    """Return the report of twelve classes."""
+def rare_report(rare_rows):
+    return sf.report(*rare_rows, models=["LDA", "GaussianNB", "tree"], cv=5, name="cases")
+
+
+@pytest.fixture(scope="session")
+def many_rows():
+    """Return rows of twelve classes."""
     rng = np.random.default_rng(6)
     y = rng.integers(0, 12, 600)
     X = rng.normal(size=(600, 5)) + 1.5 * rng.normal(size=(12, 5))[y]
-    labels = np.array([f"species {k}" for k in y])
-    return sf.report(X, labels, models=["LDA", "tree"], cv=3, name="leaves")
+    return X, np.array([f"species {k}" for k in y])
+
+
+@pytest.fixture(scope="session")
+def many_report(many_rows):
+    return sf.report(*many_rows, models=["LDA", "tree"], cv=3, name="leaves")

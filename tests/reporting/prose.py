@@ -1,0 +1,285 @@
+"""What a page says, and the numbers that its sentences must have.
+
+``expected`` writes every fragment of a sentence that has a number from the field of the result it
+is about. ``unexplained`` takes these fragments out of the text of the page: where digits are left,
+a sentence has another number than the result, or one that nobody answers for.
+"""
+
+import re
+from html.parser import HTMLParser
+from importlib.metadata import version
+from itertools import permutations
+from platform import python_version
+
+import numpy as np
+
+from suffice.diagnostics import box_m, class_separation, normality, predictive_check
+from suffice.moments import Moments
+from suffice.reporting.blocks import Checks, Thresholds
+from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.misclassified import Outliers
+from suffice.reporting.trust import SIMULATIONS, _rows_of_a_class, _seen
+from suffice.reporting.usage import MADE_WITH
+from suffice.text.numbers import count, loss, number, p_statement, percent
+
+UNITS = ("p", "tr", "figcaption", "h1", "h2", "h3", "li", "div", "label", "summary", "footer")
+UNREAD = ("script", "style", "svg", "pre", "code", "data", "select", "title")  # or numbers alone
+VOID = ("meta", "link", "br", "input", "hr", "img", "col")
+CELLS = ("td", "th", "dt", "dd", "small", "span", "output")
+CONSTANTS = (
+    "95 % interval of the error",
+    "95 % intervals",
+    "| 95 % interval |",
+    "1 is Bayes' rule",
+    "where 0 is the row of the true class",
+    "than 99.9 % of rows drawn from it",
+)
+
+
+class Units(HTMLParser):
+    """Sentences and rows of a page as text; cells that carry their number are left out."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self._open, self._units = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag in VOID:
+            return
+        self._open.append((tag, tag in UNREAD or "data-value" in dict(attrs)))
+        if tag in UNITS:
+            self._units.append([])
+        elif tag in CELLS and self._units:
+            self._units[-1].append(" | ")
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+        if tag in UNITS and self._units:
+            text = "".join(self._units.pop()).replace("\N{NO-BREAK SPACE}", " ")
+            self.texts.append(re.sub(r"(\s*\|\s*)+", " | ", f"| {' '.join(text.split())} |"))
+
+    def handle_data(self, data):
+        if self._units and not any(unread for _, unread in self._open):
+            self._units[-1].append(data)
+
+
+def explained(report, X, y):
+    """Return all that may be said with numbers: fragments, longest first, then names."""
+    known = [text.replace("\N{NO-BREAK SPACE}", " ") for text in expected(report, X, y)]
+    names = map(str, [*_columns(X, report), *_labels(report)])
+    return [each for part in (known, CONSTANTS, names) for each in sorted(part, key=len)[::-1]]
+
+
+def unexplained(page, known):
+    """Return the texts of a page with digits that no field of the result accounts for."""
+    left = []
+    for text in Units(page).texts:
+        rest = text
+        for fragment in known:
+            rest = rest.replace(fragment, "\0")
+        left += [text] if re.search(r"\d", rest) else []
+    return left
+
+
+def _columns(X, report):
+    found = list(getattr(X, "columns", [f"x{j + 1}" for j in range(np.shape(X)[1])]))
+    return [*found, *(report.estimator.moments_.feature_names or ())]
+
+
+def _labels(report):
+    return report.judgement.held_out.classes.tolist()
+
+
+def expected(report, X, y):
+    """Yield every fragment with numbers, written from the result; some are of no sentence."""
+    n, k, comparison = len(y), len(_labels(report)), report.comparison
+    for word in ("features", "columns"):
+        yield f"{count(n)} rows of {np.shape(X)[1]} {word} in {k} classes"
+    judged = len(report.judgement.held_out.truth)
+    yield f"How it was measured: {_folds(comparison)}"
+    yield f"Held-out losses: {count(judged)} rows, {_folds(comparison)}"
+    yield f"a stratified sample of {count(judged)} of {count(n)} rows"
+    yield f"fitted to all {count(n)} rows"
+    share = np.unique(np.asarray(y).astype(str), return_counts=True)
+    yield from (f"| {name} | {percent(m / n)} |" for name, m in zip(*share, strict=True))
+    for part in (_verdict, _classes, _comparison, _model, _slider):
+        yield from part(report)
+    yield from _data(report, X, y)
+    yield from (f"| {name} | {version(name)} |" for name in MADE_WITH)
+    yield f"| Python | {python_version()} |"
+    yield "| seed | 0 |"
+    yield f"Written by suffice {version('suffice')}"
+
+
+def _folds(comparison):
+    return f"{comparison.n_folds} stratified folds, shuffled with seed 0"
+
+
+def _figures(report):
+    """Return error and interval, that of the constant classifier, and p-values by model."""
+    comparison, rows = report.comparison, report.judgement.held_out
+    p = {d.model: d.p_value for d in comparison.differences()}
+    low, high = report.judgement.outcome.interval
+    error = percent((rows.truth != rows.predicted).mean())
+    beside = percent(comparison.baseline.error), p_statement(p["constant"])
+    return error, f"{percent(low)} to {percent(high)}", *beside, p
+
+
+def _verdict(report):
+    error, between, beside, chance, _ = _figures(report)
+    j, k = report.judgement, len(_labels(report))
+    yield f"it misclassifies {error} (95 % interval {between})"
+    yield f"the most frequent class, {beside} ({chance})"
+    yield f"than the {beside} of the constant classifier"
+    yield f"the most frequent class ({chance})"
+    yield f"error | 95 % interval {between} |"
+    yield f"its error; {chance} |"
+    others = {
+        "log-loss": loss(report.comparison.baseline.log_loss),
+        "balanced accuracy": percent(1 / k),
+    }
+    for gain in j.verdict.gains[1:]:
+        yield f"constant classifier {others[gain.measure]}; {p_statement(gain.p_value)} |"
+    if j.verdict.choice is not None:
+        c = j.verdict.choice
+        told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
+        yield f"without the rows of that fold, it is {told}"
+        yield (
+            f"Of {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
+            f"misclassifies {told}"
+        )
+    if j.verdict.threshold is not None:
+        t = j.verdict.threshold
+        yield (
+            f"AUC {loss(j.outcome.auc)}: predicting {t.label} from a posterior of {t.value:.2g} on "
+            f"would find about {t.found} of {t.of}, with {t.false_alarms} false alarms "
+            f"({percent(t.found / (t.found + t.false_alarms))} of those predicted are right)"
+        )
+
+
+def _classes(report):
+    """Yield what is found of each class, and what it is taken for."""
+    rows, names = report.judgement.held_out, list(map(str, _labels(report)))
+    k = len(names)
+    counts = np.zeros((k, k), int)
+    np.add.at(counts, (rows.truth, rows.predicted), 1)
+    recalls = np.diagonal(counts) / counts.sum(1)
+    for c, name in enumerate(names):
+        hits = f"{count(counts[c, c])} of {count(counts[c].sum())}"
+        yield f"| {name} | {hits} |"
+        if recalls[c] == min(recalls):
+            yield f"It finds {hits} rows of class {name}, the class it misses most of {k}"
+            yield from (f"It finds {o}{hits} rows of class {name}" for o in ("", "only "))
+    yield "The 8 classes it misses most."
+    yield f"Shown: 10 of {k} classes."
+    for a, b in permutations(range(k), 2):
+        wrong, of = counts[a, b], counts[a].sum()
+        yield f"most often {names[a]} was taken for {names[b]} ({count(wrong)} of {count(of)})"
+        yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} of {names[a]} |"
+    wrong = counts.sum() - np.trace(counts)
+    yield f"{count(wrong)} of {count(counts.sum())} rows were misclassified"
+
+
+def _comparison(report):
+    error, between, beside, chance, p = _figures(report)
+    comparison, own = report.comparison, report.judgement.outcome
+    best = min(comparison.outcomes, key=lambda o: o.error)
+    points = f"{100 * (own.error - best.error):.1f} points more errors than {best.name}"
+    for word in ("not significant", "significant"):
+        tested = p_statement(p.get(best.name, np.nan))
+        yield f"{points} ({percent(best.error)}; {word}, {tested})"
+    yield f"{own.name}, {error} misclassified (95 % interval {between})"
+    yield f"the constant classifier misclassifies {beside} ({chance})"
+    alike = {name: q for name, q in p.items() if q > 0.05 and name != "constant"}
+    least = min(alike.values(), default=1)
+    relation = "=" if len(alike) == 1 or least == 1 else "≥"
+    yield f"not significantly different ({p_statement(least, relation)})"
+    yield f"of the {len(alike)} others"
+    yield from (f"{name} ({p_statement(q)})" for name, q in p.items() if q <= 0.05)
+    yield from (f"{o.name}: {note}" for o in comparison.outcomes for note in o.notes)
+
+
+def _model(report):
+    error, between, *_ = _figures(report)
+    j, name = report.judgement, report.judgement.name
+    averaged = hasattr(j.estimator, "choices_")
+    size = j.explained.model_.n_parameters if averaged else j.outcome.n_parameters
+    yield f"{count(size)} free parameters"
+    if j.growth is not None:
+        later = j.growth.forecast[1]
+        yield (
+            f"with twice as many ({count(2 * len(j.held_out.truth))}) {name} misclassifies about "
+            f"{percent(later.error)} (95 % interval {percent(later.low)} to {percent(later.high)})"
+            f", with those at hand {error} ({between})"
+        )
+
+
+def _data(report, X, y):
+    """Yield what is said of columns, outliers and assumptions."""
+    data = DocumentedTable.of(X, y)
+    j, table, model = report.judgement, data.table, report.judgement.explained
+    empty, n = sum(int(p.empty.sum()) for p in data.profiles), table.n_rows
+    yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
+    yield f"| duplicate rows | {count(j.checks.n_conflicting)} equal one of another class |"
+    for profile in data.profiles:
+        yield f"{profile.name} ({len(profile.levels)} levels)"
+        yield f"{profile.name} ({count(profile.empty.sum())})"
+    holed = [p.empty for p in data.profiles if p.empty.any()]
+    if len(holed) > 1:
+        patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
+        both = f"{len(holed)} of {len(holed)} columns with empty cells"
+        yield f"the {min(patterns, 8)} most frequent of {patterns} patterns in {both}"
+    outliers = Outliers.of(model, data)
+    found, at = outliers.log_densities < outliers.threshold, outliers.least_likely()
+    share = f"{count(found.sum())} rows ({percent(found.mean())})"
+    yield f"Outliers: {share} are less likely under the chosen model"
+    yield f"were it true, one would expect {number(outliers.rate * n, 2)}."
+    yield f"An outlier has a log density under {number(outliers.threshold)}."
+    own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
+    shown = (*at, *np.argsort(own, kind="stable")[:10])
+    yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)
+    if len(data.class_names) <= 3 and table.n_features <= 6:
+        edges = model.boundaries().items()
+        yield from (f"{a} | {b}: {' '.join(e.equation(digits=4).split())}" for (a, b), e in edges)
+    moments = Moments.of_table(table)
+    calibrated, expects, (low, high) = j.calibration, j.expected_error, j.outcome.interval
+    yield (
+        f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
+        f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
+    )
+    yield (
+        f"the best rule would err on {percent(expects)} of rows; held out, it errs on "
+        f"{percent(j.outcome.error)} (95 % interval {percent(low)} to {percent(high)})"
+    )
+    wilks, box = class_separation(moments), box_m(moments)
+    ratio = np.prod(1 / (1 + wilks.roots))
+    yield f"(Wilks' lambda = {number(ratio)}, {p_statement(wilks.p_value)} by Rao's F)"
+    yield f"(Box's M = {number(box.statistic)}, {p_statement(box.p_value)})"
+    yield repr(normality(*_seen(data, model), max_rows=500))
+    options = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(data)}
+    yield repr(predictive_check(model, data.frame, table.labels, **options))
+    (checks,) = (b for s in report.sections for b in s.blocks if isinstance(b, Checks))
+    doubts = [check.tone for check in checks.items].count("caution")
+    yield f"{doubts} of {len(checks.items)} checks found cause for caution"
+    yield f"any of {len(checks.items)} checks"
+
+
+def _slider(report):
+    """Yield what stands beside the slider before it is moved, counted from held-out rows."""
+    rows, j = report.judgement.held_out, report.judgement
+    for slider in (b for s in report.sections for b in s.blocks if isinstance(b, Thresholds)):
+        k = _labels(report).index(slider.positive)
+        at = slider.thresholds[slider.start]
+        called, mine = rows.posteriors[:, k] >= at, rows.truth == k
+        hits, alarms = (called & mine).sum(), (called & ~mine).sum()
+        yield f"| {hits} | of {mine.sum()} {slider.positive} |"
+        yield f"| {alarms} | of {(~mine).sum()} others |"
+        yield f"| {mine.sum() - hits} |"
+        yield f"| {percent(hits / (hits + alarms))} |"
+        yield f"| {percent(hits / mine.sum())} |"
+        yield f"| {mine.sum() - hits + alarms} |"
+        yield f"| {number(at, 3)} |"
+        yield f"ROC curve of {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
+        yield f"the dashed line is its share of all rows, {percent(mine.mean())}."
