@@ -19,9 +19,13 @@ from suffice.discriminative.perceptron import (
 from suffice.table.table import Table
 
 
+def raw(n_features):
+    return Scaling(np.zeros(n_features), np.ones(n_features))
+
+
 def plain(x, codes, n_classes=2):
     table = Table.of(x, codes, classes=range(n_classes))
-    return Design(Scaling.raw(table.n_features).standardised(table))
+    return Design(raw(table.n_features).standardised(table))
 
 
 def clusters(n_classes, seed=0, n=60, spread=0.3):
@@ -65,7 +69,7 @@ def test_a_stochastic_pass_follows_the_rule_row_by_row():
 def test_the_compiled_rule_is_the_plain_one(rule):
     x, codes = clusters(3, spread=1.5, n=200)
     start = State.at(rng().normal(size=(3, 3)))
-    compiled = CompiledDesign(Table.of(x, codes), Scaling.raw(2))
+    compiled = CompiledDesign(Table.of(x, codes), raw(2))
     a = StochasticSteps(1.0, rng()).one_pass(plain(x, codes, 3), rule, start)
     b = StochasticSteps(1.0, rng()).one_pass(compiled, rule, start)
     assert a.n_updates == b.n_updates

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from suffice.discriminative.logistic_loss import Evaluation
+from suffice.discriminative.path import Passed
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
@@ -20,6 +21,7 @@ _HALVINGS = 40
 _SUFFICIENT = 1e-4
 _ROUNDING = 1e-12
 _INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
+_NOT_KEPT = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,29 +59,13 @@ class Stopping:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trace:
-    """What a solver went through, one entry per step, the start included."""
-
-    phi: Floats  # (T, C, D); T = 0 where parameters were not recorded
-    losses: Floats  # (T,)
-    gradient_norms: Floats  # (T,)
-    step_sizes: Floats  # (T,)
-
-    def then(self, other: Trace) -> Trace:
-        """Return what was gone through in this descent and, from its end, in another."""
-        names = [field.name for field in fields(self)]
-        both = ((getattr(self, name), getattr(other, name)[1:]) for name in names)
-        return Trace(*map(np.concatenate, both))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """Where a descent ended."""
 
     point: Evaluation
     n_iter: int
     converged: bool
-    trace: Trace
+    trace: list[Passed]  # the start included; parameters (C, D) where they were recorded
 
 
 class Solver(ABC):
@@ -96,25 +82,22 @@ class Solver(ABC):
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
     ) -> Solution:
         """Return the end of the descent: it meets the rule, breaks off, or runs out of steps."""
-        objective, entries, phis = problem.objective, [], []
+        trace: list[Passed] = []
         before: Step | None = None
         converged = False
         for now in self.steps(problem, start):
             if not np.isfinite(now.point.loss):
                 break
-            norm = objective.gradient_norm(now.point)
-            entries.append((now.point.loss, norm, now.size))
-            if record:
-                phis.append(now.point.phi)
+            norm, phi = problem.objective.gradient_norm(now.point), now.point.phi
+            trace.append(Passed(phi if record else _NOT_KEPT, now.point.loss, norm, now.size))
             converged = stopping.met(norm, before, now)
             before = now
-            if converged or len(entries) > stopping.max_iter:
+            if converged or len(trace) > stopping.max_iter:
                 break
         if before is None:
             msg = "the loss is not finite at the start: choose another start, or smaller weights"
             raise InvalidInputError(msg)
-        trace = Trace(np.array(phis).reshape(-1, *objective.shape), *np.array(entries).T)
-        return Solution(before.point, len(entries) - 1, converged, trace)
+        return Solution(before.point, len(trace) - 1, converged, trace)
 
 
 def backtracked(

@@ -20,22 +20,20 @@ from suffice.typing import Codes, Floats
 Sums: TypeAlias = tuple[float, Floats, Floats | None]
 DEVICE_BLOCK = 1 << 27  # numbers that are standardised at once on a device
 WIDEST_HESSIAN = 1500  # parameters of which one is affordable
+MANY_FEATURES = 3000  # above this, moments keep variances only
 SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
 
 
-def standard_deviations(moments: Moments) -> Floats:
-    """Return s_j of each feature over all rows, shape (d,); zero where it is constant.
+def feature_sizes(moments: Moments, *, fit_intercept: bool = True) -> Floats:
+    """Return the standard deviation s_j of each feature over all rows, (d,).
 
     The divisor is Σw − 1, as R's ``sd``; never less than half of Σw, so that weights which sum
-    to one or less have a standard deviation too.
+    to one or less have a standard deviation too. Without an intercept, the root mean square.
     """
+    if not fit_intercept:
+        return np.hypot(np.sqrt(moments.total_variances), moments.grand_mean)
     weight = moments.total_weight
     return np.sqrt(moments.total_variances * weight / max(weight - 1, weight / 2))
-
-
-def root_mean_squares(moments: Moments) -> Floats:
-    """Return the size of each feature about zero, over all rows, shape (d,)."""
-    return np.hypot(np.sqrt(moments.total_variances), moments.grand_mean)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,20 +45,17 @@ class Scaling:
     lead: float = 1.0  # what stands before z and meets the intercept; 0 where there is none
 
     @classmethod
-    def of(cls, moments: Moments, *, fit_intercept: bool = True) -> Self:
+    def of(cls, moments: Moments, *, fit_intercept: bool = True, standardize: bool = True) -> Self:
         """Return the map that gives every feature mean zero and standard deviation one.
 
-        Without an intercept features stay about zero, and their root mean square becomes one.
+        Without an intercept features stay about zero, and their root mean square becomes one. If
+        not ``standardize``, every feature is left as it is.
         """
-        if fit_intercept:
-            return cls(moments.grand_mean, _reciprocals(standard_deviations(moments)))
-        zero = np.zeros(moments.n_features)
-        return cls(zero, _reciprocals(root_mean_squares(moments)), 0.0)
-
-    @classmethod
-    def raw(cls, n_features: int, *, fit_intercept: bool = True) -> Self:
-        """Return the map that leaves every feature as it is."""
-        return cls(np.zeros(n_features), np.ones(n_features), float(fit_intercept))
+        zero, lead = np.zeros(moments.n_features), float(fit_intercept)
+        if not standardize:
+            return cls(zero, zero + 1, lead)
+        inverse = _reciprocals(feature_sizes(moments, fit_intercept=fit_intercept))
+        return cls(moments.grand_mean if fit_intercept else zero, inverse, lead)
 
     def standardised(self, table: Table) -> Table:
         """Return the table with rows (1, z), shape (n, 1 + d), and a weight for each."""
@@ -129,11 +124,26 @@ class CompiledDesign(Design):
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
-        c = len(phi)
-        if c == 1 and not curved and self.table.x.flags.c_contiguous:
-            (loss, gradient), lower = self._row_by_row(phi), np.zeros(0)
-        else:
-            loss, gradient, lower = self._summed(phi, c * (c + 1) // 2 if curved else 0)
+        from suffice.discriminative.kernels import chunk_gradient, chunk_sums
+
+        c, padded = len(phi), -(-phi.shape[1] // 4) * 4
+        n_blocks = c * (c + 1) // 2 if curved else 0
+        row_by_row = c == 1 and not curved and self.table.x.flags.c_contiguous
+
+        def zeros() -> tuple[Floats, Floats]:
+            return np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
+
+        def one(lo: int, hi: int) -> tuple[float, Floats, Floats]:
+            (gradient, blocks), rows = zeros(), self._chunk(lo, hi)
+            if row_by_row:
+                return chunk_gradient(*rows, phi, gradient), gradient, blocks
+            return chunk_sums(*rows, phi, gradient, blocks), gradient, blocks
+
+        loss, (gradient, lower) = 0.0, zeros()
+        for part in over_chunks(one, self.table.n_rows):  # in their order
+            loss += part[0]
+            gradient += part[1]
+            lower += part[2]
         return self._assembled(loss, gradient, lower, curved=curved)
 
     def _assembled(self, loss: float, gradient: Floats, lower: Floats, *, curved: bool) -> Sums:
@@ -157,34 +167,6 @@ class CompiledDesign(Design):
     def blocks(self) -> Iterator[Table]:
         """Yield all rows in order, standardised, some thousands at a time."""
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
-
-    def _row_by_row(self, phi: Floats) -> tuple[float, Floats]:
-        """Return −log-likelihood and gradient of two classes, chunks added in order."""
-        from suffice.discriminative.kernels import chunk_gradient
-
-        def one(lo: int, hi: int) -> tuple[float, Floats]:
-            gradient = np.zeros(phi.shape)
-            return chunk_gradient(*self._chunk(lo, hi), phi, gradient), gradient
-
-        parts = list(over_chunks(one, self.table.n_rows))
-        return sum(loss for loss, _ in parts), np.sum([part for _, part in parts], axis=0)
-
-    def _summed(self, phi: Floats, n_blocks: int) -> tuple[float, Floats, Floats]:
-        """Return −log-likelihood, gradient and lower Hessian blocks, chunks added in order."""
-        from suffice.discriminative.kernels import chunk_sums
-
-        padded = -(-phi.shape[1] // 4) * 4
-
-        def one(lo: int, hi: int) -> tuple[float, Floats, Floats]:
-            gradient, blocks = np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
-            return chunk_sums(*self._chunk(lo, hi), phi, gradient, blocks), gradient, blocks
-
-        loss, gradient, blocks = 0.0, np.zeros(phi.shape), np.zeros((n_blocks, padded, padded))
-        for part in over_chunks(one, self.table.n_rows):
-            loss += part[0]
-            gradient += part[1]
-            blocks += part[2]
-        return loss, gradient, blocks
 
     def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
         """Return what the compiled sums ask of the rows lo … hi−1."""
@@ -274,6 +256,11 @@ def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) 
     return Moments.of_table(coded, storage=storage, fourth=fourth)
 
 
+def moments_to_fit(table: Table) -> Moments:
+    """Return the moments that a fit needs; of very many features, variances only."""
+    return coded_moments(table, "diagonal" if table.n_features > MANY_FEATURES else "auto")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """An objective in the units of ``scaling``, and the moments of its rows."""
@@ -299,9 +286,8 @@ class Problem:
         The penalty is of coefficients per standard deviation of their features, or, if not
         ``per_deviation``, of the coefficients as they are.
         """
-        s = standard_deviations(moments) if fit_intercept else root_mean_squares(moments)
-        of = Scaling.of(moments, fit_intercept=fit_intercept)
-        scaling = of if standardize else Scaling.raw(len(s), fit_intercept=fit_intercept)
+        s = feature_sizes(moments, fit_intercept=fit_intercept)
+        scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)
         aliased = np.flatnonzero(s == 0)
         if l2 == 0:
             aliased = aliased_columns(moments, fit_intercept=fit_intercept)
@@ -344,8 +330,8 @@ def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
 
     Without an intercept a constant column tells something, unless it is zero.
     """
-    squares = moments.total_variances if fit_intercept else root_mean_squares(moments)
-    constant, mean = squares == 0, moments.grand_mean
+    constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
+    mean = moments.grand_mean
     if moments.storage == "diagonal":
         return np.flatnonzero(constant)
     scatter = moments.pooled_scatter + moments.between_scatter

@@ -27,7 +27,7 @@ from suffice.discriminative.logistic_loss import (
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.path import DescentPath
 from suffice.discriminative.separation import Separation, find_separation
-from suffice.discriminative.summary import Inference
+from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import InvalidParameterError
 from suffice.linalg import positive_factor, solve_factored, solve_semidefinite
 from suffice.moments import Moments
@@ -103,10 +103,10 @@ class LogisticFit:
         return beta
 
     @property
-    def inference(self) -> Inference | None:
+    def inference(self) -> LogisticSummary | None:
         """Uncertainty of ``beta``, if the solver knew the Hessian."""
         point = self.solution.point
-        return None if point.hessian is None else Inference.of(self.problem, point, self.l2)
+        return None if point.hessian is None else LogisticSummary.of(self.problem, point, self.l2)
 
     def path(self, names: tuple[str, ...]) -> DescentPath:
         """Return the recorded descent; of many rows, the loss around it is that of a sample."""

@@ -125,7 +125,7 @@ class SampledNewton(Solver):
         """Return the minimum of the problem's objective."""
         near = super().solve(problem, start, stopping, record=record)
         there = Newton().solve(problem, near.point.phi, stopping, record=record)
-        trace = near.trace.then(there.trace)
+        trace = near.trace + there.trace[1:]
         return replace(there, n_iter=near.n_iter + there.n_iter, trace=trace)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,16 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
-    from suffice.discriminative.descent import Trace
-
     ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
+
+
+class Passed(NamedTuple):
+    """Parameters that a descent went through, and how it stood there."""
+
+    parameters: Floats
+    loss: float
+    gradient_norm: float
+    step_size: float  # that led here: 0 at the start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,15 +55,15 @@ class DescentPath:
     @classmethod
     def along(
         cls,
-        trace: Trace,
+        trace: Sequence[Passed],
         shown: Callable[[Floats], Floats],
         names: tuple[str, ...],
         loss: Callable[[Floats], float],
     ) -> DescentPath:
-        """Return the path of a solver's trace, its parameters as they are shown to people."""
-        parameters = np.array([shown(phi).ravel() for phi in trace.phi])
-        norms, sizes = trace.gradient_norms, trace.step_sizes
-        return cls(parameters, trace.losses, norms, sizes, names, loss)
+        """Return the path of a descent, its parameters as they are shown to people."""
+        passed, *columns = zip(*trace, strict=True)
+        parameters = np.array([shown(phi).ravel() for phi in passed])
+        return cls(parameters, *map(np.array, columns), names, loss)
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -79,14 +85,11 @@ class DescentPath:
         return cast("Figure", draw("path", self, self.pair(parameters), window))
 
     def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:
-        """Return an animation of the way over the contours of the loss."""
-        return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
+        """Return an animation of the way over the contours of the loss.
 
-    def save_animation(
-        self, path: str | Path, parameters: ParameterPair | None = None, n_frames: int = 60
-    ) -> None:
-        """Write the animation to a ``.gif`` or a self-contained ``.html`` file."""
-        draw("path in a file", self, self.pair(parameters), n_frames, path)
+        Its ``save("way.gif", "pillow")`` writes a file, its ``to_jshtml()`` makes a page.
+        """
+        return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""
@@ -152,10 +155,10 @@ def descend(
             value, g = float(loss(w)), np.asarray(gradient(w), np.float64)
             if not np.isfinite(value):
                 break
-            steps.append((w, value, float(np.abs(g).max()), learning_rate if t else 0.0))
+            size = learning_rate if t else 0.0
+            steps.append(Passed(w, value, float(np.abs(g).max()), size))
             w = w - learning_rate * g
     if not steps:
         raise InvalidParameterError(f"the loss is not finite at the start {w}")
-    way, losses, norms, sizes = (np.array(column) for column in zip(*steps, strict=True))
     called = tuple(names) if names is not None else tuple(f"w{j}" for j in range(len(w)))
-    return DescentPath(way, losses, norms, sizes, called, loss)
+    return DescentPath.along(steps, np.asarray, called, loss)

@@ -8,9 +8,9 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.descent import Trace
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.logistic_loss import all_scores
+from suffice.discriminative.path import Passed
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
@@ -210,12 +210,12 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
     return loss, gradient
 
 
-def trace_of(fit: PerceptronFit, design: Design, rule: Rule, rate: float) -> Trace:
-    """Return the criterion and its gradient after each pass."""
-    found = [criterion(design, rule, weights) for weights in fit.history]
-    losses = np.array([loss for loss, _ in found])
-    norms = np.array([np.abs(g).max() / design.table.n_rows for _, g in found])
-    return Trace(np.array(fit.history), losses, norms, np.array([0.0] + [rate] * (len(found) - 1)))
+def trace_of(fit: PerceptronFit, design: Design, rule: Rule, rate: float) -> Iterator[Passed]:
+    """Yield the criterion and its gradient after each pass."""
+    for at, weights in enumerate(fit.history):
+        loss, gradient = criterion(design, rule, weights)
+        norm = float(np.abs(gradient).max()) / design.table.n_rows
+        yield Passed(weights, loss, norm, rate if at else 0.0)
 
 
 def n_errors(design: Design, weights: Floats) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,23 +23,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inference:
-    """Coefficients of every class against the first, in original units, and their covariance.
+class LogisticSummary:
+    r"""Coefficients of each class against the first, and how well they are known.
 
-    With a penalty this is the inverse curvature of the penalised loss: the spread of a Bayesian
-    posterior whose prior is the penalty, not that of a repeated experiment.
+    Standard errors are the roots of the inverse Hessian's diagonal, z = coefficient / error, p
+    two-sided normal, and the interval of an odds ratio is exp(coefficient ± z error). With a
+    penalty the errors describe the penalised fit, the spread of a Bayesian posterior whose prior
+    is the penalty, and AIC and BIC count effective parameters.
+
+    McFadden (1974), pseudo-R² = 1 − log L / log L of the model with intercepts only.
     """
 
-    beta: Floats  # (C, D): intercept first
+    beta: Floats  # in original units  (C, D): intercept first
     covariance: Floats  # (C·D, C·D), classes outside; NaN where aliased
     degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
     log_likelihood: float
     null_log_likelihood: float  # of the model with intercepts only
     weight: float  # number of rows, or the sum of their weights
     l2: float
+    classes: tuple[Any, ...] = ()  # (K,)
+    terms: tuple[str, ...] = ()  # (D,): "intercept", then the features
+    level: float = 0.95
 
     @classmethod
-    def of(cls, problem: Problem, point: Evaluation, l2: float) -> Inference:
+    def of(cls, problem: Problem, point: Evaluation, l2: float) -> LogisticSummary:
         """Return the inverse of the Hessian at the minimum."""
         c, d = point.phi.shape
         inverse = solve_factored(positive_factor(point.hessian), np.eye(c * d))
@@ -54,34 +61,11 @@ class Inference:
         return cls(beta, covariance, freedom, -point.misfit, null, m.total_weight, l2)
 
     @classmethod
-    def at(cls, table: Table, beta: Floats, l2: float, **posed: bool) -> Inference:
+    def at(cls, table: Table, beta: Floats, l2: float, **posed: bool) -> LogisticSummary:
         """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
         problem = Problem.of(table, coded_moments(table), l2=l2, **posed)
         point = problem.objective.curve(problem.scaling.from_original(beta))
         return cls.of(problem, point, l2)
-
-    def summary(
-        self, classes: tuple[Any, ...], terms: tuple[str, ...], level: float
-    ) -> LogisticSummary:
-        """Return the table for people."""
-        known = {field.name: getattr(self, field.name) for field in fields(Inference)}
-        return LogisticSummary(**known, classes=classes, terms=terms, level=level)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LogisticSummary(Inference):
-    r"""Coefficients of each class against the first, and how well they are known.
-
-    Standard errors are the roots of the inverse Hessian's diagonal, z = coefficient / error, p
-    two-sided normal, and the interval of an odds ratio is exp(coefficient ± z error). With a
-    penalty the errors describe the penalised fit, and AIC and BIC count effective parameters.
-
-    McFadden (1974), pseudo-R² = 1 − log L / log L of the model with intercepts only.
-    """
-
-    classes: tuple[Any, ...]  # (K,); coefficients are of each after the first, against the first
-    terms: tuple[str, ...]  # (D,): "intercept", then the features
-    level: float = 0.95
 
     @property
     def coefficients(self) -> Floats:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import errors
 from suffice.discriminative import logistic_fit
 from suffice.discriminative.descent import Solution, Solver
-from suffice.discriminative.design import coded_moments, device_table
+from suffice.discriminative.design import device_table, moments_to_fit
 from suffice.discriminative.gradient import (
     AveragedDescent,
     GradientDescent,
@@ -24,7 +24,7 @@ from suffice.discriminative.gradient import (
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
-from suffice.discriminative.summary import Inference, LogisticSummary
+from suffice.discriminative.summary import LogisticSummary
 from suffice.estimators import linear
 from suffice.estimators.predictor import PosteriorMixin, checked_table, keep
 from suffice.moments import Moments
@@ -71,14 +71,13 @@ def notes_of(fit: LogisticFit, names: Any) -> Iterator[tuple[type[Warning], str]
 
 
 def _unfinished(solution: Solution) -> str:
-    norm = solution.trace.gradient_norms[-1]
+    norm = solution.trace[-1].gradient_norm
     return (
         f"stopped after {solution.n_iter} steps with a mean gradient of {norm:.3g}: raise max_iter "
         "or tol, or use solver='newton'"
     )
 
 
-_MANY_FEATURES = 3000  # above this, moments keep variances only
 _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
 
 
@@ -172,7 +171,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     """
 
     _stream: Stream
-    _inference: Inference | None
+    _inference: LogisticSummary | None  # without names
 
     def __init__(
         self,
@@ -257,7 +256,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
                 "this solver does not know the curvature that standard errors need: pass the "
                 "rows, summary(X, y), or fit with solver='newton'"
             )
-        return known.summary(tuple(self.classes_.tolist()), self._terms(), level)
+        classes = tuple(self.classes_.tolist())
+        return replace(known, classes=classes, terms=self._terms(), level=level)
 
     def _accept(self, table: Table, fit: LogisticFit) -> Self:
         self.classes_ = table.classes
@@ -283,8 +283,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
                 linear.require_two(there[0].classes)
                 return there
         table = self._table(*map(to_numpy, (X, y, sample_weight)))
-        many = table.n_features > _MANY_FEATURES
-        return table, coded_moments(table, "diagonal" if many else "auto")
+        return table, moments_to_fit(table)
 
     def _beta(self) -> Floats:
         return against_first(np.column_stack([self.intercept_, self.coef_]))
@@ -294,12 +293,12 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         linear.require_two(table.classes)
         return linear.class_weighted(table, self.class_weight)
 
-    def _inference_at(self, X: Any, y: Any, sample_weight: Any) -> Inference:
+    def _inference_at(self, X: Any, y: Any, sample_weight: Any) -> LogisticSummary:
         table = self._table(X, y, sample_weight, reset=False)
         if not np.array_equal(table.classes, self.classes_):
             msg = f"rows of classes {table.classes.tolist()}; fitted {self.classes_.tolist()}"
             raise errors.UnknownLabelError(msg)
-        return Inference.at(table, self._beta(), self.l2_, fit_intercept=self.fit_intercept)
+        return LogisticSummary.at(table, self._beta(), self.l2_, fit_intercept=self.fit_intercept)
 
     def _recoded(self, batch: Table) -> Table:
         """Return a batch coded by the classes of the stream."""

@@ -14,7 +14,6 @@ from suffice.discriminative.path import DescentPath
 from suffice.errors import InvalidParameterError
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep
-from suffice.moments import Moments
 from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
@@ -117,7 +116,8 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         rule = linear.chosen("multiclass", self.multiclass, _RULES)
         rule = passes.one_against_rest if table.n_classes == 2 else rule
         moments = coded_moments(table, "diagonal")
-        scaling, by_mistake = self._scaling(moments), self._keeps_mistakes()
+        how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        scaling, by_mistake = Scaling.of(moments, **how), self._keeps_mistakes()
         # Python is slow row by row
         one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS and not by_mistake
         design = (CompiledDesign if one_by_one else design_of)(table, scaling)
@@ -142,11 +142,6 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
             warnings.warn(msg, linear.UnfinishedDescentWarning, stacklevel=2)
         return self
 
-    def _scaling(self, moments: Moments) -> Scaling:
-        lead: Any = {"fit_intercept": self.fit_intercept}
-        plain = Scaling.raw(moments.n_features, **lead)
-        return Scaling.of(moments, **lead) if self.standardize else plain
-
     def _keeps_mistakes(self) -> bool:
         if self.record == "mistakes" and (self.learning, self.variant) != ("stochastic", "plain"):
             raise InvalidParameterError(
@@ -158,7 +153,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     def _path(
         self, fit: passes.PerceptronFit, design: Design, rule: passes.Rule, scaling: Scaling
     ) -> DescentPath:
-        trace = passes.trace_of(fit, design, rule, self.learning_rate)
+        trace = list(passes.trace_of(fit, design, rule, self.learning_rate))
         loss = partial(_loss_at, design, rule, scaling)
         return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 

@@ -33,7 +33,6 @@ DRAWERS: Mapping[str, Callable[..., Any]] = {
     "learning curve": results.learning_curves,
     "normality": diagnostics.normality,
     "path": paths.draw,
-    "path in a file": paths.save,
     "predictive check": diagnostics.predictive_check,
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
@@ -73,25 +72,6 @@ def animate(
         return way, here, title
 
     return FuncAnimation(whole, show, frames=frames.tolist(), interval=120, blit=False)
-
-
-def save(path: DescentPath, axes: tuple[int, ...], n_frames: int, file: str | Path) -> None:
-    """Write an animation to a .gif or .html file; the file is whole or not there."""
-    target = Path(file)
-    if target.suffix not in {".gif", ".html"}:
-        msg = f"an animation is written to .gif or .html, got {target.name!r}"
-        raise InvalidParameterError(msg)
-    animation = animate(path, axes, n_frames)
-    part = target.with_name(f".{target.stem}.part{target.suffix}")
-    try:
-        if target.suffix == ".gif":
-            animation.save(part, writer="pillow", dpi=90)
-        else:
-            part.write_text(animation.to_jshtml(default_mode="once"), encoding="utf-8")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-        plt.close(animation._fig)  # type: ignore[attr-defined]
 
 
 def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None:

@@ -1,6 +1,6 @@
 """Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from suffice.decision import Classifier
 from suffice.discriminative.gradient import Stream
 from suffice.discriminative.least_squares import regress_indicators
 from suffice.discriminative.separation import Separation
-from suffice.discriminative.summary import Inference
+from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
@@ -21,7 +21,7 @@ _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
     *("gradient_norm_", "log_likelihood_", "l2_"),
 )
-_NUMBERS = tuple(f.name for f in fields(Inference) if f.name not in ("beta", "covariance"))
+_NUMBERS = ("degrees_of_freedom", "log_likelihood", "null_log_likelihood", "weight", "l2")
 
 
 def linear_from(header: Fields, arrays: Fields) -> Classifier:
@@ -77,7 +77,7 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
 
 
 def logistic_state(
-    stream: Stream, inference: Inference | None, separation: Separation | None
+    stream: Stream, inference: LogisticSummary | None, separation: Separation | None
 ) -> State:
     """Return where a stream of batches stands, and what standard errors need."""
     sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
@@ -99,7 +99,7 @@ def logistic_state(
 
 def logistic_from(
     header: Fields, arrays: Fields
-) -> tuple[Stream, Inference | None, Separation | None]:
+) -> tuple[Stream, LogisticSummary | None, Separation | None]:
     """Return what ``logistic_state`` kept."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
     moments = _of_stream(header["stream"], arrays, shape)
@@ -121,11 +121,13 @@ def _of_stream(header: Fields, arrays: Fields, shape: tuple[int, int]) -> Moment
     return replace(moments, fourth=None)
 
 
-def _inference(header: Fields | None, arrays: Fields, shape: tuple[int, int]) -> Inference | None:
+def _inference(
+    header: Fields | None, arrays: Fields, shape: tuple[int, int]
+) -> LogisticSummary | None:
     if header is None:
         return None
     size = shape[0] * shape[1]
     wanted = {"inference_beta": shape, "inference_covariance": (size, size)}
     check_shapes(arrays, wanted, finite=False)
     beta, covariance = (arrays[name] for name in wanted)
-    return Inference(beta, covariance, **{name: float(header[name]) for name in _NUMBERS})
+    return LogisticSummary(beta, covariance, **{name: float(header[name]) for name in _NUMBERS})

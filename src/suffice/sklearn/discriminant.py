@@ -1,6 +1,5 @@
 """Linear and quadratic discriminant analysis by scikit-learn's definitions, from moments."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -48,11 +47,12 @@ def _standardised_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) ->
 
 
 def _is_theirs(asked: Any, table: Table, n_scatters: int) -> bool:
-    """Return whether scikit-learn's own code must answer, or refuse."""
+    """Return whether scikit-learn's own code must answer, or refuse in its own words."""
     misused = asked.solver == "svd" and asked.shrinkage is not None
     alone = asked.covariance_estimator is not None or table.n_classes < 2
     big = n_scatters * table.n_features**2 > _MOST_NUMBERS
-    return misused or alone or big or table.n_features >= table.n_rows
+    few = table.n_features >= table.n_rows or table.n_rows == table.n_classes
+    return misused or alone or big or few
 
 
 class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
@@ -76,11 +76,14 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
         self._validate_params()
         table = labelled_rows(self, X, y, ensure_min_samples=2, dtype=FLOATS)
         per_class = table.n_classes if self._storage() == "per-class" else 1
-        if _is_theirs(self, table, per_class):
+        priors = table.class_weights / table.n_rows if self.priors is None else self.priors
+        self.priors_ = np.asarray(priors, np.float64)
+        odd = (self.priors_ < 0).any() or abs(self.priors_.sum() - 1.0) > 1e-5
+        most = min(table.n_classes - 1, table.n_features)
+        self._max_components = most if self.n_components is None else self.n_components
+        if _is_theirs(self, table, per_class) or odd or self._max_components > most:
             return super().fit(X, y)  # type: ignore[no-any-return]
         self.classes_ = table.classes
-        self._check_sizes(table)
-        self.priors_ = self._class_priors(table)
         moments = coded_moments(table, self._storage(), fourth=self.shrinkage == "auto")
         self.means_ = moments.means
         {"svd": self._by_axes, "lsqr": self._by_inverse, "eigen": self._by_ratio}[self.solver](
@@ -96,25 +99,6 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     def _storage(self) -> str:
         own = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         return "per-class" if own or self.shrinkage == "auto" else "pooled"
-
-    def _check_sizes(self, table: Table) -> None:
-        if table.n_rows == table.n_classes:
-            raise ValueError("The number of samples must be more than the number of classes.")
-        most = min(table.n_classes - 1, table.n_features)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
-        self._max_components = most if self.n_components is None else self.n_components
-
-    def _class_priors(self, table: Table) -> Floats:
-        if self.priors is None:
-            return table.class_weights / table.n_rows
-        priors = np.asarray(self.priors, np.float64)
-        if (priors < 0).any():
-            raise ValueError("priors must be non-negative")
-        if abs(priors.sum() - 1.0) > 1e-5:
-            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
-            priors = priors / priors.sum()
-        return priors
 
     def _within(self, moments: Moments) -> Floats:
         """Return Σ_k π_k Σ_k."""
@@ -211,23 +195,21 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         """Learn from rows ``X`` with labels ``y``."""
         self._validate_params()
         table = labelled_rows(self, X, y)
-        if _is_theirs(self, table, table.n_classes):
-            return super().fit(X, y)  # type: ignore[no-any-return]
         counts = table.class_weights
-        for label in table.classes[counts == 1]:
-            raise ValueError(f"y has only 1 sample in class {label}, covariance is ill defined.")
+        if _is_theirs(self, table, table.n_classes) or (counts == 1).any():
+            return super().fit(X, y)  # type: ignore[no-any-return]
         priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
         moments = coded_moments(table, "per-class", fourth=self.shrinkage == "auto")
         sigmas = class_covariances(moments, self.shrinkage)
-        axes = [found for found in map(principal_axes, sigmas) if found]
-        if len(axes) < len(sigmas):  # what sums of squares cannot tell, the rows may
-            return super().fit(X, y)  # type: ignore[no-any-return]
-        if self.solver == "svd":
+        axes, svd = [found for found in map(principal_axes, sigmas) if found], self.solver == "svd"
+        if svd:
             keep, add = 1 - self.reg_param, self.reg_param
             axes = [(keep * scaling + add, rotation) for scaling, rotation in axes]
             sigmas = np.stack([(s * rotation) @ rotation.T for s, rotation in axes])
-        for label, count, (scaling, _) in zip(table.classes, counts, axes, strict=True):
-            self._check_rank(label, int(count), scaling)
+        full = len(axes) == table.n_classes and all((s > self.tol).all() for s, _ in axes)
+        # what sums of squares cannot tell, the rows may
+        if not full or (svd and counts.min() < table.n_features):
+            return super().fit(X, y)  # type: ignore[no-any-return]
         single = np.float32 if table.x.dtype == np.float32 else np.float64
         self.classes_, self.priors_ = table.classes, priors
         self.means_ = moments.means.astype(single)
@@ -237,21 +219,6 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
             self.covariance_ = [sigma.astype(single) for sigma in sigmas]
         self._known = (self.scalings_, self.rotations_, self._covariances())
         return self
-
-    def _check_rank(self, label: Any, count: int, scaling: Floats) -> None:
-        d, eigen = len(scaling), self.solver == "eigen"
-        if (scaling > self.tol).sum() == d and (eigen or count >= d):
-            return
-        what = f"The covariance matrix of class {label} is not full rank."
-        if eigen or count > d:
-            cure = "shrinkage" if eigen else "reg_param"
-            msg = f"{what} Increase the value of `{cure}` to reduce the collinearity."
-            raise linalg.LinAlgError(msg)
-        raise linalg.LinAlgError(
-            f"{what} When using `solver='svd'` the number of samples in each class should be more "
-            f"than the number of features, but class {label} has {count} samples and {d} features. "
-            "Try using `solver='eigen'` and setting the parameter `shrinkage` for regularization."
-        )
 
     def _covariances(self) -> list[FullCovariance]:
         axes = zip(self.scalings_, self.rotations_, strict=True)

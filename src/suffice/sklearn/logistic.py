@@ -10,7 +10,7 @@ from sklearn import linear_model as theirs
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from suffice.discriminative.design import coded_moments
+from suffice.discriminative.design import moments_to_fit
 from suffice.discriminative.logistic_fit import Start, fit_logistic, zero_start
 from suffice.discriminative.logistic_loss import against_first, all_scores, symmetric
 from suffice.errors import InvalidParameterError
@@ -19,7 +19,6 @@ from suffice.sklearn.rows import FLOATS, Linear, labelled_rows
 from suffice.table import Table
 from suffice.typing import Floats
 
-_MANY_FEATURES = 3000  # above this, moments keep variances only
 _CERTAIN = 1e3  # log odds of the only class with any weight
 _FINEST = 1e-8  # greatest mean gradient that is left, where more is allowed too
 
@@ -47,11 +46,8 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         l2 = self._l2()
         _refuse_sparse(X)
         table = labelled_rows(self, X, y, dtype=FLOATS)
-        if table.n_classes < 2:
-            raise ValueError(
-                "This solver needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {table.classes[0]!r}"
-            )
+        if table.n_classes < 2:  # it refuses
+            return super().fit(X, y)  # type: ignore[no-any-return]
         table = self._weighted(table, sample_weight)
         start, counted = self._first(table), table.counted()
         self.classes_ = table.classes
@@ -83,10 +79,9 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     def _solved(self, table: Table, l2: float, start: Start | None) -> tuple[Floats, int]:
         """Return coefficients against the first class, intercepts first, and steps taken."""
-        many = table.n_features > _MANY_FEATURES
         fit = fit_logistic(
             table,
-            coded_moments(table, "diagonal" if many else "auto"),
+            moments_to_fit(table),
             l2=l2,
             start=start if self.max_iter else start or zero_start,
             limits={"max_iter": self.max_iter, "tol": min(self.tol, _FINEST)},
@@ -94,7 +89,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
             per_deviation=False,
             refuse_separation=False,
         )
-        if not fit.solution.converged and fit.solution.trace.gradient_norms[-1] > self.tol:
+        if not fit.solution.converged and fit.solution.trace[-1].gradient_norm > self.tol:
             newton = self.solver == "newton-cholesky"
             who = "Newton solver did not" if newton else f"{self.solver} failed to"
             msg = (
