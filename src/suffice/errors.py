@@ -1,11 +1,4 @@
-"""What the discriminative models warn of: valid input, surprising result.
-
-::
-
-    SufficeWarning (UserWarning)
-    ├── SeparationWarning      no finite maximum-likelihood coefficients exist
-    └── NotConvergedWarning    an iteration ended before it arrived
-"""
+"""Every error, a ``SufficeError``, and every warning, a ``SufficeWarning``, of this library."""
 
 import sys
 import warnings

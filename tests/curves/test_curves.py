@@ -12,8 +12,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from suffice.curves.confusion import confusion
-from suffice.curves.effects import neighbour_curve
 from suffice.curves.importance import separation, standardised_coefficients
+from suffice.curves.neighbours import neighbour_curve
 from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve, precision_recall_curve, reject_curve, roc_curve
 from suffice.errors import (

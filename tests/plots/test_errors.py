@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 
 import suffice as sf
-from suffice.curves.effects import neighbour_curve
+from suffice.curves.neighbours import neighbour_curve
 from suffice.curves.thresholds import cost_curve
 from suffice.errors import InvalidInputError
 from suffice.plots import (

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
-from suffice.curves.effects import neighbour_curve
+from suffice.curves.neighbours import neighbour_curve
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import hyperplane, loss_surface, neighbourhood, posterior_line, regression_line
 

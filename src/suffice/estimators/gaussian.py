@@ -284,13 +284,9 @@ class GaussianClassifier(
         filler = np.empty(len(here), labels.dtype)
         filler[here], filler[~here] = labels, labels[0]
         table = Table.of(X, filler, weight, **self._reading())
-        storage = "auto" if recipe.storage == "pooled" else recipe.storage
-        options: Any = {"storage": storage, "fourth": recipe.needs_fourth, "power": power}
-        shared = SharedOut(
-            recipe,
-            lambda rows: Moments.of_table(rows, holes=self._allows_missing, **options),
-            softmax_temperature(self.resolved_temperature()),
-        )
+        options: Any = {"power": power, "holes": self._allows_missing, **_collecting(recipe)}
+        temperature = softmax_temperature(self.resolved_temperature())
+        shared = SharedOut(recipe, partial(Moments.of_table, **options), temperature)
         known, unknown = table.take(here), table.take(~here)
         if is_open(self.unlabelled):
             self.unlabelled_ = shared.chosen_weight(known, unknown)
@@ -380,24 +376,20 @@ class GaussianClassifier(
     def _summarise(
         self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
     ) -> Moments:
-        storage = "auto" if recipe.storage == "pooled" else recipe.storage
-        collecting: Any = {"storage": storage, "fourth": recipe.needs_fourth, **self._reading()}
-        if not self._allows_missing:
-            collecting["missing"] = "refuse"
+        options: Any = {"classes": classes, "power": power, **_collecting(recipe)}
+        options |= self._reading() | ({} if self._allows_missing else {"missing": "refuse"})
         with at_most(self.n_jobs):
-            moments = Moments.of(x, y, sample_weight, classes=classes, power=power, **collecting)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None or moments.schema is not None:
-            return moments
-        return replace(moments, feature_names=tuple(names))
+            moments = Moments.of(x, y, sample_weight, **options)
+        names = None if moments.schema else predictor.feature_names(self)
+        return replace(moments, feature_names=names) if names else moments
 
     def _reading(self) -> dict[str, Any]:
         """Return how columns are read."""
         if self.missing not in ("marginal", "indicator"):
             msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
             raise errors.InvalidParameterError(msg)
-        names = getattr(self, "feature_names_in_", None)
-        return {"categorical": self.categorical, "missing": self.missing, "names": names}
+        how = {"categorical": self.categorical, "missing": self.missing}
+        return {**how, "names": predictor.feature_names(self)}
 
     def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
@@ -695,10 +687,8 @@ class GaussianClassifier(
         rule refuses to answer are left out.
         """
         x, _ = self.sample(n_samples, random_state)
-        asked, model = (
-            DecisionRule.of(rule, self.classes_, self._numbers.feature_names),
-            self.model_,
-        )
+        asked = DecisionRule.of(rule, self.classes_, self._numbers.feature_names)
+        model = self.model_
         plane = asked.hyperplane(x) if isinstance(model, GaussianModel) else None
         if plane is not None:
             return linear_error(model.as_gaussian(), *plane)
@@ -724,6 +714,12 @@ class GaussianClassifier(
 
 
 _SETTINGS = tuple(inspect.signature(GaussianClassifier).parameters)
+
+
+def _collecting(recipe: Recipe) -> dict[str, Any]:
+    """Return which sums a model needs."""
+    storage = "auto" if recipe.storage == "pooled" else recipe.storage
+    return {"storage": storage, "fourth": recipe.needs_fourth}
 
 
 def _check_power(power: Any, moments: Moments) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.curves.importance import separation
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
@@ -49,12 +50,9 @@ class LabTable:
         kept, rows = kept[counts[kept] > 0], np.isin(table.codes, kept)
         if not rows.all():
             notes.append(f"only the {MOST_CLASSES} largest of {len(counts)} classes are shown")
-        labels, names = (
-            [str(label) for label in table.classes[kept].tolist()],
-            list(table.names or ()),
-        )
-        codes = np.searchsorted(kept, table.codes[rows])
-        return cls(np.asarray(table.x)[rows], codes, labels, names, notes)
+        labels, codes = table.classes[kept].tolist(), np.searchsorted(kept, table.codes[rows])
+        names = list(table.names or ())
+        return cls(np.asarray(table.x)[rows], codes, list(map(str, labels)), names, notes)
 
     def shown(self, axes: Any = None) -> dict[str, Any]:
         """Return points of two columns, by default the best, or of discriminant coordinates."""
@@ -80,7 +78,5 @@ class LabTable:
 
     def _furthest_apart(self) -> list[str]:
         """Return the two columns of the greatest variance between classes to that within."""
-        m = Moments.of(self.x, self.codes, fourth=False)
-        within, between = np.diagonal(m.pooled_scatter), np.diagonal(m.between_scatter)
-        ratio = between / np.where(within > 0, within, np.inf)
+        ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
         return [self.names[j] for j in np.sort(np.argsort(-ratio, kind="stable")[:2])]

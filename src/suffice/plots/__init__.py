@@ -9,13 +9,13 @@ from typing import Any
 
 from suffice.plots import diagnostics, paths, results
 from suffice.plots.densities import class_densities, density_contours, density_surface
-from suffice.plots.effects import effect_of_neighbours, effect_of_temperature, neighbourhood
 from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
 from suffice.plots.importances import coefficient_importance
 from suffice.plots.linear import hyperplane, perceptron_steps, regression_line
+from suffice.plots.neighbours import effect_of_neighbours, neighbourhood
 from suffice.plots.panels import pairs, real_against_synthetic
 from suffice.plots.paths import loss_surface
-from suffice.plots.posteriors import posterior_line, posterior_surface
+from suffice.plots.posteriors import effect_of_temperature, posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
 from suffice.plots.thresholds import cost_against_threshold, error_against_threshold
 from suffice.validation.predictions import Predictions

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from suffice.errors import InvalidInputError
@@ -53,9 +54,12 @@ def class_densities(
     if codes is not None and len(canvas.palette) <= MOST_ENTRIES:
         _histograms(canvas, fitted.rows[:, j], codes, factors)
     for k, look in enumerate(canvas.palette.looks):
-        dashes = {"linestyle": look.line, "linewidth": 2}
-        canvas.curve(xs, curves[:, k], k, "density", **dashes)
-    extra = _total(canvas, xs, curves) if weighted else []
+        canvas.curve(xs, curves[:, k], k, "density", linestyle=look.line, linewidth=2)
+    extra = []
+    if weighted:
+        thin: dict[str, Any] = {"color": canvas.style.soft, "linewidth": 0.9, "zorder": 1.5}
+        (total,) = canvas.ax.plot(xs, curves.sum(axis=1), label="_density of all", **thin)
+        extra = [(total, "all classes")]
     canvas.ax.set_xlim(low, high)
     canvas.ax.set_ylim(bottom=0)
     canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
@@ -72,12 +76,6 @@ def _histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> Non
         if len(rows):
             weights = np.full(len(rows), factor / len(rows) / (edges[1] - edges[0]))
             marks.histogram(canvas, rows, edges, k, weights=weights, alpha=0.3)
-
-
-def _total(canvas: Canvas, xs: Floats, curves: Floats) -> list[tuple[Any, str]]:
-    thin: dict[str, Any] = {"color": canvas.style.soft, "linewidth": 0.9}
-    canvas.ax.plot(xs, curves.sum(axis=1), label="_density of all", zorder=1.5, **thin)
-    return [(Line2D([], [], **thin), "all classes")]
 
 
 def _edges(x: Floats, codes: Codes) -> Floats:
@@ -122,19 +120,21 @@ def density_contours(
     window = marginals.window(0.3)
     xs, ys = (np.linspace(low, high, resolution) for low, high in window)
     densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
-    lowest = np.array([region_levels(d, coverage)[0] for d in np.moveaxis(densities, -1, 0)])
-    for k, look in enumerate(canvas.palette.looks):
-        levels = region_levels(densities[..., k], coverage)
-        steps = [*levels, np.inf]
+    inside = np.zeros((resolution, resolution), bool)
+    for look, density in zip(canvas.palette.looks, np.moveaxis(densities, -1, 0), strict=True):
+        levels = region_levels(density, coverage)
+        inside |= density >= levels[0]
         fills = [(look.colour, a) for a in np.linspace(0.08, 0.34, len(levels))]
-        grid = (xs, ys, densities[..., k])
-        canvas.ax.contourf(*grid, levels=steps, colors=fills, zorder=1)
+        grid = (xs, ys, density)
+        canvas.ax.contourf(*grid, levels=[*levels, np.inf], colors=fills, zorder=1)
         canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
     if y is not None:
         marks.points(canvas, fitted.rows[:, axes], fitted.codes(y))
-    _show_all(canvas, xs, ys, np.any(densities >= lowest, axis=-1), fitted.rows[:, axes])
+    _show_all(canvas, xs, ys, inside, fitted.rows[:, axes])
     canvas.name_axes(*(fitted.names[j] for j in axes))
-    canvas.legend_of_classes(extra=[_coverage_entry(canvas, coverage)])
+    ring = Line2D([], [], color=canvas.style.soft, linewidth=1.1)
+    shares = ", ".join(percent_label(share).removesuffix(" %") for share in sorted(coverage))
+    canvas.legend_of_classes(extra=[(ring, f"hold {shares} %")])
 
 
 @figure("legend", of=Fitted.of, **SOLID)
@@ -160,8 +160,10 @@ def density_surface(
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in marginals.window(0.15))
-    joint = marginals.priors * marginals.at(mesh(xs, ys))
-    marks.winners_surface(canvas, xs, ys, joint.reshape(len(ys), len(xs), -1))
+    joint = (marginals.priors * marginals.at(mesh(xs, ys))).reshape(len(ys), len(xs), -1)
+    colours = np.array([to_rgb(look.colour) for look in canvas.palette.looks])
+    highest = colours[joint.argmax(axis=-1)]
+    marks.coloured_surface(canvas, xs, ys, joint.max(axis=-1), highest)
     canvas.name_axes(*(fitted.names[j] for j in axes), "density")
     canvas.legend_of_classes()
 
@@ -182,12 +184,6 @@ def _show_all(canvas: Canvas, xs: Floats, ys: Floats, inside: Any, rows: Floats)
     ):
         low, high = min([end[0], *column]), max([end[-1], *column])
         set_limits(low - 0.05 * (high - low), high + 0.05 * (high - low))
-
-
-def _coverage_entry(canvas: Canvas, coverage: Sequence[float]) -> tuple[Any, str]:
-    ring = Line2D([], [], color=canvas.style.soft, linewidth=1.1)
-    shares = ", ".join(percent_label(share).removesuffix(" %") for share in sorted(coverage))
-    return ring, f"hold {shares} %"
 
 
 DRAWS = 4000  # synthetic rows that say how far to draw where no rows do

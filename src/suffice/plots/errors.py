@@ -37,16 +37,20 @@ def confusion_matrix(
     'predicted class'
     """
     table = _counted(source, X, y, sample_weight)
-    cell = min(0.62, 5 / len(table.actions))
+    cell, few = min(0.62, 5 / len(table.actions)), len(table.actions) <= MOST_NUMBERS
     canvas.resize(1.7 + cell * len(table.actions), 0.9 + cell * len(table.classes))
     strength = np.linspace(0, 1, 256)[:, None]
     almost_page = mixed(canvas.style.soft, canvas.style.ground, 0.06)
     shades = mixed(canvas.style.accent, almost_page, strength)
     cells = shades[np.rint(255 * table.shares**0.7).astype(int)]
     canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
-    _lines_between(canvas, table)
+    # thin lines of the page's colour between the cells
+    thin = {"color": canvas.style.ground, "linewidth": 1.2 if few else 0.2}
+    for draw_line, n in zip((canvas.ax.axhline, canvas.ax.axvline), cells.shape, strict=False):
+        for at in np.arange(1, n) - 0.5:
+            draw_line(at, **thin)
     _name(canvas, table)
-    if len(table.actions) <= MOST_NUMBERS:
+    if few:
         _write(canvas, table, cells)
     for spine in canvas.ax.spines.values():
         spine.set_visible(False)
@@ -59,16 +63,6 @@ def _counted(source: Any, X: Any, y: Any, sample_weight: Any) -> Confusion:
         msg = "pass a fitted classifier with rows X and labels y, or Predictions alone"
         raise InvalidInputError(msg)
     return confusion(y, source.predict(X), source.classes_, sample_weight)
-
-
-def _lines_between(canvas: Canvas, table: Confusion) -> None:
-    """Separate the cells by thin lines of the page's colour."""
-    K, A = table.counts.shape
-    width = 1.2 if A <= MOST_NUMBERS else 0.2
-    for y in np.arange(1, K) - 0.5:
-        canvas.ax.axhline(y, color=canvas.style.ground, linewidth=width)
-    for x in np.arange(1, A) - 0.5:
-        canvas.ax.axvline(x, color=canvas.style.ground, linewidth=width)
 
 
 def _name(canvas: Canvas, table: Confusion) -> None:
@@ -222,7 +216,10 @@ def reliability(
     'predicted probability of 2'
     """
     k = event_of(rows, label)
-    table = _bins(rows, k, bins, equal_counts=equal_counts)
+    p = rows.posteriors
+    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
+    how: Any = {"bins": bins, "equal_counts": equal_counts}
+    table = reliability_of(event, np.clip(stated, 0, 1), rows.weights, **how)
     colour = canvas.style.accent if k is None else canvas.palette.looks[k].colour
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     spread = np.stack([table.observed - table.low, table.high - table.observed])
@@ -237,13 +234,6 @@ def reliability(
     what = "the predicted class" if k is None else canvas.palette.names[k]
     canvas.name_axes(f"predicted probability of {what}", "observed frequency")
     _counts(canvas, table, colour)
-
-
-def _bins(rows: Predictions, k: int | None, bins: int, *, equal_counts: bool) -> Reliability:
-    p = rows.posteriors
-    event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
-    stated = np.clip(stated, 0, 1)
-    return reliability_of(event, stated, rows.weights, bins=bins, equal_counts=equal_counts)
 
 
 def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:

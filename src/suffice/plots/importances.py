@@ -1,7 +1,5 @@
 """Which features a linear classifier goes by."""
 
-from typing import Any
-
 import numpy as np
 
 from suffice.curves.importance import standardised_coefficients
@@ -35,8 +33,7 @@ def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) ->
     >>> [t.get_text() for t in coefficient_importance(sf.LDA().fit(X, y)).get_yticklabels()]
     ['x₃', 'x₄', 'x₂', 'x₁']
     """
-    weights = _coefficients(fitted.estimator)
-    table = standardised_coefficients(weights, _standard_deviations(fitted))
+    table = _standardised(fitted)
     size = np.abs(table).max(axis=0)
     order = np.argsort(-size, kind="stable")[:most]
     entries = min(len(canvas.palette), MOST_ENTRIES)
@@ -59,25 +56,22 @@ def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) ->
         canvas.legend_of_classes()
 
 
-def _coefficients(estimator: Any) -> Any:
-    coefficients = getattr(estimator, "coef_", None)
+def _standardised(fitted: Fitted) -> Floats:
+    """Return the coefficients of each score by standard deviations of all rows, (1 or K, d)."""
+    coefficients = getattr(fitted.estimator, "coef_", None)
+    moments = getattr(fitted.estimator, "moments_", None)
     if coefficients is None:
         raise InvalidInputError(
-            f"{type(estimator).__name__} has no coefficients (coef_): importance is drawn for "
-            "linear classifiers, such as sf.LDA or logistic regression"
+            f"{type(fitted.estimator).__name__} has no coefficients (coef_): importance is drawn "
+            "for linear classifiers, such as sf.LDA or logistic regression"
         )
-    return coefficients
-
-
-def _standard_deviations(fitted: Fitted) -> Floats:
-    """Return the standard deviation of each feature over all rows, (d,)."""
-    moments = getattr(fitted.estimator, "moments_", None)
-    if moments is None and len(fitted.rows):
-        return np.asarray(fitted.rows.std(axis=0))
-    if moments is None:
-        msg = "coefficients are comparable only in standard deviations: pass the rows X"
-        raise InvalidInputError(msg)
-    return np.asarray(np.sqrt(moments.total_variances))
+    if moments is not None:
+        return standardised_coefficients(coefficients, np.sqrt(moments.total_variances))
+    if len(fitted.rows):
+        return standardised_coefficients(coefficients, fitted.rows.std(axis=0))
+    raise InvalidInputError(
+        "coefficients are comparable only in standard deviations: pass the rows X"
+    )
 
 
 def _bars(canvas: Canvas, table: Floats) -> None:

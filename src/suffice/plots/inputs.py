@@ -109,11 +109,6 @@ class Fitted:
         model: Any = self.classifier.model
         return model if hasattr(model, "covariance_of") else None
 
-    @property
-    def centre(self) -> Floats:
-        """Mean of the rows, (d,)."""
-        return np.asarray(self.rows.mean(axis=0))
-
     def codes(self, y: Any) -> Codes:
         """Return the class of each row, (n,)."""
         labels = as_labels(y)

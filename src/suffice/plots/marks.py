@@ -26,17 +26,12 @@ def chosen_rows(n: int, most: int = MOST_POINTS) -> Codes:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
-def marker_area(n: int) -> float:
-    """Return the area of a marker, in square points, that suits n of them."""
-    return float(np.clip(4200 / max(n, 1), 6, 26))
-
-
 def points(
     canvas: Canvas, z: Floats, codes: Codes, wrong: Any = None, *, size: float = 1.0
 ) -> None:
     """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
     shown = chosen_rows(len(z))
-    area = size * marker_area(len(shown))
+    area = size * np.clip(4200 / max(len(shown), 1), 6, 26)  # of a marker, in square points
     for k, look in enumerate(canvas.palette.looks):
         rows = shown[codes[shown] == k]
         bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
@@ -138,12 +133,6 @@ def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
         tick = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
         label = f"_rows {canvas.palette.labels[k]}"
         canvas.ax.plot(x, heights, color=look.colour, alpha=0.8, label=label, **tick)
-
-
-def winners_surface(canvas: Canvas, xs: Floats, ys: Floats, heights: Floats) -> None:
-    """Draw the highest of K surfaces (m, m, K), each part in the colour of its class."""
-    colours = np.array([to_rgb(look.colour) for look in canvas.palette.looks])
-    coloured_surface(canvas, xs, ys, heights.max(axis=-1), colours[heights.argmax(axis=-1)])
 
 
 def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Any) -> None:

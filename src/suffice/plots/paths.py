@@ -40,7 +40,16 @@ def draw(
         ground = whole.add_subplot(grid[:, 1])
         _draw_curves(path, loss, slope, style)
         draw_ground(path, axes, ground, style, window)
-        draw_way(path, axes, ground, style)
+        points, dots = _on_ground(path, axes), {"linestyle": "none", "zorder": 4}
+        ground.plot(*points.T, **_line(path))
+        for at, name, look in (
+            (0, "start", {"marker": "s", "color": style.ink, "markersize": 8}),
+            (-1, "end", {"marker": "*", "color": WAY, "markersize": 15}),
+        ):
+            said = f"{name}, loss {path.losses[at]:.4g}"
+            ground.plot(*points[at], label=said, markeredgecolor=style.ground, **look, **dots)
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2}
+        ground.legend(labelcolor=style.ink, **above)
         for ax in (loss, slope, ground):
             style.dress(ax)
         whole.align_ylabels([loss, slope])
@@ -108,17 +117,6 @@ def draw_ground(
     norm = BoundaryNorm(levels, shades.N, extend="both")
     ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
     ax.contour(*grids, values, levels=levels, colors=[style.ground], linewidths=0.6)
-
-
-def draw_way(path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style) -> None:
-    """Draw the steps, the start and the end."""
-    points = _on_ground(path, axes)
-    ax.plot(*points.T, **_line(path))
-    marks = {"markeredgecolor": style.ground, "linestyle": "none", "zorder": 4}
-    start, end = (f"loss {path.losses[at]:.4g}" for at in (0, -1))
-    ax.plot(*points[0], "s", color=style.ink, markersize=8, label=f"start, {start}", **marks)
-    ax.plot(*points[-1], "*", color=WAY, markersize=15, label=f"end, {end}", **marks)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, labelcolor=style.ink)
 
 
 def _line(path: DescentPath) -> dict[str, Any]:

@@ -37,7 +37,10 @@ class Plane:
         if not 1 <= len(set(axes)) == len(axes) <= 2:
             msg = f"features={features!r}: expected one feature or two different ones"
             raise errors.InvalidParameterError(msg)
-        origin = held_at(fitted, at)
+        origin = fitted.rows.mean(axis=0) if at is None else np.asarray(at, np.float64)
+        if origin.shape != (fitted.n_features,) or not np.all(np.isfinite(origin)):
+            msg = f"at={at!r}: expected {fitted.n_features} numbers, one for each feature"
+            raise errors.InvalidParameterError(msg)
         steps = np.eye(fitted.n_features)[axes]
         names = tuple(fitted.names[j] for j in axes)
         return cls(names, origin, origin[axes], steps, steps.T, isometric=False)
@@ -56,11 +59,6 @@ class Plane:
         )
         place = np.zeros(reader.shape[1])
         return cls(names, space.xbar_, place, steps, reader, isometric=True)
-
-    @property
-    def n_coordinates(self) -> int:
-        """Number of coordinates m."""
-        return len(self.place)
 
     def lift(self, z: Floats) -> Floats:
         """Return the points of feature space, (n, d), at coordinates (n, m)."""
@@ -136,15 +134,6 @@ def feature_index(names: tuple[str, ...], feature: Any) -> int:
     raise errors.FeatureMismatchError(msg)
 
 
-def held_at(fitted: Fitted, at: Any) -> Floats:
-    """Return where features that do not vary are held, (d,): by default the mean."""
-    origin = fitted.centre if at is None else np.asarray(at, np.float64)
-    if origin.shape != (fitted.n_features,) or not np.all(np.isfinite(origin)):
-        msg = f"at={at!r}: expected {fitted.n_features} numbers, one for each feature"
-        raise errors.InvalidParameterError(msg)
-    return origin
-
-
 def _discriminant_space(fitted: Fitted, y: Any) -> Any:
     """Return the classifier's own discriminant coordinates, or those of the rows."""
     if fitted.model is not None:
@@ -171,7 +160,8 @@ class PredictionGrid:
     @classmethod
     def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> Self:
         """Return the classes predicted at the centres of resolution × resolution cells."""
-        xs, ys = (_centres(low, high, resolution) for low, high in window)
+        places = np.arange(resolution) + 0.5
+        xs, ys = (low + (high - low) * places / resolution for low, high in window)
         grid = plane.lift(mesh(xs, ys))
         codes = fitted.predict(grid).reshape(len(ys), len(xs))
         return cls(fitted, plane, window, xs, ys, codes)
@@ -223,11 +213,6 @@ class PredictionGrid:
         p = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
         p = p.reshape(*self.codes.shape, -1)
         return p if np.mean(p.argmax(axis=-1) == self.codes) >= AGREEMENT else None
-
-
-def _centres(low: float, high: float, n: int) -> Floats:
-    """Return the centres of n equal cells between two ends."""
-    return low + (high - low) * (np.arange(n) + 0.5) / n
 
 
 def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:

@@ -1,17 +1,26 @@
-"""Posteriors of the classes, along a line and over a plane."""
+"""Posteriors of the classes, along a line, by temperature, and over a plane."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from suffice.plots import marks
 from suffice.plots.canvas import SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted, classifier_with
-from suffice.plots.plane import line_for, mesh, plane_for
+from suffice.plots.plane import Plane, line_for, mesh, plane_for
 from suffice.plots.regions import jitter
 from suffice.plots.style import mixed
 from suffice.table.labels import code_of
-from suffice.typing import Codes, Floats
+from suffice.typing import Floats
+
+
+def _along(fitted: Fitted, y: Any, feature: Any, at: Any) -> tuple[Plane, Floats, Floats]:
+    """Return a line through feature space, places (n,) on it, and the posteriors there, (n, K)."""
+    line = line_for(fitted, y, feature, at)
+    xs = line.stretch(fitted.rows)
+    return line, xs, fitted.posteriors(line.lift(xs[:, None]))
 
 
 @figure("legend", of=classifier_with)
@@ -36,21 +45,72 @@ def posterior_line(
     >>> posterior_line(sf.LDA().fit(X, y), X, y, feature=3).get_xlabel()
     'x₄'
     """
-    line = line_for(fitted, y, feature, at)
-    xs = line.stretch(fitted.rows)
-    p = fitted.posteriors(line.lift(xs[:, None]))
+    line, xs, p = _along(fitted, y, feature, at)
     canvas.horizontal(0, 0.5, 1)
     first = 1 if len(canvas.palette) == 2 else 0
     for k in range(first, len(canvas.palette)):
         canvas.curve(xs, p[:, k], k, "posterior", linewidth=2)
-    _frame(canvas, xs, line.names[0])
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if first else (-0.02, 1.02))
+    canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    what = f"p({canvas.palette.names[1]} | x)" if first else "posterior"
+    canvas.name_axes(line.names[0], what)
     if y is not None:
         x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
-        if first:
-            _rows_at_ends(canvas, x, codes)
+        if first:  # just under 0 and just over 1
+            heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
+            marks.points(canvas, np.stack([x, heights], axis=1), codes)
         else:
             marks.rug(canvas, x, codes, top=1.02)
     canvas.legend_of_classes(lines=not first)
+
+
+@figure("legend", of=classifier_with)
+def effect_of_temperature(
+    canvas: Canvas,
+    fitted: Fitted,
+    y: Any = None,
+    *,
+    label: Any = None,
+    temperatures: Sequence[float] = (4.0, 2.0, 1.0, 0.5, 0.125),
+    feature: Any = None,
+    at: Any = None,
+) -> None:
+    """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
+
+    Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
+    become the hard choice of the most probable class, drawn dashed.
+    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours, or any of scikit-learn with ``predict_proba``.
+    label : object, optional
+        The class; by default the last.
+    temperatures : sequence of float
+        Positive T; base b instead of e is T = 1 / ln b.
+
+    Examples
+    --------
+    >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
+    'p(1 | x)'
+    """
+    k = len(canvas.palette) - 1 if label is None else code_of(label, fitted.classes)
+    way, xs, p = _along(fitted, y, feature, at)
+    with np.errstate(divide="ignore"):
+        logs = np.log(p)
+    hard = (p.argmax(axis=1) == k).astype(float)
+    dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
+    (step,) = canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
+    strong, entries = mixed(canvas.palette.looks[k].colour, canvas.style.ink, 0.7), []
+    shades = mixed(strong, canvas.style.ground, np.linspace(0.35, 1, len(temperatures))[:, None])
+    for t, shade in zip(temperatures, shades, strict=True):
+        p, width = softmax(logs / t, axis=1)[:, k], 2.6 if t == 1 else 1.6
+        line = {"color": shade, "linewidth": width, "label": f"_temperature {t:g}"}
+        entries.append((canvas.ax.plot(xs, p, **line)[0], f"T = {t:g}"))
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
+    canvas.name_axes(way.names[0], f"p({canvas.palette.names[k]} | x)")
+    canvas.legend([*entries, (step, "T → 0")])
 
 
 @figure("legend", of=classifier_with, **SOLID)
@@ -105,16 +165,3 @@ def posterior_surface(
     canvas.name_axes(*plane.names, height)
     if label is None or len(canvas.palette) == 2:
         canvas.legend_of_classes()
-
-
-def _frame(canvas: Canvas, xs: Floats, name: str) -> None:
-    two = len(canvas.palette) == 2
-    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if two else (-0.02, 1.02))
-    canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    canvas.name_axes(name, f"p({canvas.palette.names[1]} | x)" if two else "posterior")
-
-
-def _rows_at_ends(canvas: Canvas, x: Floats, codes: Codes) -> None:
-    """Draw the rows of two classes just under 0 and just over 1."""
-    heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
-    marks.points(canvas, np.stack([x, heights], axis=1), codes)

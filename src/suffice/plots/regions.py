@@ -57,7 +57,7 @@ def decision_regions(
     """
     plane = plane_for(fitted, y, features, at)
     codes = None if y is None else fitted.codes(y)
-    if plane.n_coordinates == 1:
+    if len(plane.names) == 1:
         extra = _draw_bands(canvas, fitted, plane, codes)
     else:
         grid = PredictionGrid.of(fitted, plane, plane.window(fitted.rows), resolution)

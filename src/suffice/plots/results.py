@@ -32,7 +32,11 @@ def comparison(result: Comparison, *, theme: Theme = "light", axes: Any = None) 
     style = style_of(theme)
     members = [row for row in result.rows() if not row["failure"]]
     with style.context():
-        left, right = _axes(len(members)) if axes is None else axes
+        if axes is None:
+            size = (WIDTH, 1.25 + LINE * len(members))
+            figure = plt.figure(figsize=size, layout="constrained")
+            axes = figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
+        left, right = axes
         _draw_errors(left, members, style)
         _draw_log_losses(right, members, style)
         _name_members(left, right, [row["model"] for row in members])
@@ -43,12 +47,6 @@ def comparison(result: Comparison, *, theme: Theme = "light", axes: Any = None) 
             ax.spines["left"].set_visible(False)
         _comparison_legend(left, style, members)
     return np.array([left, right])
-
-
-def _axes(n_members: int) -> Any:
-    size = (WIDTH, 1.25 + LINE * n_members)
-    figure = plt.figure(figsize=size, layout="constrained")
-    return figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
 
 
 def _draw_errors(ax: Any, members: list[dict[str, Any]], style: Style) -> None:

@@ -96,8 +96,13 @@ def cost_against_threshold(
     costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
     curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
     for j, curve in zip(shown, curves, strict=True):
-        _cost(canvas, curve, j)
-    entries = [_calibrated(canvas, curves[0].bayes_threshold)]
+        steps = {"drawstyle": "steps-pre", "zorder": 2.5}
+        canvas.curve(*_up_to_one(curve, curve.cost), j, "cost", **steps)
+        colour = canvas.palette.looks[j].colour
+        canvas.dot(curve.best_threshold, curve.cost.min(), colour, 5.5, label="_best")
+    best = curves[0].bayes_threshold
+    dashes = {"color": canvas.style.soft, "linewidth": 1, "linestyle": (0, (4, 3)), "zorder": 1}
+    entries = [(canvas.ax.axvline(best, **dashes), f"if calibrated: {best:.2g}")]
     if k is not None:
         entries = [*_parts(canvas, curves[0], k), *entries]
     _frame(canvas, curves, "a class" if k is None else canvas.palette.names[k])
@@ -119,13 +124,6 @@ def _rejected(canvas: Canvas, curve: RejectCurve, thresholds: Any) -> None:
     above.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
 
 
-def _cost(canvas: Canvas, curve: CostCurve, k: int) -> None:
-    steps = {"drawstyle": "steps-pre", "zorder": 2.5}
-    canvas.curve(*_up_to_one(curve, curve.cost), k, "cost", **steps)
-    colour = canvas.palette.looks[k].colour
-    canvas.dot(curve.best_threshold, curve.cost.min(), colour, 5.5, label="_best")
-
-
 def _up_to_one(curve: CostCurve, cost: Floats) -> tuple[Floats, Floats]:
     return np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
 
@@ -140,13 +138,6 @@ def _frame(canvas: Canvas, curves: list[CostCurve], what: str) -> None:
     )
     canvas.ax.set_ylim(0, 1.08 * largest or 1)
     canvas.name_axes(f"posterior from which {what} is called", "mean cost of a row")
-
-
-def _calibrated(canvas: Canvas, threshold: float) -> tuple[Any, str]:
-    line = canvas.ax.axvline(
-        threshold, color=canvas.style.soft, linewidth=1, linestyle=(0, (4, 3)), zorder=1
-    )
-    return line, f"if calibrated: {threshold:.2g}"
 
 
 def _parts(canvas: Canvas, curve: CostCurve, k: int) -> list[tuple[Any, str]]:

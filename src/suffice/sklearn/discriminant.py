@@ -201,15 +201,16 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         priors = counts / table.n_rows if self.priors is None else np.array(self.priors)
         moments = coded_moments(table, "per-class", fourth=self.shrinkage == "auto")
         sigmas = class_covariances(moments, self.shrinkage)
-        axes, svd = [found for found in map(principal_axes, sigmas) if found], self.solver == "svd"
-        if svd:
-            keep, add = 1 - self.reg_param, self.reg_param
-            axes = [(keep * scaling + add, rotation) for scaling, rotation in axes]
-            sigmas = np.stack([(s * rotation) @ rotation.T for s, rotation in axes])
+        svd = self.solver == "svd"
+        add = self.reg_param if svd else 0.0
+        found = filter(None, map(principal_axes, sigmas))
+        axes = [((1 - add) * scaling + add, rotation) for scaling, rotation in found]
         full = len(axes) == table.n_classes and all((s > self.tol).all() for s, _ in axes)
         # what sums of squares cannot tell, the rows may
         if not full or (svd and counts.min() < table.n_features):
             return super().fit(X, y)  # type: ignore[no-any-return]
+        if svd:
+            sigmas = np.stack([(s * rotation) @ rotation.T for s, rotation in axes])
         single = np.float32 if table.x.dtype == np.float32 else np.float64
         self.classes_, self.priors_ = table.classes, priors
         self.means_ = moments.means.astype(single)

@@ -78,11 +78,19 @@ class GaussianNB(Scored, theirs.GaussianNB):
         if self.priors is None:
             self.class_prior_ = self.class_count_ / self.class_count_.sum()
         else:
-            k = len(self.classes_)
-            # scikit-learn's own class refuses priors in its own words
-            theirs.GaussianNB(priors=self.priors).fit(np.zeros((k, 1)), range(k))
-            self.class_prior_ = np.asarray(self.priors).astype(single)
+            self.class_prior_ = self._given_priors().astype(single)
         return self
+
+    def _given_priors(self) -> Floats:
+        priors = np.asarray(self.priors, np.float64)
+        for wrong, msg in (
+            (len(priors) != len(self.classes_), "Number of priors must match number of classes."),
+            (not np.isclose(priors.sum(), 1.0), "The sum of the priors should be 1."),
+            ((priors < 0).any(), "Priors must be non-negative."),
+        ):
+            if wrong:
+                raise ValueError(msg)
+        return priors
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log p(x, class), (n, K)."""

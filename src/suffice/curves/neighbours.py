@@ -1,4 +1,4 @@
-"""What one setting does: the number of neighbours to their error, temperature to posteriors."""
+"""The error of nearest neighbours by their number."""
 
 from __future__ import annotations
 
@@ -102,12 +102,3 @@ def _checked(neighbours: Any, most: int) -> Codes:
         msg = f"neighbours={neighbours!r}: expected numbers from 1 to {most}, the rows of a fold"
         raise InvalidParameterError(msg)
     return ks
-
-
-def tempered(log_posteriors: Floats, temperature: float) -> Floats:
-    """Return log softmax(log p / T), (n, K); T → 0 is the hard choice of the greatest."""
-    from scipy.special import log_softmax
-
-    with np.errstate(invalid="ignore"):
-        t: Floats = log_softmax(log_posteriors / temperature, axis=1)
-    return t
