@@ -195,6 +195,6 @@ def test_falling_temperatures_approach_the_hard_choice(flowers, lda):
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 0.01
     x = curves["1"].get_xdata()
-    rows = Fitted.of(lda, X).centre + np.zeros((len(x), 4))
+    rows = Fitted.of(lda, X).rows.mean(axis=0) + np.zeros((len(x), 4))
     rows[:, 3] = x
     np.testing.assert_allclose(curves["1"].get_ydata(), lda.predict_proba(rows)[:, 1], atol=1e-9)

@@ -2,7 +2,6 @@
 
 import functools
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,27 +40,6 @@ def regress_indicators(moments: Moments) -> LinearModel:
     return LinearModel.of(weights, at_centre, has_posterior=False, centre=moments.grand_mean)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearGaussian:
-    """y | x ~ N(wᵀx + w_0, σ²)."""
-
-    intercept: float  # w_0
-    slopes: Floats  # w  (d,)
-    residual: float  # Σ w (y − ŷ)²
-    weight: float  # Σ w of the rows
-    rank: int  # number of coefficients that the rows can tell, the intercept included
-
-    def variance(self, *, unbiased: bool) -> float:
-        """Return σ²: the residual sum divided by the weight, or by the weight less the rank."""
-        divisor = self.weight - (self.rank if unbiased else 0)
-        if divisor <= 0:
-            raise InvalidInputError(
-                f"an unbiased variance of {self.rank} coefficients needs more rows than that, "
-                f"found weight {self.weight:g}: use divisor='mle', or fewer features"
-            )
-        return self.residual / divisor
-
-
 def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
     """Return the moments of the features with the target as last column, in one class."""
 
@@ -73,10 +51,15 @@ def joint_moments(x: Any, y: Any, weight: Floats | None) -> Moments:
     return functools.reduce(operator.add, (part(lo, hi) for lo, hi in chunk_edges(len(x))))
 
 
-def regress_column(moments: Moments, target: int) -> LinearGaussian:
-    r"""Return the regression of one column on all others, classes pooled about the grand mean.
+def regress_column(
+    moments: Moments, target: int, *, unbiased: bool = False
+) -> tuple[float, Floats, float]:
+    r"""Return w_0, w (d,) and σ² of one column y | x ~ N(wᵀx + w_0, σ²), x all the others.
 
     .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}
+
+    Classes are pooled about the grand mean. σ² is the residual divided by the weight of the rows,
+    or, ``unbiased``, by that less the number of coefficients that the rows can tell.
     """
     others = np.delete(np.arange(moments.n_features), target)
     features = moments.select(others)
@@ -90,5 +73,11 @@ def regress_column(moments: Moments, target: int) -> LinearGaussian:
     # s_yy − 2 wᵀs_xy + wᵀS_xx w: an error of w enters squared only
     residual = scatter[target, target] - 2 * slopes @ cross + slopes @ products @ slopes
     beta = scaling.to_original(np.concatenate([[moments.grand_mean[target]], slopes]))
-    rank, residual = 1 + len(others) - len(aliased_columns(features)), max(float(residual), 0.0)
-    return LinearGaussian(float(beta[0]), beta[1:], residual, moments.total_weight, rank)
+    rank, weight = 1 + len(others) - len(aliased_columns(features)), moments.total_weight
+    divisor = weight - rank if unbiased else weight
+    if divisor <= 0:
+        raise InvalidInputError(
+            f"an unbiased variance of {rank} coefficients needs more rows than that, found weight "
+            f"{weight:g}: use divisor='mle', or fewer features"
+        )
+    return float(beta[0]), beta[1:], max(float(residual), 0.0) / divisor

@@ -61,9 +61,9 @@ class DescentPath:
         loss: Callable[[Floats], float],
     ) -> DescentPath:
         """Return the path of a descent, its parameters as they are shown to people."""
-        passed, *columns = zip(*trace, strict=True)
-        parameters = np.array([shown(phi).ravel() for phi in passed])
-        return cls(parameters, *map(np.array, columns), names, loss)
+        parameters = np.array([shown(passed.parameters).ravel() for passed in trace])
+        losses, norms, sizes = np.array([passed[1:] for passed in trace], np.float64).T
+        return cls(parameters, losses, norms, sizes, names, loss)
 
     def __len__(self) -> int:
         return len(self.losses)

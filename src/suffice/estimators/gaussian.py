@@ -29,6 +29,7 @@ from suffice.model import ClassModel, GaussianModel
 from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.model.gaussian import bic
 from suffice.model.geometry import Boundary, boundary_between
+from suffice.model.linear import discriminant
 from suffice.moments import Moments
 from suffice.moments.algebra import aligned
 from suffice.moments.power_sums import check_power
@@ -599,18 +600,12 @@ class GaussianClassifier(
     @property
     def coef_(self) -> Floats:
         """Weights of linear scores: (1, d) for two classes, second against first, else (K, d)."""
-        model = self._tied_model("coef_")
-        weights: Floats = model.covariances[0].precision_times(model.means)
-        return weights[1:] - weights[:1] if len(weights) == 2 else weights
+        return self._linear_scores("coef_")[0]
 
     @property
     def intercept_(self) -> Floats:
         """Intercepts of linear scores, shape (1,) or (K,)."""
-        model = self._tied_model("intercept_")
-        weights = model.covariances[0].precision_times(model.means)
-        # w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
-        w0: Floats = model.log_priors - 0.5 * np.einsum("kd,kd->k", model.means, weights)
-        return w0[1:] - w0[:1] if len(w0) == 2 else w0
+        return self._linear_scores("intercept_")[1]
 
     def boundary(self, label_a: Any, label_b: Any, *, coordinates: str = "rows") -> Boundary:
         """Return where two classes are equally probable; positive values favour ``label_a``.
@@ -706,11 +701,14 @@ class GaussianClassifier(
                 "moments_.power.apply(X)"
             )
 
-    def _tied_model(self, name: str) -> GaussianModel:
+    def _linear_scores(self, name: str) -> list[Floats]:
+        """Return weights and intercepts of each class; of two, of the second less the first."""
         if self.model_.shared_covariance is None:
             msg = f"{name} exists only where all classes share one covariance (tied=True)"
             raise AttributeError(msg)
-        return self.model_.as_gaussian()
+        model = self.model_.as_gaussian()
+        both = discriminant(model.covariances[0], model.means, model.log_priors)
+        return [part[1:] - part[:1] if len(part) == 2 else part for part in both]
 
 
 _SETTINGS = tuple(inspect.signature(GaussianClassifier).parameters)

@@ -157,8 +157,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
 
     def _set_moments(self, moments: Moments, column: int) -> Self:
         unbiased = chosen("divisor", self.divisor, {"mle": False, "unbiased": True})
-        model = regress_column(moments, column)
+        found = regress_column(moments, column, unbiased=unbiased)
         self.moments_ = moments
-        self.coef_, self.intercept_ = model.slopes, model.intercept
-        self.variance_ = model.variance(unbiased=unbiased)
+        self.intercept_, self.coef_, self.variance_ = found
         return self

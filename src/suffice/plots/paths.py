@@ -37,7 +37,7 @@ def draw(
         grid = whole.add_gridspec(2, 2, width_ratios=(1, 1.3))
         loss = whole.add_subplot(grid[0, 0])
         slope = whole.add_subplot(grid[1, 0], sharex=loss)
-        ground = whole.add_subplot(grid[:, 1])
+        ground: Any = whole.add_subplot(grid[:, 1])
         _draw_curves(path, loss, slope, style)
         draw_ground(path, axes, ground, style, window)
         points, dots = _on_ground(path, axes), {"linestyle": "none", "zorder": 4}

@@ -130,4 +130,5 @@ def _inference(
     wanted = {"inference_beta": shape, "inference_covariance": (size, size)}
     check_shapes(arrays, wanted, finite=False)
     beta, covariance = (arrays[name] for name in wanted)
-    return LogisticSummary(beta, covariance, **{name: float(header[name]) for name in _NUMBERS})
+    known: Any = {name: float(header[name]) for name in _NUMBERS}
+    return LogisticSummary(beta, covariance, **known)
