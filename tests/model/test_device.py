@@ -259,3 +259,47 @@ def test_folds_are_summed_and_scored_on_the_device(library, weighted, monkeypatc
         for rows in (x,)
     ]
     assert errors[0] == sf.cross_validate(sf.LDA(), x, y, cv=3).to_frame().error[0]
+
+
+MIXTURES = [{}, {"covariance": "diagonal"}, {"tied": "class"}, {"tied": True}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "weighted"), [*((each, False) for each in MIXTURES), ({}, True)]
+)
+def test_mixtures_on_the_device(library, settings, weighted):
+    x, y = data()
+    x[::2, 1] += 9 * (y[::2] == 1)
+    w = np.linspace(0.5, 2, len(y)) if weighted else None
+    given = None if w is None else library(w)
+    model = sf.MixtureClassifier(2, **settings, n_init=1, tol=1e-4)
+    expected = clone(model).fit(x, y, w)
+    found = model.fit(library(x), library(y), given)
+    assert found.n_iter_ == expected.n_iter_ > 3
+    here, there = expected.model_.components, found.model_.components
+    np.testing.assert_allclose(there.offsets + there.centre, here.offsets + here.centre, rtol=1e-9)
+    for a, b in zip(there.covariances, here.covariances, strict=True):
+        np.testing.assert_allclose(a.dense(), b.dense(), rtol=1e-6, atol=1e-9)
+    for verb in ("predict_proba", "predict", "log_density", "class_log_density"):
+        answer, known = getattr(found, verb)(library(x)), getattr(expected, verb)(x)
+        assert type(answer) is type(library(x)), verb
+        np.testing.assert_allclose(foreign.to_numpy(answer), known, rtol=1e-6, atol=1e-8)
+
+
+def test_a_mixture_on_the_device_chooses_its_components(library):
+    x, y = data()
+    x[::2, 1] += 9 * (y[::2] == 1)
+    known, found = (
+        sf.MixtureClassifier(n_init=1, tol=1e-3).fit(a(x), a(y)) for a in (np.asarray, library)
+    )
+    assert found.n_components_.tolist() == known.n_components_.tolist()
+    assert foreign.is_foreign(found.component_posterior(library(x)))
+
+
+def test_a_mixture_of_rows_with_holes_on_the_device_is_that_of_the_host(library):
+    x, y = data()
+    x[3, 1] = np.nan
+    known, found = (
+        sf.MixtureClassifier(2, n_init=1, tol=1e-3).fit(a(x), y) for a in (np.asarray, library)
+    )
+    np.testing.assert_allclose(found.model_.components.offsets, known.model_.components.offsets)

@@ -16,6 +16,7 @@ from suffice.model.averaged import AveragedModel
 from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.gaussian import GaussianModel
 from suffice.model.linear import LinearModel
+from suffice.model.mixture import MixtureModel
 from suffice.table.foreign import is_foreign, is_on_device, like, to_numpy
 from suffice.table.mixed import read
 from suffice.table.schema import Encoding
@@ -86,7 +87,8 @@ class Classifier:
         """
         if not is_foreign(x):
             return verb(self, x)
-        scored_there = isinstance(self.model, (GaussianModel, LinearModel)) and self.decision.is_map
+        scored = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
+        scored_there = scored and self.decision.is_map
         if is_on_device(x) and scored_there and self.encoding is None:
             # of NaN and infinity the host says in which row, or integrates it out
             with np.errstate(invalid="ignore", over="ignore"), suppress(InvalidInputError):

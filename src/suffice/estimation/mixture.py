@@ -28,14 +28,17 @@ from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConverge
 from suffice.estimation.recipe import Recipe
 from suffice.linalg import EPS
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance
+from suffice.model.device import device_score
 from suffice.model.gaussian import GaussianModel
 from suffice.model.mixture import MixtureModel, log_sums
 from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
+from suffice.moments.device import shared_sums
 from suffice.moments.e_step import e_step
 from suffice.table import Table
-from suffice.table.matrix import has_missing
+from suffice.table.foreign import beside, in_blocks, is_foreign, namespace, to_numpy
+from suffice.table.matrix import has_missing, taken
 from suffice.table.sampling import ranks_within
 from suffice.threads import chunk_edges, in_order
 from suffice.typing import Codes, Floats
@@ -44,6 +47,7 @@ MOST = 12  # components of a class that "auto" tries
 FOLDS = 5
 SAMPLE = 20_000  # rows of a class that starts, and numbers of components, are tried on
 _BLOCK = 32 * LANES  # rows of a tile
+DEVICE_NUMBERS = 1 << 26  # of the rows of a block on a device
 _LLOYD, _TRIALS = 10, 4  # steps of k-means; rows that its next start is the best of
 Sums = tuple[Any, ...]  # Σ p, Σ p (x − μ), Σ p (x − μ)(x − μ)ᵀ of components, log-likelihood
 
@@ -100,6 +104,7 @@ class MixtureRecipe:
         """
         rng, n_classes = np.random.default_rng(seed), table.n_classes
         table = table.take(np.concatenate([_some(rows, rng) for rows in _rows_of(table)]))
+        table = table.with_rows(to_numpy(table.x), table.names)
         active = np.bincount(table.codes, minlength=n_classes) >= 2 * FOLDS
         fold = np.where(active[table.codes], ranks_within(table.codes, rng) % FOLDS, -1)
         best, chosen = np.full(n_classes, -np.inf), np.ones(n_classes, int)
@@ -140,7 +145,7 @@ class MixtureRows:
         diagonal = how.covariance == "diagonal"
         recipe = Recipe.parse(covariance=how.covariance, tied=how.tied is True)
         single: Any = recipe.estimate(moments, quiet=quiet)
-        whole, x = recipe.completed(moments, quiet=True), np.asarray(table.x)
+        whole, x = recipe.completed(moments, quiet=True), table.x
         sigmas = np.stack([single.covariance_of(k).dense() for k in range(table.n_classes)])
         if how.tied is True:
             own = whole.scatter.pooled_diagonal() if diagonal else whole.pooled_scatter
@@ -152,7 +157,7 @@ class MixtureRows:
         scale = np.sqrt(np.diagonal(sigmas, axis1=1, axis2=2))
         # no more than rounding is none
         large = np.abs(lent / scale[:, :, None] / scale[:, None, :]).max((1, 2)) > 1e-9
-        empty = np.isnan(x).any(1) if has_missing(x) else None
+        empty = np.isnan(x).any(1) if not is_foreign(x) and has_missing(x) else None
         return cls(table, _rows_of(table), empty, single, large[:, None, None] * lent)
 
     def at_most(self, count: int, k: int, *, quiet: bool) -> int:
@@ -172,10 +177,12 @@ class MixtureRows:
     def taken(self, rows: Codes) -> tuple[Floats, Floats]:
         """Return numbers and weights of some rows."""
         w = np.ones(len(rows)) if self.table.weight is None else self.table.weight[rows]
-        return np.asarray(np.take(self.table.x, rows, axis=0), np.float64), w
+        return np.asarray(to_numpy(taken(self.table.x, rows)), np.float64), w
 
     def sums(self, rows: Codes, model: GaussianModel) -> Sums:
         """Return the sums of an E-step under a mixture whose shares are the model's priors."""
+        if is_foreign(self.table.x):
+            return self._on_device(rows, model)
         empty = np.zeros(len(rows), bool) if self.empty is None else self.empty[rows]
         whole, holes = rows[~empty], rows[empty]
         tasks = [whole[lo:hi] for lo, hi in chunk_edges(len(whole))] or [whole]
@@ -183,6 +190,20 @@ class MixtureRows:
         parts = list(in_order(partial(self._complete, model=model, stages=stages), tasks))
         step = _BLOCK // model.n_classes + 1
         parts += [self._expected(holes[i : i + step], model) for i in range(0, len(holes), step)]
+        return tuple(sum(each) for each in zip(*parts, strict=True))
+
+    def _on_device(self, rows: Codes, model: GaussianModel) -> Sums:
+        """Return the sums of rows that lie on a device, taken there in double precision."""
+        x, scorer = self.table.x, model._density_scorer(model.log_priors)
+        xp, w = namespace(x), self.table.weight
+
+        def summed(lo: int, hi: int) -> Sums:
+            part = xp.astype(taken(x, rows[lo:hi]), xp.float64)
+            weight = None if w is None else beside(w[rows[lo:hi]], part)
+            means = beside(model.centre + model.offsets, part)
+            return shared_sums(part, device_score(scorer, part, Joint()), weight, means)
+
+        parts = in_blocks(summed, len(rows), max(DEVICE_NUMBERS // x.shape[1], 4096))
         return tuple(sum(each) for each in zip(*parts, strict=True))
 
     def _complete(self, rows: Codes, model: GaussianModel, stages: Any) -> Sums:

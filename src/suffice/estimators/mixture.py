@@ -21,6 +21,7 @@ from suffice.estimators.predictor import (
 )
 from suffice.saved.densities import COSTS, mixture_from, mixture_state
 from suffice.table import Table
+from suffice.table.foreign import all_finite, is_on_device
 from suffice.table.labels import in_order
 from suffice.threads import at_most
 from suffice.typing import Floats, Labels
@@ -108,7 +109,9 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
-        settings, table = self.get_params(), Table.of(x, y, sample_weight)
+        there = is_on_device(x) and all_finite(x)
+        table = (Table.of_device if there else Table.of)(x, y, sample_weight)
+        settings = self.get_params()
         how, priors = _recipe(settings, x.shape[1]), parse_priors(settings["priors"])
         with at_most(self.n_jobs):
             counts = _counts(settings, how, table)

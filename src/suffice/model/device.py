@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,9 +12,16 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior, Readout
 from suffice.model.scoring import LinearScores, Scaled, Scorer, Whitened
-from suffice.table.foreign import all_finite, beside, device_of, in_blocks, is_on_device, namespace
+from suffice.table.foreign import (
+    all_finite,
+    beside,
+    device_of,
+    in_blocks,
+    is_on_cuda,
+    is_on_device,
+    namespace,
+)
 
-_WIDE = 64
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
 
 
@@ -32,31 +38,62 @@ def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
     xp = namespace(x)
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
         x = xp.astype(x, xp.float64)
-    scores = list(_Scores(scorer, xp, x))
-    order = np.argsort(np.concatenate([classes for classes, _ in scores]))
-    back = xp.asarray(order, device=device_of(x))
-
-    def read(lo: int, hi: int) -> Any:
-        found = [score(x[lo:hi, :]) for _, score in scores]
-        a = found[0] if len(found) == 1 else xp.take(xp.concat(found, axis=1), back, axis=1)
-        return _read(xp, a, readout)
-
-    linear = isinstance(scorer.parts[0], LinearScores)
-    wide = scorer.n_classes * (1 if linear else 8 * x.shape[1])
-    block = max(SCORED // wide, 1 << 12)
-    parts = list(in_blocks(read, x.shape[0], block))
+    read, width = _reader(scorer, xp, x, readout)
+    parts = list(
+        in_blocks(lambda lo, hi: read(x[lo:hi, :]), x.shape[0], max(SCORED // width, 4096))
+    )
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
 
 
-def _norms(z: Any, constants: Any) -> Any:
-    """Return cₖ − ½ |zₖ|² of whitened rows (n, K d), shape (n, K)."""
-    if type(z).__module__.partition(".")[0] == "torch" and z.is_cuda:
-        with suppress(ImportError):
-            from suffice.model import device_kernels
+def _reader(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> tuple[Callable[[Any], Any], int]:
+    """Return the function from rows like x to what is read out, and numbers that it holds a row."""
+    scores, kernels, first = _Scores(scorer, xp, x), _kernels(x), scorer.parts[0]
+    linear, answer = isinstance(first, LinearScores), _ANSWERS.get(type(readout))
+    if (
+        linear
+        and kernels
+        and answer
+        and len(scorer.parts) == 1 < scorer.n_classes <= kernels.WIDEST
+    ):
+        terms = scores.linear_terms(first)
 
-            return device_kernels.scores_of(z, constants)
-    xp, k = namespace(z), constants.shape[0]
-    z = xp.reshape(z, (z.shape[0], k, z.shape[1] // k))
+        def read(rows: Any) -> Any:
+            found, finite = kernels.linear_answers(rows, terms, readout.temperature, answer)
+            return _if_finite(xp.from_dlpack(found), finite=finite)
+
+        return read, scorer.n_classes
+    parts = list(scores)
+    order = np.argsort(np.concatenate([classes for classes, _ in parts]))
+    back = xp.asarray(order, device=device_of(x))
+
+    def read_scores(rows: Any) -> Any:
+        found = [score(rows) for _, score in parts]
+        a = found[0] if len(found) == 1 else xp.take(xp.concat(found, axis=1), back, axis=1)
+        return _read(xp, a, readout)
+
+    return read_scores, scorer.n_classes * (1 if linear else 8 * x.shape[1])
+
+
+_ANSWERS = {Posterior: "softmax", LogPosterior: "log_softmax", Argmax: "argmax"}
+
+
+def _kernels(x: Any) -> Any:
+    """Return the kernels in Triton, where rows are on CUDA and there is Triton."""
+    if not is_on_cuda(x):
+        return None
+    try:
+        from suffice.model import device_kernels
+    except ImportError:
+        return None
+    return device_kernels
+
+
+def _norms(z: Any, centres: Any, constants: Any) -> Any:
+    """Return bₖ − ½ |zₖ − cₖ|² of whitened rows (n, K d), shape (n, K)."""
+    xp, k, kernels = namespace(z), constants.shape[0], _kernels(z)
+    if kernels:
+        return xp.from_dlpack(kernels.scores_of(z, centres, constants))
+    z = xp.reshape(z - centres, (z.shape[0], k, z.shape[1] // k))
     return constants - 0.5 * xp.linalg.vector_norm(z, axis=2) ** 2
 
 
@@ -82,26 +119,26 @@ class _Scores:
     def _here(self, *values: Any) -> Iterator[Any]:
         return (beside(value, self.like) for value in values)
 
+    def linear_terms(self, part: LinearScores) -> tuple[Any, ...]:
+        """Return the origin (d,), weights (d, K) and constants (K,) of linear scores."""
+        return tuple(self._here(self.scorer.origin, part.weights.T, part.constants))
+
     def _linear(self, part: LinearScores) -> Callable[[Any], Any]:
-        # wₖᵀ(x − o) + bₖ; at once where no digits are lost by it
-        moved = np.abs(part.weights) @ np.abs(self.scorer.origin)
-        single = self.xp.finfo(self.like.dtype).bits == 32
-        if moved.max(initial=0.0) < (1e3 if single else 1e5):
-            at_zero = part.constants - part.weights @ self.scorer.origin
-            w, b = self._here(part.weights.T, at_zero)
-            return lambda x: _affine(self.xp, x, w, b)
-        origin, w, b = self._here(self.scorer.origin, part.weights.T, part.constants)
-        return lambda x: _affine(self.xp, x - origin, w, b)
+        # wₖᵀ(x − o) + bₖ
+        origin, w, b = self.linear_terms(part)
+        return lambda x: (x - origin) @ w + b
 
     def _whitened(self, parts: Sequence[Whitened]) -> Callable[[Any], Any]:
-        """Return cₖ − ½ |Wₖ x − Wₖ μₖ|² of all classes, by one product."""
-        origin, product, centres, constants = self._here(
-            self.scorer.origin,
-            np.concatenate([part.whitening for part in parts]).T,
-            np.concatenate([part.whitening @ part.means[0] for part in parts]),
-            np.concatenate([part.constants for part in parts]),
-        )
-        return lambda x: _norms(_affine(self.xp, x - origin, product, -centres), constants)
+        """Return bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one product."""
+        factors = np.concatenate([part.whitening for part in parts])
+        centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
+        constants, o = np.concatenate([part.constants for part in parts]), self.scorer.origin
+        # the origin is taken from the product, not from the rows, where no digits are lost by it
+        limit = 1e3 if self.xp.finfo(self.like.dtype).bits == 32 else 1e5
+        near = (np.abs(factors) @ np.abs(o)).max(initial=0.0) < limit
+        centres = centres + factors @ o if near else centres
+        origin, product, c, b = self._here(o, factors.T, centres, constants)
+        return lambda x: _norms((x if near else x - origin) @ product, c, b)
 
     def _grouped(self, part: Whitened | Scaled) -> Callable[[Any], Any]:
         """Return cₖ − ½ |W x − W μₖ|² of classes that share W."""
@@ -120,6 +157,7 @@ class _Scores:
 
 def _read(xp: Any, a: Any, readout: Readout) -> Any:
     """Return what is read out of scores (n, K); raise where a row has none that is finite."""
+    a, readout = readout.of_classes(xp, a)
     if isinstance(readout, Joint):
         return _if_finite(a, xp.max(a, axis=1))
     if isinstance(readout, Argmax):
@@ -135,15 +173,6 @@ def _read(xp: Any, a: Any, readout: Readout) -> Any:
     return _if_finite(p, xp.sum(p) if name == "softmax" else xp.max(p, axis=1))
 
 
-def _affine(xp: Any, x: Any, w: Any, b: Any) -> Any:
-    """Return x w + b; PyTorch adds b inside the product, which pays but for few double columns."""
-    if hasattr(xp, "addmm") and (x.dtype == xp.float32 or w.shape[1] > _WIDE):
-        return xp.addmm(b, x, w)
-    product = x @ w
-    product += b
-    return product
-
-
 def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
     d = a - xp.max(a, axis=1, keepdims=True)
     e = xp.exp(d)
@@ -151,7 +180,7 @@ def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
     return d - xp.log(total) if log else e / total
 
 
-def _if_finite(values: Any, told: Any) -> Any:
-    if not all_finite(told):
+def _if_finite(values: Any, told: Any = None, *, finite: bool = True) -> Any:
+    if not finite or (told is not None and not all_finite(told)):
         raise InvalidInputError("some row has no finite score")
     return values

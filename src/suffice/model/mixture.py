@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +15,7 @@ from suffice.model.class_model import ClassModel, forwarded
 from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula
+from suffice.table.foreign import is_foreign
 from suffice.typing import Codes, Floats
 
 
@@ -34,6 +36,14 @@ class OfClasses(Readout):
     def read(self, a: Floats) -> npt.NDArray[Any]:
         """Return the values for scores of components (n, R)."""
         return self.readout.read(log_sums(a, self.starts))
+
+    def of_classes(self, xp: Any, a: Any) -> tuple[Any, Any]:
+        """Return the scores of classes, in a library of the Array API, and what is read out."""
+        runs = [a[:, lo:hi] for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]])]
+        tops = [xp.max(run, axis=1, keepdims=True) for run in runs]
+        pairs = zip(runs, tops, strict=True)
+        sums = [top[:, 0] + xp.log(xp.sum(xp.exp(run - top), axis=1)) for run, top in pairs]
+        return xp.stack(sums, axis=1), self.readout
 
     def write(self, tile: Floats, n_classes: int, out: npt.NDArray[Any]) -> bool:
         """Write ``read`` of a tile of components (chunks, R and more, rows)."""
@@ -95,7 +105,8 @@ class MixtureModel(ClassModel):
 
     def component_posterior(self, x: Any) -> Floats:
         """Return p(r | x) of every component of every class, shape (n, R)."""
-        return self.joint.allowing_missing().posterior(x)
+        joint = self.joint if is_foreign(x) else self.joint.allowing_missing()
+        return joint.posterior(x)
 
     def marginal(self, observed: Codes) -> MixtureModel:
         """Return the same kind of model of some features alone: indices, or (d,) bool."""

@@ -32,6 +32,10 @@ class Readout(Protocol):
         """Return the values for scores ``a`` (n, K)."""
         ...
 
+    def of_classes(self, xp: Any, a: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return the scores of classes, in a library of the Array API, and what is read out."""
+        return a, self
+
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a score tile to rows; return whether some row has none."""
         from suffice.model import softmax_kernels

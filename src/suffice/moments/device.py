@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice.moments.collect import ChunkSums, Storage, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
-from suffice.table.foreign import device_of, in_blocks, is_foreign, namespace, to_numpy
+from suffice.table.foreign import device_of, in_blocks, is_foreign, is_on_cuda, namespace, to_numpy
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import as_weights
 from suffice.table.table import require_as_many
@@ -23,7 +23,6 @@ from suffice.typing import Codes, Labels
 
 BLOCK_ROWS = 1 << 26
 GATHERED = 1 << 29  # numbers of the tiles that are multiplied at once
-_CUDA = 2  # DLPack's number
 _NARROW = 256  # labels in so small a range are sorted as bytes
 
 
@@ -37,6 +36,28 @@ def device_sums(
         return _block_sums(x[lo:hi, :], codes[lo:hi], w, n_classes, storage)
 
     yield from in_blocks(sums, x.shape[0], block)
+
+
+def shared_sums(x: Any, a: Any, weight: Any, means: Any) -> tuple[Any, ...]:
+    """Return Σ p, Σ p z and Σ p z zᵀ of components, z = x − μ_r, and the log-likelihood.
+
+    p = w softmax(a) are the shares that components of log joint densities ``a`` (n, R) have in
+    rows ``x`` (n, d), both in double precision; what is returned is on the host.
+    """
+    xp = namespace(x)
+    top = xp.max(a, axis=1, keepdims=True)
+    e = xp.exp(a - top)
+    total = xp.sum(e, axis=1, keepdims=True)
+    logs = top[:, 0] + xp.log(total[:, 0])
+    p = e / total if weight is None else e * (weight[:, None] / total)
+    sums, products = [], []
+    for r in range(a.shape[1]):
+        z = x - means[r, :]
+        pz = p[:, r : r + 1] * z
+        sums.append(xp.sum(pz, axis=0))
+        products.append(xp.matrix_transpose(pz) @ z)
+    found = xp.sum(p, axis=0), xp.stack(sums), xp.stack(products)
+    return *map(to_numpy, found), float(xp.sum(logs if weight is None else weight * logs))
 
 
 def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
@@ -54,6 +75,12 @@ def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
     known = union(np.unique(as_labels(classes)), labels)
     places = xp.asarray(np.searchsorted(known, labels), device=place)
     return known, xp.take(places, xp.astype(codes, xp.int64))
+
+
+def device_codes(x: Any, codes: Codes, n_classes: int) -> Any:
+    """Return codes of the host where x is, as narrow as they can be."""
+    narrow = codes.astype(np.uint8 if n_classes <= _NARROW else np.int32)
+    return namespace(x).asarray(narrow, device=device_of(x))
 
 
 def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
@@ -141,7 +168,7 @@ def _shape(storage: Storage, k: int, d: int) -> tuple[int, ...]:
 
 def _fused(x: Any) -> Any:
     """Return the kernels in Triton, where rows are on CUDA and there is Triton."""
-    if x.__dlpack_device__()[0] != _CUDA:
+    if not is_on_cuda(x):
         return None
     try:
         from suffice.moments import device_kernels

@@ -16,6 +16,7 @@ from suffice.linalg import resolved
 from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import SMALLEST, collect, plan, refuse_vanishing
 from suffice.moments.device import (
+    device_codes,
     device_counts,
     device_labels,
     device_sums,
@@ -131,10 +132,17 @@ class Moments:
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
         if is_foreign(X):
-            plain = power is None and categorical is None and not fourth and X.shape[0]
-            sums = cls._of_device(X, y, sample_weight, storage, classes) if plain else None
-            if sums is not None:
-                return sums
+            if (
+                power is None
+                and categorical is None
+                and not fourth
+                and is_on_device(X)
+                and X.shape[0]
+            ):
+                labels, codes = device_labels(X, y, classes)
+                sums = cls._of_device(X, labels, codes, sample_weight, storage)
+                if sums is not None:
+                    return sums
             X, y, sample_weight = map(to_numpy, (X, y, sample_weight))
         options: dict[str, Any] = {"storage": storage, "fourth": fourth, "power": power}
         options |= {"holes": missing != "refuse", "max_patterns": max_patterns}
@@ -146,12 +154,10 @@ class Moments:
 
     @classmethod
     def _of_device(
-        cls, x: Any, y: Any, sample_weight: Any, storage: str, classes: Any
+        cls, x: Any, labels: Labels, codes: Any, weight: Any, storage: str
     ) -> Moments | None:
         """Return the sums of rows on a device; None where the host is to look at them."""
-        if not is_on_device(x):
-            return None
-        (labels, codes), w = device_labels(x, y, classes), device_weights(x, sample_weight)
+        w = device_weights(x, weight)
         kept, _ = plan(storage, len(labels), x.shape[1], fourth=False)
         parts, blank = device_sums(x, codes, w, len(labels), kept), np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -162,6 +168,12 @@ class Moments:
             return None
         counts = total.weights if w is None else device_counts(codes, w, len(labels))
         return replace(total, counts=counts.astype(np.intp))
+
+    @classmethod
+    def _of_device_table(cls, table: Table, storage: str) -> Moments | None:
+        codes = device_codes(table.x, table.codes, table.n_classes)
+        sums = cls._of_device(table.x, table.classes, codes, table.weight, storage)
+        return None if sums is None else replace(sums, feature_names=table.names)
 
     @classmethod
     def of_table(
@@ -175,6 +187,13 @@ class Moments:
         max_patterns: int | None = None,
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
+        if is_foreign(table.x):
+            there = is_on_device(table.x) and not fourth and power is None and table.n_rows
+            sums = cls._of_device_table(table, storage) if there else None
+            return sums or cls.of_table(
+                table.with_rows(to_numpy(table.x), table.names),
+                storage=storage, fourth=fourth, power=power, holes=holes, max_patterns=max_patterns,
+            )  # fmt: skip
         kept, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         with_fourth = with_fourth and (table.schema is None or bool(fourth))  # dense: if asked for
         transform = None if power is None else parse_power(power, table)

@@ -9,7 +9,7 @@ from suffice.errors import InvalidInputError
 
 V = TypeVar("V")
 _SMALLEST = 1 << 12  # rows of a block
-_HOST = (1, 3)  # DLPack's numbers of the host's memory, pinned or not
+_HOST, _CUDA = (1, 3), 2  # DLPack's numbers of the memory of the host, pinned or not, and CUDA's
 
 
 def is_foreign(x: Any) -> bool:
@@ -22,6 +22,11 @@ def is_foreign(x: Any) -> bool:
 def is_on_device(x: Any) -> bool:
     """Return whether x is an array in the memory of a GPU or the like."""
     return is_foreign(x) and x.__dlpack_device__()[0] not in _HOST
+
+
+def is_on_cuda(x: Any) -> bool:
+    """Return whether x is an array in the memory of a GPU of NVIDIA's."""
+    return is_foreign(x) and x.__dlpack_device__()[0] == _CUDA
 
 
 def namespace(x: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidInputError
-from suffice.table.foreign import is_foreign
+from suffice.table.foreign import is_foreign, to_numpy
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import Matrix, as_matrix, as_weights, has_missing, refuse_nonfinite, taken
 from suffice.table.mixed import is_mixed, read
@@ -65,6 +65,13 @@ class Table:
             known = union(np.unique(as_labels(classes)), labels)
             labels, codes = known, np.searchsorted(known, labels)[codes]
         return cls(x, labels, codes, as_weights(sample_weight, len(x)), found, indicators, schema)
+
+    @classmethod
+    def of_device(cls, x: Any, y: Any, sample_weight: Any) -> Table:
+        """Return rows that stay where they lie; labels and weights come to the host."""
+        labels, codes = encode(as_labels(to_numpy(y)))
+        require_as_many(x.shape[0], len(codes))
+        return cls(x, labels, codes, as_weights(to_numpy(sample_weight), len(codes)))
 
     @property
     def n_rows(self) -> int:

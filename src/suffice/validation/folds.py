@@ -125,7 +125,7 @@ class Folds:
             at = 1 if _is_partition(self.splits, len(self.codes)) else 0
             tables = (table.take(split[at]) for split in self.splits)
             with numbering_rows(table):
-                parts = [_summed(each, storage, fourth=fourth) for each in tables]
+                parts = [Moments.of_table(each, storage=storage, fourth=fourth) for each in tables]
             trains = sums_without(parts) if at else parts
             self._moments[need] = trains, (time.perf_counter() - started) / len(trains)
         return self._moments[need]
@@ -154,15 +154,6 @@ class Folds:
         predicted = codes_of(labels, self.classes, strict=False)
         weight = None if self.weight is None else self.weight[test]
         return Predictions(self.classes, self.codes[test], predicted, logs, test, weight)
-
-
-def _summed(table: Table, storage: str, *, fourth: bool) -> Moments:
-    """Return the moments of rows, summed where they lie."""
-    if not is_foreign(table.x):
-        return Moments.of_table(table, storage=storage, fourth=fourth)
-    known: Any = {"classes": np.arange(table.n_classes), "storage": storage, "fourth": fourth}
-    coded = Moments.of(table.x, table.codes, table.weight, **known)
-    return replace(coded, classes=table.classes)
 
 
 def sums_without(parts: Sequence[Moments]) -> list[Moments]:
