@@ -30,6 +30,7 @@ from suffice.moments import Moments
 @sums_options
 @output("Remember in FILE what is counted, and resume from there.", option="--checkpoint")
 @click.option("--cluster", metavar="ADDRESS", help="Sum on the Dask cluster of this scheduler.")
+@click.option("--device", metavar="NAME", help="Sum on this device of PyTorch, such as cuda.")
 def summarize(
     terminal: Terminal, /, data: Data, output: Path, cluster: str, **options: Any
 ) -> None:

@@ -47,21 +47,17 @@ def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
 
 def _reader(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> tuple[Callable[[Any], Any], int]:
     """Return the function from rows like x to what is read out, and numbers that it holds a row."""
-    scores, kernels, first = _Scores(scorer, xp, x), _kernels(x), scorer.parts[0]
-    linear, answer = isinstance(first, LinearScores), _ANSWERS.get(type(readout))
-    if (
-        linear
-        and kernels
-        and answer
-        and len(scorer.parts) == 1 < scorer.n_classes <= kernels.WIDEST
-    ):
+    scores, kernels, (first, *rest) = _Scores(scorer, xp, x), _kernels(x), scorer.parts
+    answer, k = _ANSWERS.get(type(readout)), scorer.n_classes
+    few = kernels is not None and not rest and 1 < k <= kernels.WIDEST
+    if few and answer and isinstance(first, LinearScores):
         terms = scores.linear_terms(first)
 
         def read(rows: Any) -> Any:
             found, finite = kernels.linear_answers(rows, terms, readout.temperature, answer)
             return _if_finite(xp.from_dlpack(found), finite=finite)
 
-        return read, scorer.n_classes
+        return read, k
     parts = list(scores)
     order = np.argsort(np.concatenate([classes for classes, _ in parts]))
     back = xp.asarray(order, device=device_of(x))
@@ -71,7 +67,7 @@ def _reader(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> tuple[Callable
         a = found[0] if len(found) == 1 else xp.take(xp.concat(found, axis=1), back, axis=1)
         return _read(xp, a, readout)
 
-    return read_scores, scorer.n_classes * (1 if linear else 8 * x.shape[1])
+    return read_scores, k * (1 if isinstance(first, LinearScores) else 8 * x.shape[1])
 
 
 _ANSWERS = {Posterior: "softmax", LogPosterior: "log_softmax", Argmax: "argmax"}

@@ -15,7 +15,15 @@ import numpy as np
 
 from suffice.moments.collect import ChunkSums, Storage, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
-from suffice.table.foreign import device_of, in_blocks, is_foreign, is_on_cuda, namespace, to_numpy
+from suffice.table.foreign import (
+    device_of,
+    in_blocks,
+    is_foreign,
+    is_on_cuda,
+    namespace,
+    placed,
+    to_numpy,
+)
 from suffice.table.labels import as_labels, encode, union
 from suffice.table.matrix import as_weights
 from suffice.table.table import require_as_many
@@ -80,7 +88,7 @@ def device_labels(x: Any, y: Any, classes: Any = None) -> tuple[Labels, Any]:
 def device_codes(x: Any, codes: Codes, n_classes: int) -> Any:
     """Return codes of the host where x is, as narrow as they can be."""
     narrow = codes.astype(np.uint8 if n_classes <= _NARROW else np.int32)
-    return namespace(x).asarray(narrow, device=device_of(x))
+    return placed(narrow, x)
 
 
 def _integer_labels(xp: Any, y: Any) -> tuple[Labels, Any]:
@@ -100,7 +108,7 @@ def device_weights(x: Any, weight: Any) -> Any:
     """Return row weights where x is, checked, or None where every row counts once."""
     if weight is None:
         return None
-    return namespace(x).asarray(as_weights(to_numpy(weight), x.shape[0]), device=device_of(x))
+    return placed(as_weights(to_numpy(weight), x.shape[0]), x)
 
 
 def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:

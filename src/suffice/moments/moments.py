@@ -189,8 +189,8 @@ class Moments:
         """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
         if is_foreign(table.x):
             there = is_on_device(table.x) and not fourth and power is None and table.n_rows
-            sums = cls._of_device_table(table, storage) if there else None
-            return sums or cls.of_table(
+            found = cls._of_device_table(table, storage) if there else None
+            return found or cls.of_table(
                 table.with_rows(to_numpy(table.x), table.names),
                 storage=storage, fourth=fourth, power=power, holes=holes, max_patterns=max_patterns,
             )  # fmt: skip

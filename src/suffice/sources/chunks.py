@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from suffice.sources.kinds import LevelEncoder, as_numbers
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source, picked, values_of
 from suffice.table import Table
+from suffice.table.foreign import copied_quickly
 from suffice.table.labels import encode
 from suffice.text.lists import noun, plural, quoted
 from suffice.typing import Codes, Floats, Labels
@@ -97,10 +99,11 @@ class Encoder:
 class Loader:
     """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
 
-    def __init__(self, roles: Roles, n_rows: int, n_blocks: int = 1) -> None:
+    def __init__(self, roles: Roles, n_rows: int, n_blocks: int = 1, device: Any = None) -> None:
         self.roles = roles
         shape = len(roles.numbers), n_rows
-        self._blocks = cycle([np.empty(shape) for _ in range(n_blocks)])
+        empty = np.empty if device is None else partial(copied_quickly, device=device)
+        self._blocks = cycle([empty(shape) for _ in range(n_blocks)])
         self._encoder = Encoder()
         self._numbers = frozenset(roles.numbers)
         self._levels = None if roles.schema is None else LevelEncoder(roles.schema)

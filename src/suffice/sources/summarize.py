@@ -35,6 +35,7 @@ def summarize(
     checkpoint: str | Path | None = None,
     client: Any = None,
     method: str = "auto",
+    device: Any = None,
     n_jobs: int | None = None,
     **text: Any,
 ) -> Any:
@@ -92,6 +93,10 @@ def summarize(
         Of a table of a database: sum inside it, which takes complete columns of numbers, or
         stream its rows out. "auto" takes what is possible and quicker for the engine and the
         number of features, and logs it (logger "suffice").
+    device : str or torch.device, optional
+        Where to sum rows that are read here, such as "cuda": blocks of numbers are copied there
+        while the next are read. Workers of a cluster each use their own. Categories and rows with
+        empty cells are summed on the host.
 
     Returns
     -------
@@ -111,6 +116,7 @@ def summarize(
     Moments(3 classes × 4 features, 150 rows, weight 150, per-class scatter)
     """
     sums: dict[str, Any] = {"storage": storage, "fourth": fourth, "n_jobs": n_jobs}
+    sums["device"] = device
     options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)

@@ -21,6 +21,7 @@ from suffice.sources.chunks import (
 )
 from suffice.sources.source import Progress, Source
 from suffice.table import Table
+from suffice.table.foreign import on_device
 from suffice.table.matrix import as_weights
 from suffice.table.schema import MOST_LEVELS
 from suffice.threads import at_most, n_threads_of, over_stream
@@ -58,7 +59,7 @@ def running_sums(
     n_rows, total = rows_per_block(len(roles.features)), start or Summed()
     n_jobs = min(n_threads_of(options.pop("n_jobs", None)), _MOST_THREADS)
     # one more than threads: a block is free again before it is loaded
-    loader = Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1)
+    loader = Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1, options.get("device"))
     loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
 
     def summed(part: tuple[Chunk, RowsRead]) -> Summed:
@@ -70,11 +71,15 @@ def running_sums(
         yield total
 
 
-def moments_of(table: Table, **options: Any) -> Moments:
-    """Return the moments of some rows of a source; those of no weight change nothing."""
+def moments_of(table: Table, device: Any = None, **options: Any) -> Moments:
+    """Return the moments of some rows of a source; those of no weight change nothing.
+
+    Numbers alone are summed on a device, where one is named.
+    """
     if not table.n_rows or (table.weight is not None and not table.weight.any()):
         return Moments.empty()
-    checked = replace(table, weight=as_weights(table.weight, table.n_rows))
+    x = table.x if device is None or table.schema else on_device(table.x, device)
+    checked = replace(table, x=x, weight=as_weights(table.weight, table.n_rows))
     return Moments.of_table(checked, holes=True, max_patterns=MOST_PATTERNS, **options)
 
 

@@ -53,14 +53,32 @@ def like(values: Any, x: Any) -> Any:
     numbers = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
     if not (numbers and is_foreign(x)):
         return values
-    return namespace(x).asarray(values, device=device_of(x))
+    return placed(values, x)
+
+
+def placed(values: Any, x: Any, dtype: Any = None) -> Any:
+    """Return an array of NumPy's as one of x's library, where x lies."""
+    own = np.require(values, requirements="W")  # PyTorch warns of those that are read-only
+    return namespace(x).asarray(own, dtype=dtype, device=device_of(x))
 
 
 def beside(constants: Any, x: Any) -> Any:
     """Return constants to compute with x: for another library's array, in its type and place."""
     if not is_foreign(x):
         return constants
-    return namespace(x).asarray(constants, dtype=x.dtype, device=device_of(x))
+    return placed(constants, x, x.dtype)
+
+
+def on_device(x: Any, device: Any) -> Any:
+    """Return numbers of the host as an array of PyTorch on a device."""
+    return _torch().from_numpy(x).to(device, non_blocking=True)
+
+
+def copied_quickly(shape: tuple[int, ...], device: Any) -> Any:
+    """Return an array of the host (page-locked) that a GPU reads without another copy."""
+    torch = _torch()
+    locked = torch.device(device).type == "cuda"
+    return torch.empty(shape, dtype=torch.float64, pin_memory=locked).numpy()
 
 
 def all_finite(x: Any) -> bool:
@@ -86,6 +104,14 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
             continue
         yield found
         lo += block
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise InvalidInputError("sums on a device need PyTorch: pip install torch") from error
+    return torch
 
 
 def _compat() -> Any:

@@ -120,7 +120,10 @@ class TableSource:
 
         An engine adds up complete columns of numbers; all else, such as levels, comes from rows.
         """
-        of_rows = "fourth moments" if options["fourth"] else _of_rows(roles, self.sample)
+        asked = (
+            "sums on a device" if options.get("device") else "fourth moments" * options["fourth"]
+        )
+        of_rows = asked or _of_rows(roles, self.sample)
         method = self._stated(roles, of_rows)
         if method.name == "database":
             total, of_rows = self._summed_inside(roles, options["storage"])
