@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -38,36 +39,52 @@ def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:
     xp = namespace(x)
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
         x = xp.astype(x, xp.float64)
-    read, width = _reader(scorer, xp, x, readout)
-    parts = list(
-        in_blocks(lambda lo, hi: read(x[lo:hi, :]), x.shape[0], max(SCORED // width, 4096))
-    )
-    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
+    read, width = _fused(scorer, xp, x, readout) or _by_products(scorer, xp, x, readout)
+    blocks = in_blocks(lambda lo, hi: read(x[lo:hi, :]), x.shape[0], max(SCORED // width, 4096))
+    found, told = zip(*blocks, strict=True)
+    # asked at the end, so that no block waits for the one before
+    if not all(map(all_finite, told)):
+        raise InvalidInputError("some row has no finite score")
+    return found[0] if len(found) == 1 else xp.concat(found, axis=0)
 
 
-def _reader(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> tuple[Callable[[Any], Any], int]:
-    """Return the function from rows like x to what is read out, and numbers that it holds a row."""
-    scores, kernels, (first, *rest) = _Scores(scorer, xp, x), _kernels(x), scorer.parts
-    answer, k = _ANSWERS.get(type(readout)), scorer.n_classes
-    few = kernels is not None and not rest and 1 < k <= kernels.WIDEST
-    if few and answer and isinstance(first, LinearScores):
-        terms = scores.linear_terms(first)
+Reader = tuple[Callable[[Any], tuple[Any, Any]], int]
+"""From rows to what is read out and numbers that tell whether all is finite; numbers held a row."""
 
-        def read(rows: Any) -> Any:
-            found, finite = kernels.linear_answers(rows, terms, readout.temperature, answer)
-            return _if_finite(xp.from_dlpack(found), finite=finite)
 
-        return read, k
-    parts = list(scores)
+def _fused(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader | None:
+    """Return one kernel from rows to answers, where there is one for these scores."""
+    kernels, answer, parts = _kernels(x), _ANSWERS.get(type(readout)), scorer.parts
+    if not (kernels and answer) or scorer.n_classes > kernels.MOST_CLASSES:
+        return None
+    scores = _Scores(scorer, xp, x)
+    if len(parts) == 1 and isinstance(parts[0], LinearScores):
+        answers, terms = kernels.linear_answers, scores.linear_terms(parts[0])
+    elif len(scores.single) == scorer.n_classes and x.shape[1] <= kernels.WIDEST:
+        answers, terms = kernels.quadratic_answers, scores.whitening_terms()
+    else:
+        return None
+
+    def read(rows: Any) -> tuple[Any, Any]:
+        found, lost = answers(rows, terms, readout.temperature, answer)
+        return xp.from_dlpack(found), xp.from_dlpack(1.0 / (1 - lost))  # not finite where lost
+
+    return read, scorer.n_classes
+
+
+def _by_products(scorer: Scorer, xp: Any, x: Any, readout: Readout) -> Reader:
+    """Return products of rows and factors, and what is read out of them."""
+    parts = list(_Scores(scorer, xp, x))
     order = np.argsort(np.concatenate([classes for classes, _ in parts]))
     back = xp.asarray(order, device=device_of(x))
 
-    def read_scores(rows: Any) -> Any:
+    def read(rows: Any) -> tuple[Any, Any]:
         found = [score(rows) for _, score in parts]
         a = found[0] if len(found) == 1 else xp.take(xp.concat(found, axis=1), back, axis=1)
         return _read(xp, a, readout)
 
-    return read_scores, k * (1 if isinstance(first, LinearScores) else 8 * x.shape[1])
+    linear = isinstance(scorer.parts[0], LinearScores)
+    return read, scorer.n_classes * (1 if linear else 8 * x.shape[1])
 
 
 _ANSWERS = {Posterior: "softmax", LogPosterior: "log_softmax", Argmax: "argmax"}
@@ -101,12 +118,15 @@ class _Scores:
     xp: Any
     like: Any
 
+    @cached_property
+    def single(self) -> list[Whitened]:
+        """The parts that are one class each."""
+        return [p for p in self.scorer.parts if isinstance(p, Whitened) and len(p.classes) == 1]
+
     def __iter__(self) -> Iterator[tuple[Any, Callable[[Any], Any]]]:
-        parts = self.scorer.parts
-        single = [p for p in parts if isinstance(p, Whitened) and len(p.classes) == 1]
-        if single:
-            yield np.concatenate([p.classes for p in single]), self._whitened(single)
-        for part in parts:
+        if self.single:
+            yield np.concatenate([p.classes for p in self.single]), self._whitened()
+        for part in self.scorer.parts:
             if isinstance(part, LinearScores):
                 yield part.classes, self._linear(part)
             elif isinstance(part, Scaled) or len(part.classes) > 1:
@@ -124,11 +144,20 @@ class _Scores:
         origin, w, b = self.linear_terms(part)
         return lambda x: (x - origin) @ w + b
 
-    def _whitened(self, parts: Sequence[Whitened]) -> Callable[[Any], Any]:
+    def whitening_terms(self) -> tuple[Any, ...]:
+        """Return the origin, factors Wᵀ (K, d, d), W μ (K, d) and constants, class by class."""
+        parts = sorted(self.single, key=lambda part: int(part.classes[0]))
+        factors = np.stack([part.whitening.T for part in parts])
+        centres = np.stack([part.whitening @ part.means[0] for part in parts])
+        constants = np.concatenate([part.constants for part in parts])
+        return tuple(self._here(self.scorer.origin, factors, centres, constants))
+
+    def _whitened(self) -> Callable[[Any], Any]:
         """Return bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one product."""
+        parts, o = self.single, self.scorer.origin
         factors = np.concatenate([part.whitening for part in parts])
         centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
-        constants, o = np.concatenate([part.constants for part in parts]), self.scorer.origin
+        constants = np.concatenate([part.constants for part in parts])
         # the origin is taken from the product, not from the rows, where no digits are lost by it
         limit = 1e3 if self.xp.finfo(self.like.dtype).bits == 32 else 1e5
         near = (np.abs(factors) @ np.abs(o)).max(initial=0.0) < limit
@@ -151,22 +180,22 @@ class _Scores:
         return scores
 
 
-def _read(xp: Any, a: Any, readout: Readout) -> Any:
-    """Return what is read out of scores (n, K); raise where a row has none that is finite."""
+def _read(xp: Any, a: Any, readout: Readout) -> tuple[Any, Any]:
+    """Return what is read out of scores (n, K), and what is finite where every row has any."""
     a, readout = readout.of_classes(xp, a)
     if isinstance(readout, Joint):
-        return _if_finite(a, xp.max(a, axis=1))
+        return a, xp.max(a, axis=1)
     if isinstance(readout, Argmax):
-        return _if_finite(xp.argmax(a, axis=1), xp.max(a, axis=1))
+        return xp.argmax(a, axis=1), xp.max(a, axis=1)
     if isinstance(readout, LogDensity):
         top = xp.max(a, axis=1, keepdims=True)
-        return _if_finite(top[:, 0] + xp.log(xp.sum(xp.exp(a - top), axis=1)), top)
+        return top[:, 0] + xp.log(xp.sum(xp.exp(a - top), axis=1)), top
     t = cast("Posterior", readout).temperature
     a = a if t == 1 else a / t
     # one kernel where the library has one
     name = "log_softmax" if isinstance(readout, LogPosterior) else "softmax"
     p = getattr(xp, name)(a, -1) if hasattr(xp, name) else _softmax(xp, a, log="log" in name)
-    return _if_finite(p, xp.sum(p) if name == "softmax" else xp.max(p, axis=1))
+    return p, xp.sum(p) if name == "softmax" else xp.max(p, axis=1)
 
 
 def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
@@ -174,9 +203,3 @@ def _softmax(xp: Any, a: Any, *, log: bool) -> Any:
     e = xp.exp(d)
     total = xp.sum(e, axis=1, keepdims=True)
     return d - xp.log(total) if log else e / total
-
-
-def _if_finite(values: Any, told: Any = None, *, finite: bool = True) -> Any:
-    if not finite or (told is not None and not all_finite(told)):
-        raise InvalidInputError("some row has no finite score")
-    return values
