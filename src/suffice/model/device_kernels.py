@@ -21,7 +21,8 @@ def linear_answers(x: Any, terms: tuple[Any, ...], temperature: float, answer: s
     ``terms`` are the origin o (d,), weights (d, K) and constants b (K,).
     """
     wide = x.itemsize == 8
-    sizes = {"TILE": 64 if wide else 128, "CHUNK": _CHUNK, "num_stages": 3 if wide else 1}
+    tile = 64 if wide or len(terms[-1]) > 32 else 128
+    sizes = {"TILE": tile, "CHUNK": _CHUNK, "num_stages": 3 if wide else 1}
     return _answers(_linear, x, terms, temperature, answer, sizes)
 
 
