@@ -272,3 +272,23 @@ def test_what_was_left_out_for_time_is_said_once(iris):
     judged = dataclasses.replace(found.comparison, left_out=("boosting would take about 40 s",))
     assert "left out" not in " ".join(judged.notes)
     assert str(judged).count("left out for time: boosting") == 1
+
+
+def test_a_column_that_tells_classes_apart_without_error_is_not_called_useless():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 20)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["u", "v"])
+    X["sign"] = (y == "a").astype(float)
+    X["twice"] = 2 * X["u"]
+    text = sf.report(X, y, models=["LDA"], cv=3, fast=True).write("md")
+    assert "nothing is added by twice, which is a combination" in text
+    assert not re.search(r"nothing is added by [^.]*sign", text)
+
+
+def test_values_of_levels_have_no_outliers():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.integers(0, 2, (80, 3)) + y[:, None] * rng.integers(0, 2, (80, 3))
+    report = sf.report(X, y, models=["LDA"], cv=3, fast=True)
+    assert "Least likely rows" not in report.write("md")
+    assert "outliers" not in [f.name for b in blocks(report, Facts) for f in b.items]

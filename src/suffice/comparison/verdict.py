@@ -112,7 +112,7 @@ class Verdict:
         said = [] if misses in self.caveats else [misses]
         if self.threshold is not None:
             said.append(self._at_threshold(self.threshold))
-        if self.price:
+        if self.price and self.usable != "no":
             said.append(f"The simplest model about as good is {self.model}: {self.price}.")
         if self.choice is not None:
             said.append(self._chosen(self.choice))

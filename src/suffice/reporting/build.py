@@ -176,8 +176,11 @@ def report_of(
         warnings.simplefilter("ignore")
         f = Findings(data, sample, Moments.of_table(sample.table), judgement)
         model = judgement.explained
-        levels = any(p.kind == "category" for p in data.profiles)  # they have no density
-        outliers = None if model is None or levels else Outliers.of(model, data)
+        # levels have no density, and values that are few hardly one
+        few = (
+            any(p.kind == "category" for p in data.profiles) or not judgement.checks.has_many_values
+        )
+        outliers = None if model is None or few else Outliers.of(model, data)
         origin = made or Provenance(seed=settings.seed)
         stages: Mapping[str, Callable[[], Section | None]] = {
             "answer": lambda: answer(judgement),

@@ -141,8 +141,8 @@ def _apart(places: Floats, names: list[str]) -> Codes:
     """Return the names whose letters cover no name before them, outermost first."""
     free: list[int] = []
     for i in np.argsort(-np.square(places - places.mean(0)).sum(1)).tolist():
-        # a drawing has room for about 52 letters and 17 lines
-        room = [((len(names[i]) + len(names[j])) / 2 / 52, 1 / 17) for j in free]
+        # a drawing has room for about 46 letters and 15 lines
+        room = [((len(names[i]) + len(names[j])) / 2 / 46, 1 / 15) for j in free]
         if all((np.abs(places[i] - places[j]) > r).any() for j, r in zip(free, room, strict=True)):
             free.append(i)
     return np.array(free)
@@ -217,7 +217,7 @@ def class_distances(f: Findings, order: Codes) -> tuple[Matrix, ...]:
     names = tuple(f.names[k] for k in order)
     cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
     caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
-    note = "The darker, the nearer." + f" {FARTHEST:.0f} is that far or farther." * bool(
+    note = "The darker, the nearer." + f" Blank: {FARTHEST:.0f} or farther." * bool(
         apart.max() > FARTHEST
     )
     return (Matrix(caption, names, cells, note, distances=True),)

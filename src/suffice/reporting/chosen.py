@@ -6,7 +6,7 @@ import numpy as np
 
 from suffice.comparison.models import core
 from suffice.curves.importance import separation, standardised_coefficients
-from suffice.reporting.blocks import Block, CellStyle, DataTable, Equation, Fact, Facts, Paragraph
+from suffice.reporting.blocks import Block, CellStyle, DataTable, Equation, Paragraph
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import plural
@@ -15,7 +15,7 @@ from suffice.typing import Floats
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
 MOST_LINEAR, MOST_QUADRATIC = 6, 2  # features of a boundary that is written out
-MOST_FEATURES, MOST_CLASSES = 15, 10  # of a table of parameters
+MOST_FEATURES, MOST_CLASSES = 15, 9  # of a table of parameters
 
 
 def chosen(data: DocumentedTable, judgement: Judgement) -> tuple[Block, ...]:
@@ -26,7 +26,6 @@ def chosen(data: DocumentedTable, judgement: Judgement) -> tuple[Block, ...]:
     return (
         *_averaged(judgement),
         Paragraph(in_words(judgement)),
-        _facts(judgement),
         Equation("The score of class k at a row x; the largest wins", _score(model)),
         *_boundaries(model),
         *_parameters(data, model),
@@ -91,7 +90,8 @@ def _averaged(judgement: Judgement) -> tuple[Block, ...]:
     found = getattr(judgement.estimator, "choices_", None)
     if found is None:
         return ()
-    body = tuple((c.weight, c.log_loss, c.describe()) for c in found if c.weight > 0)
+    settings = sorted((c for c in found if c.weight > 0), key=lambda c: -c.weight)
+    body = tuple((float(c.weight), float(c.log_loss), c.describe()) for c in settings)
     said = (
         f"{judgement.name} averages the posteriors of {plural(len(body), 'classifier')}, with "
         f"{judgement.outcome.n_parameters:,.0f} free parameters together; errors and posteriors on "
@@ -111,16 +111,6 @@ def _regularisation(model: Any) -> str:
         elif isinstance(value, str):
             said.append(f"{name} by {value.upper()}")
     return f"; {', '.join(said)}" if said else ""
-
-
-def _facts(judgement: Judgement) -> Facts:
-    gaussian = judgement.explained.model_
-    return Facts(
-        (
-            Fact("temperature", gaussian.temperature, "1 is Bayes' rule", "short"),
-            Fact("error it expects", judgement.expected_error, "were the model true", "percent"),
-        )
-    )
 
 
 def _score(model: Any) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from suffice.text.numbers import percent
 from suffice.typing import Floats
 
 MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 12, 15, 15  # of which the summary is shown
-MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 14
+MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 10
 COLLINEAR = 0.9  # correlation within classes that is worth a word
 
 
@@ -35,7 +35,7 @@ def glance(f: Findings, outliers: Outliers | None) -> Section:
     """Return the section that says what the data is."""
     data, checks = f.data, f.judgement.checks
     suspects = [f"Column {s.column!r} {s.why}." for s in (*checks.suspects, *checks.impossible)]
-    told = (_constant(data), _collinear(data, f.moments))
+    told = (_constant(data), _collinear(f.sample))
     blocks: list[Block] = [
         _facts(data, checks, outliers),
         *(Paragraph(note, "note") for note in data.notes),
@@ -141,18 +141,17 @@ def _constant(data: DocumentedTable) -> str:
     return f"Nothing can be learnt from {listed(flat)}, which {verb} constant."
 
 
-def _collinear(data: DocumentedTable, moments: Moments) -> str:
+def _collinear(sample: DocumentedTable) -> str:
     """Return what to say of columns that are combinations of others."""
-    varying = np.flatnonzero(data.table.x.max(0) > data.table.x.min(0))
-    lost = np.setdiff1d(varying, varying_columns(moments))
-    names = [data.names[j] for j in lost]
-    if not names:
+    x = sample.table.x
+    varying = np.flatnonzero(x.max(0) > x.min(0))
+    # all rows as one class: a column that differs between classes alone is no combination
+    lost = np.setdiff1d(varying, varying_columns(Moments.of(x, np.zeros(len(x)))))
+    if not len(lost):
         return ""
-    verb = "is" if len(names) == 1 else "are"
-    return (
-        f"Within classes {listed(names)} {verb} constant or a combination of other columns: it "
-        "adds nothing to a linear model and can be dropped."
-    )
+    named = listed([sample.names[j] for j in lost])
+    are = "is a combination" if len(lost) == 1 else "are combinations"
+    return f"To a linear model nothing is added by {named}, which {are} of other columns."
 
 
 def _pairs(data: DocumentedTable, moments: Moments) -> tuple[DataTable, ...]:

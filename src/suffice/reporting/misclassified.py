@@ -27,7 +27,7 @@ from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
 from suffice.typing import Codes, Floats
 
-MOST, MOST_PARTS = 10, 6  # rows or pairs shown, and columns
+MOST, MOST_PARTS = 10, 5  # rows or pairs shown, and columns
 _BLOCK = 65_536
 
 
@@ -159,9 +159,9 @@ def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> Intervals:
     items = []
     for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST]:
         a, b = np.unravel_index(flat, errors.shape)
-        share = f"{percent(errors[a, b] / counts[a].sum())} of {f.names[a]}"
+        share = percent(errors[a, b] / counts[a].sum())
         items.append(Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
-    caption = "Most confused pairs: true class → predicted"
+    caption = "Most confused pairs: true class → predicted, with the share of the true class"
     return Intervals(caption, "rows", "count", tuple(i for i in items if i.value))
 
 
@@ -199,7 +199,7 @@ def _worst(f: Findings) -> DataTable:
     styles: list[CellStyle] = ["signed"] * len(columns)
     said = (
         " On the right, why: log odds of the most probable wrong class against the true one, by "
-        "the model fitted to all rows. They start from those of a typical row of the true class, "
+        "the model fitted to all rows, these too. They start from a typical row of the true class, "
         "the one nearest to its mean; each column adds its part, and the last one is their sum."
     )
     return DataTable(

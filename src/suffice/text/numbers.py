@@ -82,7 +82,9 @@ def short(value: Any) -> str:
 
 def loss(value: Any) -> str:
     """Return a loss or an area, three digits after the point; beyond ten no digit says anything."""
-    return NOTHING if np.isnan(value) else "> 10" if value > 10 else f"{value:.3f}"
+    if np.isnan(value) or value > 10:
+        return NOTHING if np.isnan(value) else "> 10"
+    return f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
 
 
 def signed(value: Any) -> str:
