@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import suffice as sf
@@ -42,7 +43,7 @@ def test_a_class_without_a_usable_row_is_named_as_are_rows_without_a_label(run):
     rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)]
     rows += ["inf,1,z", "2,3,"]
     Path("lost.csv").write_text("\n".join(["row,b,kind", *rows]))
-    said = run("report", "lost.csv", "-t", "kind", "--cv", "2", "-o", "lost.md")
+    said = run("report", "lost.csv", "-t", "kind", "--fast", "-o", "lost.md")
     assert said.exit_code == 0, said.stderr
     page = Path("lost.md").read_text()
     for text in (said.stderr, page):
@@ -62,7 +63,7 @@ def test_rows_are_numbered_as_in_the_file(ok):
     Path("with.csv").write_text(head + "".join(rows))
     Path("without.csv").write_text("a,b,kind\n" + "".join(row.split(",", 1)[1] for row in rows))
     for name in ("with", "without"):
-        ok("report", f"{name}.csv", "-t", "kind", "--cv", "3", "--format", "json", "-q")
+        ok("report", f"{name}.csv", "-t", "kind", "--fast", "--format", "json", "-q")
     pages = [json.loads(Path(f"report-{n}.json").read_text()) for n in ("with", "without")]
     tables = [
         next(
@@ -86,12 +87,33 @@ def test_json_holds_the_verdict_and_the_line_up(ok_json):
 
 
 def test_the_command_on_the_page_names_every_choice(ok):
-    ok("report", "iris", "--cv", "3", "-i", "sepal_width", "--seed", "4", "-o", "a.json", "-q")
+    choices = ("--cv", "3", "-i", "sepal_width", "--seed", "4", "--fast", "-o", "a.json", "-q")
+    ok("report", "iris", *choices)
     page = json.loads(Path("a.json").read_text())
     code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]
-    assert code[-1] == "suffice report iris --ignore sepal_width --cv 3 --seed 4 -o a.json"
+    assert code[-1] == "suffice report iris --ignore sepal_width --cv 3 --seed 4 --fast -o a.json"
 
 
 def test_sums_are_no_rows(ok, refused):
     ok("summarize", "iris", "-o", "iris.moments", "-q")
     assert "needs rows" in refused("report", "iris.moments")
+
+
+def test_new_rows_are_told_apart_on_the_command_line(ok):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(60)]
+    moved = [f"{i % 7 + 3 * (i % 2)},{i % 5 + 9},{'yx'[i % 2]}" for i in range(40)]
+    Path("old.csv").write_text("\n".join(["a,b,kind", *rows]))
+    Path("new.csv").write_text("\n".join(["a,b,kind", *moved]))
+    Path("bare.csv").write_text("\n".join(["a,b", *(row.rsplit(",", 1)[0] for row in moved)]))
+    options = ("-t", "kind", "--fast", "-q")
+    ok("report", "old.csv", *options, "--against", "new.csv", "-o", "labelled.md")
+    page = Path("labelled.md").read_text()
+    assert "40 rows of new against 60 of the report: b has moved significantly" in page
+    new = pd.read_csv("new.csv")
+    wrong = sf.load("old.suffice").predict(new[["a", "b"]]) != new["kind"]
+    assert f"It is wrong about {wrong.sum()} of 40 new rows: more often than" in page
+    assert "--against new.csv" in page
+    ok("report", "old.csv", *options, "--against", "bare.csv", "-o", "bare.md")
+    page = Path("bare.md").read_text()
+    assert "b has moved significantly" in page
+    assert "It is wrong about" not in page
