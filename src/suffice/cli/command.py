@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shlex
 import sys
 import traceback
 import warnings
@@ -73,6 +74,11 @@ class Command(WithExamples):
         self.examples = tuple(examples)
         self._in_place = in_place  # the argument that may be the output too
         self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, for a page that says how it was made."""
+        ctx.meta["typed"] = shlex.join(["suffice", self.name or "", *args])
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into one line and an exit code."""

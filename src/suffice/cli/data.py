@@ -101,19 +101,6 @@ class Data:
         return load_rows(*self.opened("this needs rows", **taken))
 
 
-def words_of(said: Mapping[str, Any]) -> list[str]:
-    """Return what was said in options, as it is written on the command line."""
-    words = []
-    for name, value in said.items():
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(option if value else f"--no-{name}")
-        else:
-            values = value if isinstance(value, tuple) else (value,)
-            words += [word for each in values for word in (option, str(each))]
-    return words
-
-
 def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 

@@ -22,14 +22,7 @@ def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:
 
 def _as_sql(fitted: Any, said: Mapping[str, Any]) -> bytes:
     """Return the query that scores a table."""
-    query: str = fitted.to_sql(
-        said["table"].split("."),
-        said["dialect"],
-        columns=said["column"] or None,
-        keep=said["keep"],
-        prefix=said["prefix"],
-        booleans=said["boolean"],
-    )
+    query: str = fitted.to_sql(said["table"].split("."), said["dialect"], keep=said["keep"])
     return query.encode() + b";\n"
 
 
@@ -57,9 +50,6 @@ _EXPORTERS: Mapping[str, Callable[[Any, Mapping[str, Any]], bytes]] = {
 @click.option("--table", default="rows", help="Of SQL: the table; dots part schemas.")
 @choice("--dialect", of=["duckdb", "postgres", "sqlite"], text="Of SQL.", default="duckdb")
 @several("--keep", text="Of SQL: copy beside the answers.")
-@several("--column", text="Of SQL: the features, in order.")
-@several("--boolean", text="Of SQL: holds truth values.")
-@click.option("--prefix", default="", metavar="TEXT", help="Of SQL: before each answer's name.")
 @output("The file to write; without it standard output.")
 def command(
     terminal: Terminal, /, model: Path, kind: str, output: Path | None, **said: Any

@@ -7,8 +7,6 @@ from typing import Any
 import click
 
 from suffice import __version__
-from suffice.cli.command import Command
-from suffice.cli.terminal import Terminal
 
 # subcommand → its help in one line; a test keeps them the same as the commands' own
 COMMANDS = {
@@ -29,7 +27,6 @@ COMMANDS = {
     "datasets": "List the built-in data sets, or write one.",
     "lab": "Play with classifiers: paint points, see every model, descend, follow the course.",
     "warm-up": "Compile all that later commands need, and keep it.",
-    "completion": "Print the script that completes commands in a shell.",
 }
 
 _MODULES = {  # where not of that name
@@ -70,8 +67,6 @@ class LazyGroup(click.Group):
         """Return a subcommand, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name == completion.name:
-            return completion
         module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, "command", None) or getattr(module, cmd_name)
         return command
@@ -96,23 +91,3 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="suffice")
 def suffice() -> None:
     """Run a subcommand."""
-
-
-@click.command(
-    "completion",
-    cls=Command,
-    examples=[
-        "suffice completion bash > ~/.suffice-complete.bash",
-        "suffice completion fish > ~/.config/fish/completions/suffice.fish",
-    ],
-)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_obj
-def completion(terminal: Terminal, /, shell: str) -> None:
-    """Print the script that completes commands in a shell."""
-    from click.shell_completion import get_completion_class
-
-    script = get_completion_class(shell)
-    if script is not None:
-        source = script(suffice, {}, "suffice", "_SUFFICE_COMPLETE").source()
-        terminal.result({"shell": shell, "script": source}, source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from suffice.table.labels import label_written
 from suffice.table.schema import Encoding
 from suffice.text.lists import listed
 
-_CLASSES, _FEATURES = 8, 30  # as many as a table stays readable with
+_CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 
 
 @subcommand("show", "suffice show iris.suffice", "suffice show all.moments --json")
@@ -81,19 +81,26 @@ def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> Iterator[str]:
             yield f"{choice['weight']:.0%} {who}: {said}"
 
 
-def _coefficients(
-    header: dict[str, Any], arrays: dict[str, Any]
+def _cut(
+    first: str, labels: Sequence[Any], rows: Sequence[Sequence[Any]]
 ) -> tuple[list[str], list[list[Any]]]:
+    """Return a table with a column per label, as much of it as stays readable."""
+    more = ["…"] if len(labels) > _CLASSES else []
+    shown = [[name, *values[:_CLASSES], *more] for name, *values in rows[:_ROWS]]
+    columns = [first, *map(str, labels[:_CLASSES]), *more]
+    return columns, shown + [["…"] * len(columns)] * (len(rows) > _ROWS)
+
+
+def _coefficients(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     """Return a table with a column per score: its intercept and coefficients."""
-    labels, d = arrays["classes"].tolist(), header["n_features"]
-    scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else list(map(str, labels))
+    labels = arrays["classes"].tolist()
+    scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else labels
     encoding = Encoding.from_json(header.get("encoding"))
     known = encoding.feature_names if encoding else header["feature_names"]
-    names = known or [f"x{j}" for j in range(d)]
-    rows = [["intercept", *arrays["intercept"].tolist()[:_CLASSES]]]
+    names = known or [f"x{j}" for j in range(header["n_features"])]
     pairs = zip(names, arrays["coef"].T.tolist(), strict=True)
-    rows += [[name, *values[:_CLASSES]] for name, values in list(pairs)[:_FEATURES]]
-    return ["coefficient", *scores[:_CLASSES]], rows
+    rows = [["intercept", *arrays["intercept"].tolist()], *([name, *b] for name, b in pairs)]
+    return _cut("coefficient", scores, rows)
 
 
 def _means(moments: Moments) -> Any:
@@ -112,22 +119,13 @@ def _facts(header: dict[str, Any]) -> list[str]:
     return facts
 
 
-def _by_class(moments: Moments) -> tuple[list[str], list[list[Any]]]:
+def _by_class(moments: Moments) -> Any:
     """Return a table with a column per class: its rows, its weight, its means."""
-    k = slice(_CLASSES)
-    more = ["…"] if moments.n_classes > _CLASSES else []
-    columns = ["class", *map(str, moments.classes[k].tolist()), *more]
-    rows = [
-        ["rows", *moments.counts[k].tolist(), *more],
-        ["weight", *moments.weights[k].tolist(), *more],
-    ]
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
-    columns_of = zip(names, *_means(moments)[k], strict=True)
-    for name, *means in list(columns_of)[:_FEATURES]:
-        rows.append([f"mean {name}", *("–" if m is None else m for m in means), *more])
-    if moments.n_features > _FEATURES:
-        rows.append(["…"] * len(columns))
-    return columns, rows
+    means = zip(names, *_means(moments), strict=True)
+    known = [[f"mean {name}", *("–" if m is None else m for m in of)] for name, *of in means]
+    rows = [["rows", *moments.counts.tolist()], ["weight", *moments.weights.tolist()], *known]
+    return _cut("class", moments.classes.tolist(), rows)
 
 
 @subcommand("boundary", "suffice boundary iris.suffice versicolor virginica")

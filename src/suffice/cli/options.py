@@ -100,7 +100,6 @@ def output(
         required=required,
         metavar="FILE",
         type=OutputFile(urls),
-        callback=in_a_folder,
         help=text,
     )
 
@@ -113,15 +112,13 @@ class OutputFile(click.Path):
         self._urls = urls
 
     def convert(self, value: Any, *told: Any) -> Any:
-        """Return the path, or the URL as it is."""
-        return value if self._urls and "://" in str(value) else super().convert(value, *told)
-
-
-def in_a_folder(_: Any, __: Any, path: Path | str | None) -> Path | str | None:
-    """Refuse, before any work is done, a file to be written where there is no folder."""
-    if isinstance(path, Path) and not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder '{path.parent}': make it first")
-    return path
+        """Return the path, or the URL as it is; refuse it where there is no folder to write to."""
+        if self._urls and "://" in str(value):
+            return value
+        path: Any = super().convert(value, *told)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder '{path.parent}': make it first", *told)
+        return path
 
 
 def file_argument(name: str, **options: Any) -> Decorator:

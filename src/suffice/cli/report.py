@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -73,7 +72,7 @@ def command(
         path, model = (_unused(each, terminal) for each in (path, model))
     progress = False if terminal.quiet else None
     settings = ReportSettings(cv=cv, seed=seed, progress=progress, fast=fast)
-    command = _again(data, path, format=form, cv=cv, seed=seed, against=against, fast=fast)
+    command = without_passwords(click.get_current_context().meta["typed"])
     documented = _documented(data, stem)
     new = None if against is None else _new_rows(against, data, documented)
     made = report_of(documented, settings, Provenance(command, model.name, seed), new)
@@ -104,16 +103,6 @@ def _stem(name: str) -> str:
     """Return what to call the page of a file, a glob or standard input."""
     stem = Path(name).stem if name != "-" else "stdin"
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
-
-
-def _again(data: Data, path: Path, **options: Any) -> str:
-    """Return the command that writes the same page."""
-    from suffice.cli.data import words_of
-
-    columns = {name.removesuffix("s"): value for name, value in data.columns.items()}
-    given = {name: value for name, value in options.items() if value}
-    words = words_of({**columns, **given, **data.reading})
-    return shlex.join(["suffice", "report", without_passwords(data.name), *words, "-o", path.name])
 
 
 def _documented(data: Data, name: str) -> DocumentedTable:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from suffice.progress import Progress
 
 
-_TICK = 0.5  # seconds between two looks at the clock
-
-
 @dataclass(frozen=True, slots=True)
 class Terminal:
     """Where the words of a command go; whatever data hold is made safe to print."""
@@ -83,26 +80,17 @@ class Terminal:
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show that work goes on whose end is not known, and for how long."""
-        from threading import Event, Thread
-        from time import monotonic
+        """Show on a terminal that work goes on whose end is not known, and for how long."""
+        if self.quiet or not sys.stderr.isatty():
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        from suffice.progress import Progress
-
-        done, started = Event(), monotonic()
-
-        def tick(progress: Progress) -> None:
-            while not done.wait(_TICK):
-                progress.begin(f"{what}, {monotonic() - started:.0f} s")
-
-        with Progress(False if self.quiet else None) as progress:
-            ticking = Thread(target=tick, args=(progress,), daemon=True)
-            ticking.start()
-            try:
-                yield
-            finally:
-                done.set()
-                ticking.join()
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+            shown.add_task(what, total=None)
+            yield
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Print a table: text left, numbers right."""

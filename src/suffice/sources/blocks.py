@@ -21,7 +21,7 @@ from suffice.sources.reading import batches_of
 from suffice.sources.stores import is_url
 
 if TYPE_CHECKING:
-    from suffice.sources.layout import Layout
+    from suffice.sources.delimited import Layout
 
 BLOCK = 1 << 24
 _HEAD = 1 << 16

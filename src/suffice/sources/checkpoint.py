@@ -1,29 +1,25 @@
 """Files summed one after another, with a checkpoint."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from suffice import archive
 from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
 from suffice.sources.chunks import RowsRead
+from suffice.sources.columns import Roles
 from suffice.sources.files import File
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source
 from suffice.sources.stores import is_url, stamp_of
 from suffice.sources.summed import Summed, running_sums
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from suffice.sources.columns import Roles
 
 SECONDS = 10.0  # between two savings: what a crash may cost
 _REQUESTS = 16  # at a time, for the stamps of files

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
-from suffice.sources.kinds import LevelEncoder, as_numbers
+from suffice.sources.columns import Roles
+from suffice.sources.kinds import as_numbers, encoded_levels
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source, picked, values_of
 from suffice.table import Table
@@ -24,9 +25,6 @@ from suffice.table.foreign import copied_quickly
 from suffice.table.labels import encode
 from suffice.text.lists import noun, plural, quoted
 from suffice.typing import Codes, Floats, Labels
-
-if TYPE_CHECKING:
-    from suffice.sources.columns import Roles
 
 _NUMBERS = 1 << 20  # in one block: 8 MB
 _MOST_NAMED = 5
@@ -106,7 +104,7 @@ class Loader:
         self._blocks = cycle([empty(shape) for _ in range(n_blocks)])
         self._encoder = Encoder()
         self._numbers = frozenset(roles.numbers)
-        self._levels = None if roles.schema is None else LevelEncoder(roles.schema)
+        self._schema = roles.schema  # with the levels met so far
 
     def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:
         """Return the usable rows of consecutive frames, and what is left out."""
@@ -146,12 +144,11 @@ class Loader:
         classes, codes = self._encoder.encode(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
         kept = picked(frame, roles.kept)
-        if self._levels is None:
+        if self._schema is None:
             return Chunk(Table(x, classes, codes, weight, roles.features), kept)
-        levels = self._levels.encode(frame)
-        schema = self._levels.schema
-        names = schema.feature_names
-        return Chunk(Table(x, classes, codes, weight, names, levels, schema), kept)
+        self._schema, levels = encoded_levels(self._schema, frame)
+        names = self._schema.feature_names
+        return Chunk(Table(x, classes, codes, weight, names, levels, self._schema), kept)
 
 
 def _known(column: pl.Series) -> Any:

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
+from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
 from suffice.sources.files import File
 from suffice.sources.frames import (
@@ -31,9 +32,6 @@ from suffice.sources.frames import (
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
-
-if TYPE_CHECKING:
-    from suffice.sources.checkpoint import Checkpoint
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
 PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead

@@ -1,9 +1,17 @@
-"""Tables of separated text: CSV, TSV and their relatives, in files or in blocks of bytes."""
+"""Tables of separated text: CSV, TSV and their relatives, in files or in blocks of bytes.
+
+How a table is laid out (encoding, separator, the lines before its rows, its names) is found from
+its first bytes; how its columns are spelt, from its first rows.
+"""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +20,180 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from suffice.sources.blocks import file_rows, is_packed, text_rows
-from suffice.sources.layout import Layout
+from suffice.errors import InvalidInputError
+from suffice.sources.blocks import decoder_of, file_rows, is_packed, text_rows
 from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, TextStyle, copy_of, exactly
-from suffice.sources.spelling import Spelling, spellings_of, stand_ins
+from suffice.sources.spelling import Spelling, is_number, spellings_of, stand_ins
+from suffice.text.lists import quoted
+
+_SEPARATORS = ",;\t|"
+_JUDGED = 200  # rows that tell whether the first line is one of them
+_WESTERN = "cp1252"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the rows of a text table are, and what its columns are called."""
+
+    separator: str
+    encoding: str
+    translate: bool  # whether the bytes must be turned into UTF-8 with plain line ends first
+    names: tuple[str, ...]
+    n_before: int  # lines before the first row
+    comment: str | None
+    missing: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Layout:
+        """Return the layout of the table that starts with ``head``."""
+        encoding = reading.encoding or _encoding(head)
+        text = _decoded(head, encoding, label)
+        lines = text.split("\n")
+        lines = lines[:-1] if len(lines) > 50 else lines  # the last may be cut short
+        at = reading.skip_rows
+        if at < len(lines) and (said := re.fullmatch(r"sep=(.)", lines[at].strip('\ufeff"'))):
+            separator, at = said[1], at + 1
+        comment = reading.comment
+        while at < len(lines) and not _is_line(lines[at], comment):
+            at += 1
+        body = [line for line in lines[at:] if _is_line(line, comment)]
+        if not body:
+            raise InvalidInputError(f"{label} is empty: it needs a line of column names and rows")
+        mark = reading.delimiter or separator or _separator(body[:50])
+        reader = csv.reader((f"{line}\n" for line in lines[at:]), delimiter=mark)
+        first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
+        used = reader.line_num
+        header, remark = _has_header(first, _rows(body[used : used + _JUDGED], mark), reading)
+        remarks = [f"the first line of {label} ({quoted(first, 3)}) {remark}"] if remark else []
+        if encoding == _WESTERN and reading.encoding is None:
+            remarks += [f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"]
+        twin = next((name for name in first if name and first.count(name) > 1), None)
+        if header and twin:
+            raise InvalidInputError(f"{label} has two columns called {twin!r}: rename one of them")
+        plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+        return cls(
+            separator=mark,
+            encoding=encoding,
+            translate=not plain or (b"\r" in head and b"\n" not in head),
+            names=_unique(first if header else [""] * len(first), all_named=not header),
+            n_before=at + used if header else at,
+            comment=comment,
+            missing=reading.marks,
+            remarks=tuple(remarks),
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same in the words of polars."""
+        options: dict[str, Any] = {"separator": self.separator, "has_header": False}
+        return options | ({"comment_prefix": self.comment} if self.comment else {})
+
+
+def _is_line(line: str, comment: str | None) -> bool:
+    return bool(line.strip()) and not (comment and line.startswith(comment))
+
+
+def _encoding(head: bytes) -> str:
+    """Return the encoding that the first bytes show."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    # Latin letters in UTF-16: every second byte is zero
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros, others = head[start::2].count(0), head[1 - start :: 2].count(0)
+        if zeros > len(head) / 4 and not others:
+            return name
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return _WESTERN
+    return "utf-8-sig"
+
+
+def _decoded(head: bytes, encoding: str, label: str) -> str:
+    try:
+        text = decoder_of(encoding).decode(head)
+    except LookupError as error:
+        msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
+        raise InvalidInputError(msg) from error
+    except UnicodeDecodeError as error:
+        found = f"{error.object[error.start]:#04x} at byte {error.start}"
+        cure = "name its encoding, for example --encoding latin-1 (encoding= in Python)"
+        raise InvalidInputError(f"{label} is not {encoding} text ({found}): {cure}") from error
+    if "\0" in text:
+        msg = f"{label} is not text but binary: give it the extension of its format"
+        raise InvalidInputError(msg)
+    return text
+
+
+def _rows(lines: Sequence[str], mark: str) -> list[list[str]]:
+    """Return the cells of lines, as far as their quotes allow."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(csv.reader(lines, delimiter=mark))
+    return rows
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """Return the mark that cuts every line into the same, largest number of fields."""
+
+    def merit(mark: str) -> tuple[bool, int]:
+        widths = [len(row) for row in _rows(lines, mark)] or [1]
+        return len(set(widths)) == 1 and widths[0] > 1, widths[0]
+
+    return max(_SEPARATORS, key=merit)
+
+
+def _has_header(
+    first: Sequence[str], rows: Sequence[Sequence[str]], reading: TextStyle
+) -> tuple[bool, str]:
+    """Return whether the first line holds names rather than a row, and what to say about it."""
+    if reading.header is not None:
+        return reading.header, ""
+    header, unclear = _holds_names(first, rows, reading.marks)
+    if not header:
+        rest = "its columns are called column_0, …; --header says otherwise"
+        return False, f"looks like a row, not like names: {rest}"
+    return True, "is taken for column names; --no-header says otherwise" if unclear else ""
+
+
+def _holds_names(
+    first: Sequence[str], rows: Sequence[Sequence[str]], missing: Sequence[str]
+) -> tuple[bool, bool]:
+    """Return whether the first line holds names rather than a row, and whether that is unclear.
+
+    A name stands above numbers; a cell of a row is a decimal, a number above numbers, or recurs
+    in its column. Numbers that count up, such as years, may be names.
+    """
+    numbers = {cell for cell in first if is_number(cell)}
+    if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
+        return False, False
+    recurs = False
+    for j, cell in enumerate(first):
+        if cell in missing:
+            continue
+        below = [row[j].strip() for row in rows if j < len(row) and row[j].strip() not in missing]
+        if cell not in numbers and below and all(map(is_number, below)):
+            return True, False
+        recurs |= cell not in numbers and cell in below
+    if numbers and all(re.fullmatch(r"\d+", cell) for cell in numbers):
+        counted = [int(cell) for cell in first if cell in numbers]
+        count_up = counted == list(range(counted[0], counted[0] + len(counted)))
+        return (count_up and not recurs) or not rows, True
+    return not (recurs or (numbers and rows)), False
+
+
+def _unique(names: Sequence[str], *, all_named: bool) -> tuple[str, ...]:
+    """Return names, one for each column; of those without a name the first may stay so."""
+    blank = len(names) if all_named else next((j for j, name in enumerate(names) if not name), 0)
+    taken, unique = set(names), []
+    for j, name in enumerate(names):
+        new = f"column_{j}"
+        while not name and new in taken:
+            new += "_"
+        unique.append(name if name or j == blank else new)
+    return tuple(unique)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

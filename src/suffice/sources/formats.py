@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -23,9 +22,7 @@ from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
 from suffice.sources.stores import is_url, stamp_of
 
-if TYPE_CHECKING:
-    Sink = Callable[[pl.LazyFrame, Any], object]
-
+Sink: TypeAlias = Callable[[pl.LazyFrame, Any], object]
 _NUMBERS = 6 << 20  # read at a time: 48 MB
 _PIECES = 1024  # of one file, at most
 _NO_DOUBTS: dict[str, str] = {}  # types say what columns hold
@@ -45,7 +42,7 @@ class TypedTable:
     def of(cls, scanner: Any, path: Path | str, _: TextStyle, *, types_only: bool) -> TypedTable:
         """Return the table of a file."""
         n_rows = 0 if types_only else SAMPLE_ROWS
-        with reading_of(str(path), lambda: unreadable_part(path)):
+        with reading_of(str(path)):
             return cls(str(path), _cut(scanner(path), 0, n_rows), scanner)
 
     @classmethod
@@ -59,7 +56,7 @@ class TypedTable:
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
         rows = self.scanner(path, self._types(columns)).select(cast(columns))
-        scan = Scan(self.label, rows, where=lambda: unreadable_part(path))
+        scan = Scan(self.label, rows)
         size = self._piece(path, len(columns)) if self.scanner is _scan_parquet else 0
         return replace(scan, batches=partial(_in_pieces, rows, path, size)) if size else scan
 
@@ -166,32 +163,6 @@ FORMATS: Mapping[str, Callable[..., FileTable]] = {
 }
 _TEXT = (".csv", ".txt", ".data", "")  # that may be packed, beside those with tabs
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
-
-
-def unreadable_part(path: Path | str) -> str:
-    """Return from which row on which column of a Parquet file cannot be read, if any."""
-    if is_url(path) or not str(path).lower().endswith((".parquet", ".pq")):
-        return ""
-    try:
-        table = pl.scan_parquet(path, glob=False)
-        n_rows = int(table.select(pl.len()).collect().item())
-        names = table.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError):
-        return ""
-    for name in names:
-        column = table.select(exactly(name))
-        if not _is_readable(column):
-            first = bisect(range(n_rows), 0, key=lambda row: not _is_readable(column.head(row + 1)))
-            return f", column {name!r} from row {first:,} on,"
-    return ""
-
-
-def _is_readable(rows: pl.LazyFrame) -> bool:
-    try:
-        rows.collect()
-    except (pl.exceptions.PolarsError, OSError):
-        return False
-    return True
 
 
 def format_of(where: Path | str) -> Callable[..., FileTable]:

@@ -114,21 +114,14 @@ def schema_of(columns: Iterable[Column]) -> Schema | None:
     return Schema(found) if any(isinstance(c, Category) for c in found) else None
 
 
-class LevelEncoder:
-    """Levels of the categories of blocks of rows to codes; new levels join those known."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-
-    def encode(self, frame: pl.DataFrame) -> Codes:
-        """Return the level of each row in each category (n, q), −1 for none."""
-        found = {c.name: levels_of(frame.get_column(c.name)) for c in self.schema.categories}
-        columns: tuple[Any, ...] = self.schema.columns
-        grown = tuple(_grown(c, found[c.name]) if c.name in found else c for c in columns)
-        if grown != columns:
-            self.schema = Schema(grown)
-        codes = [c.codes_of(*found[c.name]) for c in self.schema.categories]
-        return np.ascontiguousarray(np.stack(codes, axis=1), np.int32)
+def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
+    """Return the schema with new levels, and the level of each row in each category (n, q)."""
+    found = {c.name: levels_of(frame.get_column(c.name)) for c in schema.categories}
+    columns: tuple[Any, ...] = schema.columns
+    grown = tuple(_grown(c, found[c.name]) if c.name in found else c for c in columns)
+    schema = schema if grown == columns else Schema(grown)
+    codes = [c.codes_of(*found[c.name]) for c in schema.categories]
+    return schema, np.ascontiguousarray(np.stack(codes, axis=1), np.int32)
 
 
 def _grown(known: Category, found: Levels) -> Category:

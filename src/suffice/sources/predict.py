@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from suffice.decision import classifier_of
+from suffice.decision import Classifier, classifier_of
 from suffice.errors import InvalidInputError
 from suffice.sources.chunks import RowsRead, frames_of, gaps_in, usable_rows
 from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
@@ -23,9 +23,6 @@ from suffice.sources.opening import open_source
 from suffice.sources.source import Progress, Source, TextStyle, values_of
 from suffice.threads import over_stream
 from suffice.typing import Floats, Labels
-
-if TYPE_CHECKING:
-    from suffice.decision import Classifier
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000

@@ -9,16 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from suffice.errors import InvalidInputError
+from suffice.sources.source import Scan
 from suffice.sources.spelling import ODD
 from suffice.text.printable import without_passwords
-
-if TYPE_CHECKING:
-    from suffice.sources.source import Scan
 
 Result = TypeVar("Result")
 _TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears nothing by itself
@@ -68,7 +66,7 @@ def fetched_ahead(items: Iterable[Result]) -> Iterator[Result]:
 
 def frames_of_scan(scan: Scan, skip: int = 0, n_rows: int | None = None) -> Iterator[pl.DataFrame]:
     """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
-    with reading_of(scan.label, scan.where), _checked(scan):
+    with reading_of(scan.label), _checked(scan):
         yield from (scan.batches or partial(_batches, scan))(skip, n_rows)
 
 
@@ -136,8 +134,8 @@ def _refuse_after_fork() -> None:
 
 
 @contextmanager
-def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[None]:
-    """Turn a failure to read ``label`` into an error that names it, and the part if known."""
+def reading_of(label: str) -> Iterator[None]:
+    """Turn a failure to read ``label`` into an error that names it."""
     _refuse_after_fork()
     try:
         yield
@@ -147,9 +145,9 @@ def reading_of(label: str, where: Callable[[], str] | None = None) -> Iterator[N
     except (pl.exceptions.PolarsError, OSError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        text, place = without_passwords(str(error)), f"{label}{where()}" if where else label
+        text = without_passwords(str(error))
         cause = error if text == str(error) else None  # its text may hold a secret of the address
-        raise InvalidInputError(without_passwords(_told(text, place))) from cause
+        raise InvalidInputError(without_passwords(_told(text, label))) from cause
 
 
 def _told(complaint: str, label: str) -> str:

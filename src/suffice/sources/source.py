@@ -57,7 +57,6 @@ class Scan:
     careful: pl.LazyFrame | None = None  # the same, read more slowly, if a number fails to parse
     # the rows, where they come so and the table above has none: from a start on, and how many
     batches: Callable[[int, int | None], Iterator[pl.DataFrame]] | None = None
-    where: Callable[[], str] | None = None  # which part of it cannot be read, after a failure
     check: Callable[[], None] | None = None  # raises where rows would be lost in silence
 
 

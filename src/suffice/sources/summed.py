@@ -1,12 +1,11 @@
 """Moments of rows as they come: of all rows, of each group, and merged in a fixed order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
@@ -19,6 +18,7 @@ from suffice.sources.chunks import (
     require_rows,
     rows_per_block,
 )
+from suffice.sources.columns import Roles
 from suffice.sources.source import Progress, Source
 from suffice.table import Table
 from suffice.table.foreign import on_device
@@ -26,11 +26,6 @@ from suffice.table.matrix import as_weights
 from suffice.table.schema import MOST_LEVELS
 from suffice.threads import at_most, n_threads_of, over_stream
 from suffice.typing import Codes
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from suffice.sources.columns import Roles
 
 MOST_PATTERNS = 512  # of empty cells, in each class
 _MOST_THREADS = 8  # more would wait for the one that loads
@@ -48,7 +43,7 @@ class Summed:
         """Number of rows read, usable or not."""
         return self.left_out.rows
 
-    def __add__(self, other: Summed) -> Summed:
+    def __add__(self, other: "Summed") -> "Summed":
         return Summed(self.moments + other.moments, self.left_out + other.left_out)
 
 

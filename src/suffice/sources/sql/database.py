@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from suffice.errors import DatabaseError, InvalidInputError, InvalidParameterError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
+from suffice.sources.columns import Roles
 from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, TextStyle, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
@@ -22,9 +23,6 @@ from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
 from suffice.text.lists import quoted
 from suffice.text.printable import without_passwords
-
-if TYPE_CHECKING:
-    from suffice.sources.columns import Roles
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _OUT_OF_RANGE = "22003"

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,14 +18,12 @@ from suffice.moments import Moments
 from suffice.moments.collect import Storage, plan, ratio, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.chunks import RowsRead
+from suffice.sources.columns import Roles
 from suffice.sources.kinds import NUMBER, kind_of
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
 from suffice.table.labels import encode
 from suffice.typing import Codes, Floats, Labels
-
-if TYPE_CHECKING:
-    from suffice.sources.columns import Roles
 
 _DIGITS = 15  # that every engine reads as the same number
 
