@@ -16,8 +16,7 @@ from tests.sources.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.store.manifest import Entry, Manifest
-from suffice.store.totals import object_name, packed
+from suffice.store.manifest import Entry, Manifest, object_name, packed
 
 K, ROWS = 3, 10_000  # classes, and rows of a partition
 SIZES = (30, 365, 3650)
