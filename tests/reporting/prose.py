@@ -177,7 +177,7 @@ def _classes(report):
     for a, b in permutations(range(k), 2):
         wrong, of = counts[a, b], counts[a].sum()
         yield f"most often {names[a]} was taken for {names[b]} ({count(wrong)} of {count(of)})"
-        yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} of {names[a]} |"
+        yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} |"
     wrong = counts.sum() - np.trace(counts)
     yield f"{count(wrong)} of {count(counts.sum())} rows were misclassified"
 

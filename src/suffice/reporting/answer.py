@@ -10,7 +10,6 @@ from suffice.reporting.blocks import (
     Axis,
     Block,
     CellStyle,
-    DataTable,
     Fact,
     Facts,
     Interval,
@@ -120,13 +119,7 @@ def more_data(judgement: Judgement) -> Section | None:
     )
     across = Axis("rows learnt from", float(n[0]), float(later[0, -1]), log=True)
     up = Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))
-    styles: tuple[CellStyle, ...] = ("count", "percent", "percent", "percent")
-    table = DataTable(
-        "Expected with more rows", ("rows", "error", "from", "to"), styles, tuple(ahead)
-    )
     drawn = Plot("growth", caption, across, up, series)
-    if judgement.verdict.usable == "no":
-        useless = f"That cannot be told: its error is no lower than that of the {OTHER}."
-        return Section("more", "Would more data help?", (Paragraph(useless, "lead"), drawn))
-    blocks = (Paragraph(growth.sentence, "lead"), drawn, table)
-    return Section("more", "Would more data help?", blocks)
+    useless = f"That cannot be told: its error is no lower than that of the {OTHER}."
+    said = useless if judgement.verdict.usable == "no" else growth.sentence
+    return Section("more", "Would more data help?", (Paragraph(said, "lead"), drawn))

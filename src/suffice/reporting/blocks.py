@@ -33,15 +33,6 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
-    """Remarks that few readers need: folded away where that is possible."""
-
-    kind: ClassVar[str] = "notes"
-    title: str
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Facts:
     """The numbers a reader looks for first."""
 
@@ -247,7 +238,7 @@ class Checks:
 
 
 Block: TypeAlias = (
-    Paragraph | Notes | Facts | DataTable | Matrix | Intervals | Equation | Plot | Thresholds
+    Paragraph | Facts | DataTable | Matrix | Intervals | Equation | Plot | Thresholds
 ) | (Code | Download | Checks)
 
 

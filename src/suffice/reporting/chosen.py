@@ -29,7 +29,6 @@ def chosen(data: DocumentedTable, judgement: Judgement) -> tuple[Block, ...]:
         Equation("The score of class k at a row x; the largest wins", _score(model)),
         *_boundaries(model),
         *_parameters(data, model),
-        *_transforms(data, model),
     )
 
 
@@ -188,20 +187,3 @@ def _importance(model: Any) -> tuple[Floats | None, Floats]:
         return None, separation(moments)
     weights = standardised_coefficients(model.coef_, np.sqrt(moments.total_variances))
     return weights, np.abs(weights).max(0)
-
-
-def _transforms(data: DocumentedTable, model: Any) -> tuple[Block, ...]:
-    power = model.moments_.power
-    if power is None:
-        return ()
-    order = np.argsort(-np.abs(power.exponents - 1), kind="stable")[:MOST_FEATURES]
-    body = tuple((data.names[j], float(power.exponents[j])) for j in order)
-    return (
-        DataTable(
-            "Exponents of the power transform",
-            ("feature", "λ"),
-            ("text", "number"),
-            body,
-            note="1 leaves a feature as it is; less draws in a long right tail, more a left one.",
-        ),
-    )

@@ -1,6 +1,6 @@
 """The models compared as a table, and why one of them is chosen."""
 
-from suffice.reporting.blocks import Block, CellStyle, DataTable, Notes, Paragraph, Section
+from suffice.reporting.blocks import Block, CellStyle, DataTable, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
 from suffice.text.lists import listed, truncated
@@ -95,9 +95,6 @@ def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgemen
     slow = judgement.comparison.left_out
     if slow:
         remarks.append(Paragraph(f"Left out for time: {listed(slow)}.", "note"))
-    notes = judgement.comparison.notes
-    if notes:
-        remarks.append(
-            Notes(f"Warnings of single models ({len(notes)})", tuple(map(truncated, notes)))
-        )
+    own = (n for n in judgement.comparison.notes if n.startswith(f"{judgement.name}: "))
+    remarks += [Paragraph(truncated(note), "note") for note in own]
     return remarks

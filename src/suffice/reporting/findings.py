@@ -5,13 +5,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from suffice.curves.importance import separation
 from suffice.moments import Moments
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes
 from suffice.validation.predictions import Predictions
 
 MANY_CLASSES = 9  # beyond which curves and clouds of every class hide each other
@@ -55,12 +54,6 @@ class Findings:
         """Features by how well they separate the classes, best first, (d,)."""
         ratio = np.nan_to_num(separation(self.moments), posinf=np.inf)
         return np.asarray(np.argsort(-ratio, kind="stable"))
-
-    def log_odds(self, k: int) -> Floats:
-        """Return log p(k | x) − log(1 − p(k | x)), (n,): it ranks rows without ties at 0 and 1."""
-        with np.errstate(divide="ignore"):
-            others = logsumexp(np.delete(self.rows.log_posteriors, k, axis=1), axis=1)
-        return np.asarray(self.rows.log_posteriors[:, k] - others)
 
     def tip(self, row: int) -> str:
         """Return what is known of a judged row."""

@@ -56,15 +56,14 @@ def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> Fac
     empty = sum(int(p.empty.sum()) for p in data.profiles)
     cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
     conflicting = f"{n:,} equal one of another class" if n else ""
-    if n and not checks.has_many_values:
-        conflicting = f"{n:,} as in another class; common where values are few"
     items = [
         Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
         Fact("columns" if data.source is not None else "features", len(data.columns)),
         Fact("classes", data.table.n_classes, f"column {data.target}"),
         Fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
-        Fact("duplicate rows", checks.n_duplicates, conflicting),
     ]
+    if checks.has_many_values:  # else rows are equal by chance
+        items.append(Fact("duplicate rows", checks.n_duplicates, conflicting))
     if outliers is not None:
         items.append(Fact("outliers", outliers.n_flagged, "by log density"))
     return Facts(tuple(Fact(f.name, f.value, f.remark, "count") for f in items))

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.curves.confusion import confusion
-from suffice.curves.thresholds import roc_curve
 from suffice.reporting.blocks import (
     Block,
     CellStyle,
@@ -167,20 +166,16 @@ def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> Intervals:
 
 def _by_class(f: Findings, counts: Floats) -> DataTable:
     hits, n, called = np.diagonal(counts), counts.sum(1), counts.sum(0)
-    body = []
-    for k, name in enumerate(f.names):
-        area = np.nan
-        if f.rows.logs is not None and 0 < n[k] < n.sum():
-            area = roc_curve(f.rows.truth == k, f.log_odds(k), f.rows.weight).area
-        shares = (hits[k] / m if m else np.nan for m in (n[k], called[k]))
-        body.append((name, float(n[k]), *map(float, shares), float(area)))
+    with np.errstate(invalid="ignore"):
+        shares = np.stack([hits / n, hits / called[: len(n)]], 1)
+    rows = zip(f.names, n.tolist(), shares.tolist(), strict=True)
     return DataTable(
         "By class",
-        ("class", "rows", "recall", "precision", "AUC"),
-        ("text", "count", "percent", "percent", "loss"),
-        tuple(body),
+        ("class", "rows", "recall", "precision"),
+        ("text", "count", "percent", "percent"),
+        tuple((name, size, *both) for name, size, both in rows),
         "Recall: share of the class that is found. Precision: share of the rows predicted so "
-        "that are of the class. AUC: of the class against all others.",
+        "that are of the class.",
     )
 
 
