@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
+from suffice.comparison.judging import FromMoments, learner_of
 from suffice.errors import InvalidInputError, InvalidParameterError
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -77,9 +78,8 @@ def test_our_naive_bayes_from_sums_is_scikit_learns_fitted_on_rows(wine):
     ours, theirs = frame.loc["ours"], frame.loc["theirs"]
     for metric in ("error", "log_loss", "brier", "auc", "calibration_error"):
         assert ours[metric] == pytest.approx(theirs[metric], rel=1e-9)
-    outcomes = {o.name: o for o in sf.compare(*wine, both, cv=5).outcomes}
-    assert outcomes["ours"].from_moments
-    assert not outcomes["theirs"].from_moments
+    learners = [learner_of(model, wine[0], is_plain=True) for model in both.values()]
+    assert [isinstance(each, FromMoments) for each in learners] == [True, False]
 
 
 def test_the_calibration_error_is_the_mean_gap_between_stated_and_observed(iris):

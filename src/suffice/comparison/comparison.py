@@ -11,13 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from suffice.comparison.judging import judged
-from suffice.comparison.models import (
-    ComparedModel,
-    FitSize,
-    affordable,
-    parse_models,
-    with_constant,
-)
+from suffice.comparison.models import ComparedModel, FitSize, affordable, parse_models
 from suffice.comparison.outcome import Failure, Outcome
 from suffice.comparison.paired import CONSTANT, LOSSES, Difference, RowLosses
 from suffice.comparison.rendering import InTerminal, as_html, as_text, in_words
@@ -136,20 +130,15 @@ class Comparison(Tabled):
         return as_html(self)
 
 
-def _approach(outcome: Outcome) -> str:
-    if outcome.name == CONSTANT:
-        return "neither"
-    return "generative" if outcome.is_generative else "discriminative"
-
-
 def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
     error, log_loss, brier = outcome.means.tolist()
     error_se, log_loss_se, brier_se = outcome.standard_errors.tolist()
     low, high = outcome.interval
     d = difference or Difference(outcome.name, "error", *[np.nan] * 4)
+    approach = "generative" if outcome.is_generative else "discriminative"
     return {
         "model": outcome.name,
-        "approach": _approach(outcome),
+        "approach": "neither" if outcome.name == CONSTANT else approach,
         "error": error,
         "error_se": error_se,
         "error_low": low,
@@ -284,7 +273,8 @@ def compared(
 
     With ``keep``, outcomes keep posteriors and the classifier of each fold.
     """
-    models = with_constant(models, seed)
+    if all(model.name != CONSTANT for model in models):
+        models = (*models, *parse_models(CONSTANT, seed))
     n_folds, n_rows = len(folds.splits), len(folds.judged_rows)
     small = folds.sampled(SAMPLE_ROWS, seed) if n_rows > MANY_ROWS else None
     results: list[Outcome | Failure] = []
@@ -292,7 +282,8 @@ def compared(
         for at, model in enumerate(models):
             steps.begin(model.name)
             on = small if small is not None and model.is_slow else folds
-            notes = () if on is folds else (_sample_note(on, n_rows),)
+            few = f"judged on a stratified sample of {len(on.judged_rows):,} of {n_rows:,} rows"
+            notes = () if on is folds else (few,)
             results.append(judged(model, on, steps.step, notes, keep=keep))
             steps.reach((at + 1) * n_folds)
     return _comparison(results, folds, left_out)
@@ -311,10 +302,6 @@ def _comparison(
     recommended = rows.names[rows.recommended()]
     found = (tuple(outcomes), tuple(failures), left_out)
     return Comparison(*found, folds.classes, *how, recommended)
-
-
-def _sample_note(small: Folds, n_rows: int) -> str:
-    return f"judged on a stratified sample of {len(small.judged_rows):,} of {n_rows:,} rows"
 
 
 def single_threaded(folds: Folds) -> AbstractContextManager[Any]:

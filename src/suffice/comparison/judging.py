@@ -132,7 +132,6 @@ def judged(
         model.name,
         results,
         is_generative=model.is_generative,
-        from_moments=isinstance(learner, FromMoments),
         is_readable=is_readable(results[0].learnt),
         overlap=folds.overlap,
         notes=(*notes, *_unweighted(model.estimator, folds), *in_short(caught)),

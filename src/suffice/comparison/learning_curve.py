@@ -131,9 +131,14 @@ def learning_curve(
     >>> bool(curve["LDA"].mean()[0] > curve["LDA"].mean()[-1])
     True
     """
-    _check(test, n_repeats)
+    if not 0 < test < 1:
+        raise InvalidParameterError(f"test must be a share of the rows in (0, 1), got {test!r}")
+    if n_repeats < 2:
+        raise InvalidParameterError(f"n_repeats={n_repeats}: at least two tell how much they vary")
     compared = parse_models(models, random_state)
-    X, y = _complete(X, y)
+    whole = is_complete(X)
+    if not whole.all() and len(whole) == len(y):
+        X, y = (taken(each, np.flatnonzero(whole)) for each in (X, y))
     everything = Folds.of(X, y, [([0], [0])])
     rng = np.random.default_rng(random_state)
     orders = [_order(everything.codes, test, rng) for _ in range(n_repeats)]
@@ -234,15 +239,6 @@ def _power_law(sizes: Codes, errors: Floats, ahead: Codes) -> Floats:
     return found
 
 
-def _complete(X: Any, y: Any) -> tuple[Any, Any]:
-    """Return the rows without missing values, and their labels."""
-    whole = is_complete(X)
-    if whole.all() or len(whole) != len(y):
-        return X, y
-    rows = np.flatnonzero(whole)
-    return taken(X, rows), taken(y, rows)
-
-
 def _curve(model: ComparedModel, folds: list[Folds], steps: Progress, n_repeats: int) -> Curve:
     steps.begin(model.name)
     results: list[Outcome | Failure] = [judged(model, each, steps.step) for each in folds]
@@ -278,11 +274,3 @@ def _sizes(sizes: Any, folds: Folds, n_train: int, n_sizes: int = _SIZES) -> Cod
         msg = f"sizes must lie between 2 and the {n_train} rows of the training part, got {sizes}"
         raise InvalidParameterError(msg)
     return known
-
-
-def _check(test: float, n_repeats: int) -> None:
-    if not 0 < test < 1:
-        raise InvalidParameterError(f"test must be a share of the rows in (0, 1), got {test!r}")
-    if n_repeats < 2:
-        msg = f"n_repeats={n_repeats}: at least two are needed to see how much repeats vary"
-        raise InvalidParameterError(msg)

@@ -67,11 +67,11 @@ KNOWN_MODELS = (
         lambda seed: Perceptron(variant="averaged", random_state=seed),
         is_standard=False,
     ),
-    KnownModel("least squares", lambda _: LeastSquaresClassifier(), ("least squares classifier",)),
+    KnownModel("least squares", lambda _: LeastSquaresClassifier()),
     KnownModel(
         "nearest neighbours",
         _scaled(ChosenNeighbours),
-        ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors classifier"),
+        ("neighbours", "neighbors", "nearest neighbors", "knn", "k neighbors"),
     ),
     KnownModel(
         "nearest neighbours (distance)",
@@ -80,16 +80,8 @@ KNOWN_MODELS = (
         is_standard=False,
     ),
     KnownModel("RBF-SVM", _scaled(CalibratedSvm), ("svm", "support vector machine", "svc")),
-    KnownModel(
-        "decision tree",
-        _theirs("tree", "DecisionTreeClassifier"),
-        ("tree", "decision tree classifier"),
-    ),
-    KnownModel(
-        "random forest",
-        _theirs("ensemble", "RandomForestClassifier"),
-        ("forest", "random forest classifier"),
-    ),
+    KnownModel("decision tree", _theirs("tree", "DecisionTreeClassifier"), ("tree",)),
+    KnownModel("random forest", _theirs("ensemble", "RandomForestClassifier"), ("forest",)),
     KnownModel(
         "gradient boosting", _theirs("ensemble", "HistGradientBoostingClassifier"), ("boosting",)
     ),
@@ -156,8 +148,8 @@ def known_model(name: str) -> KnownModel:
 
 
 def _bare(name: str) -> str:
-    """Return a name without case, spaces and marks."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
+    """Return a name without case, spaces and marks, and without the word classifier."""
+    return "".join(filter(str.isalnum, name.casefold())).removesuffix("classifier")
 
 
 SLOW = {"DecisionTreeClassifier", "ExtraTreesClassifier", "GaussianProcessClassifier",
@@ -207,13 +199,6 @@ def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
     compared = _with_names([_model(entry, seed) for entry in models])
     _check_names([model.name for model in compared])
     return compared
-
-
-def with_constant(models: tuple[ComparedModel, ...], seed: int) -> tuple[ComparedModel, ...]:
-    """Return the models and, if it is not one of them, the constant classifier."""
-    if any(model.name == CONSTANT for model in models):
-        return models
-    return (*models, _model(CONSTANT, seed))
 
 
 def affordable(
@@ -271,12 +256,10 @@ def _check_estimator(name: Any, estimator: Any) -> None:
 
 def _check_names(names: list[str]) -> None:
     if not names:
-        msg = "models is empty: name at least one classifier, or leave it out"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("models is empty: name a classifier, or leave it out")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        msg = f"models has {twice[0]!r} twice: give each its own name in a mapping"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"models has {twice[0]!r} twice: name each in a mapping")
 
 
 def is_readable(fitted: Any) -> bool:

@@ -46,7 +46,6 @@ class Outcome:
     fit_seconds: float  # for one fold, median over folds
     predict_seconds: float  # for the held-out rows of one fold, median over folds
     is_generative: bool  # whether it models the features of each class
-    from_moments: bool  # whether it was read from moments, and never fitted
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
     held_out: Predictions  # fold after fold, with posteriors only where they were kept
     folds: Codes  # of the held-out rows  (m,)
@@ -117,7 +116,6 @@ def outcome_of(
     folds: Sequence[FoldResult],
     *,
     is_generative: bool = False,
-    from_moments: bool = False,
     is_readable: bool = False,
     overlap: float = 0.0,
     notes: Sequence[str] = (),
@@ -134,7 +132,6 @@ def outcome_of(
         float(np.median([fold.fit_seconds for fold in folds])),
         float(np.median([fold.predict_seconds for fold in folds])),
         is_generative,
-        from_moments,
         is_readable,
         held_out if keep else held_out.without_posteriors(),
         np.repeat(np.arange(len(folds)), [len(fold.predictions.rows) for fold in folds]),

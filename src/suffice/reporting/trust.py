@@ -55,41 +55,24 @@ def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
 
 
 def _checks(sample: DocumentedTable, moments: Moments, judgement: Judgement) -> list[Check | None]:
-    model = judgement.explained
-    calibrated = judgement.calibration
-    question = "Are held-out posteriors calibrated?"
-    found = [
-        None if calibrated is None else _asked(question, lambda: calibrated),
-        _own_error(judgement),
-    ]
+    model, calibrated = judgement.explained, judgement.calibration
+    found = [_own_error(judgement)]
+    if calibrated is not None:
+        found.insert(0, _asked("Are held-out posteriors calibrated?", lambda: calibrated))
     if model is None:
         return found
-    tied = model.model_.shared_covariance is not None
-    return [
-        *found,
+    tied = model.model_.shared_covariance is not None and model.moments_.power is None
+    rows, few = _seen(sample, model), {"max_rows": ROWS_OF_A_CLASS}
+    found += [
         _asked("Do the classes differ at all?", lambda: class_separation(moments), wanted=True),
-        _asked(
-            "Do all classes share one covariance?",
-            lambda: box_m(moments),
-            matters=tied and model.moments_.power is None,
-        ),
-        _asked(
-            "Is each class Gaussian?",
-            lambda: normality(*_seen(sample, model), max_rows=ROWS_OF_A_CLASS),
-        ),
-        None
-        if judgement.fast
-        else _asked(
-            "Do rows drawn from the model look like the real ones?",
-            lambda: predictive_check(
-                model,
-                sample.frame,
-                sample.table.labels,
-                simulations=SIMULATIONS,
-                max_rows=_rows_of_a_class(sample),
-            ),
-        ),
+        _asked("Do all classes share one covariance?", lambda: box_m(moments), matters=tied),
+        _asked("Is each class Gaussian?", lambda: normality(*rows, **few)),
     ]
+    if not judgement.fast:
+        question, real = "Do rows drawn from the model look like the real ones?", sample.frame
+        how = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(sample)}
+        found.append(_asked(question, lambda: predictive_check(model, real, rows[1], **how)))
+    return found
 
 
 def _rows_of_a_class(sample: DocumentedTable) -> int:
