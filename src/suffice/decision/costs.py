@@ -37,12 +37,9 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    r"""The cost C[a, k] of action a where k is true; decides for the least expected cost.
-
-    .. math:: a(x) = \arg\min_a \sum_k C[a, k] \, p(k \mid x)
+    """The cost C[a, k] of action a where k is true: a(x) = argmin_a Σ_k C[a, k] p(k | x).
 
     The first K actions are the classes; one more, if any, is to reject. A gain is a negative cost.
-
     Berger (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4;
     Chow (1970) for the reject action.
     """

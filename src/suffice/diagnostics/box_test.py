@@ -7,13 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, polygamma
 
-from suffice.diagnostics.diagnostic import (
-    Diagnostic,
-    columns_remark,
-    is_weighted,
-    present_classes,
-    usable_columns,
-)
+from suffice.diagnostics.diagnostic import Diagnostic, columns_remark, is_weighted, usable_columns
 from suffice.errors import DegenerateDataWarning, InvalidInputError
 from suffice.linalg import resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
@@ -159,8 +153,8 @@ def box_m(moments: Moments) -> BoxM:
     >>> box_m(Moments.of(*load_iris(return_X_y=True)))
     Covariances differ: class 2 spreads most, 0 least (Box's M = 146.7, p < 0.0001)
     """
-    present = present_classes(moments)
     used, left_out_columns = usable_columns(moments)
+    present = np.flatnonzero(moments.weights > 0)
     codes = _comparable(used, present)
     v = used.weights[codes] - 1
     log_dets = _log_det_ratios(used.scatters[codes], v)

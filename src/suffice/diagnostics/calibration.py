@@ -15,17 +15,6 @@ from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL
 
 
-def _null_errors(curve: Reliability, simulations: int, rng: np.random.Generator) -> Floats:
-    """Return calibration errors of a calibrated model with these bins, (simulations,)."""
-    # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
-    events = rng.binomial(
-        curve.counts, np.clip(curve.stated, 0, 1), (simulations, len(curve.counts))
-    )
-    gaps = np.abs(events / curve.counts - curve.stated)
-    errors: Floats = gaps @ (curve.counts / curve.counts.sum())
-    return errors
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration(Diagnostic):
     """Whether stated probabilities are observed frequencies; see ``calibration``."""
@@ -49,13 +38,9 @@ class Calibration(Diagnostic):
 
     def rows(self) -> list[Row]:
         """Return one row: the calibration error, and what a calibrated model would show."""
-        row = {
-            "calibration_error": self.calibration_error,
-            "expected_calibration_error": self.expected_error,
-            "p_value": self.p_value,
-            "stated_minus_observed": self.excess,
-        }
-        return [row]
+        errors = {"calibration_error": self.calibration_error}
+        errors |= {"expected_calibration_error": self.expected_error, "p_value": self.p_value}
+        return [errors | {"stated_minus_observed": self.excess}]
 
     def __repr__(self) -> str:
         account = (
@@ -128,15 +113,13 @@ def calibration(
     if simulations < 19:
         msg = f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
-    curve = reliability(known.right, p.max(1), bins=bins)
-    null = _null_errors(curve, simulations, np.random.default_rng(random_state))
-    return Calibration(
-        known.classes,
-        curve,
-        float(null.mean()),
-        float(simulated_p(curve.calibration_error, null)),
-        len(p),
-    )
+    curve, rng = reliability(known.right, p.max(1), bins=bins), np.random.default_rng(random_state)
+    n, stated = curve.counts, curve.stated
+    # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
+    events = rng.binomial(n, np.clip(stated, 0, 1), (simulations, len(n)))
+    null = np.abs(events / n - stated) @ (n / n.sum())  # errors of a calibrated model
+    found = float(simulated_p(curve.calibration_error, null))
+    return Calibration(known.classes, curve, float(null.mean()), found, len(p))
 
 
 def _probabilities(posteriors: Floats) -> Floats:

@@ -7,13 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.drawing import draw
-from suffice.errors import (
-    DegenerateDataWarning,
-    InvalidInputError,
-    InvalidParameterError,
-    TooFewClassesError,
-)
+from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError
 from suffice.estimation.degenerate import independent_columns
+from suffice.estimation.plug_in import require_two_classes
 from suffice.linalg import resolved
 from suffice.moments import Moments
 from suffice.table.matrix import refuse_unusable
@@ -64,16 +60,6 @@ def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
     return table.take(ranks_within(table.codes, rng) < max_rows)
 
 
-def present_classes(moments: Moments) -> Codes:
-    """Return the positions of the classes that have rows; two or more."""
-    present = np.flatnonzero(moments.weights > 0)
-    if len(present) < 2:
-        found = moments.classes[present].tolist()
-        msg = f"comparing classes needs at least 2 with rows, found {found}: check the labels"
-        raise TooFewClassesError(msg)
-    return present
-
-
 def is_weighted(moments: Moments) -> bool:
     """Return whether the weights are anything but counts of rows."""
     return bool(np.any(moments.weights != moments.counts))
@@ -86,6 +72,7 @@ def names_of(moments: Moments) -> tuple[str, ...]:
 
 def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
     """Return the sums of columns of full rank within classes, and the names of the others."""
+    require_two_classes(moments.classes, moments.weights)
     n_classes, names = int((moments.weights > 0).sum()), names_of(moments)
     degrees, n_varying = moments.total_weight - n_classes, len(_varying(moments))
     if degrees < max(n_varying, 1):

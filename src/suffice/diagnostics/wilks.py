@@ -6,13 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import fdtrc
 
-from suffice.diagnostics.diagnostic import (
-    Diagnostic,
-    columns_remark,
-    is_weighted,
-    present_classes,
-    usable_columns,
-)
+from suffice.diagnostics.diagnostic import Diagnostic, columns_remark, is_weighted, usable_columns
 from suffice.errors import InvalidInputError
 from suffice.linalg import dependent_columns
 from suffice.model.covariance import FullCovariance
@@ -98,10 +92,9 @@ def class_separation(moments: Moments) -> ClassSeparation:
     >>> result.correlations.round(4)
     array([0.9848, 0.4712])
     """
-    present = present_classes(moments)
-    q, v = len(present) - 1, moments.total_weight - len(present)
     used, left_out = usable_columns(moments)
-    d = used.n_features
+    d, q = used.n_features, int((moments.weights > 0).sum()) - 1
+    v = moments.total_weight - q - 1
     if left_out and _rank_of_all_rows(moments) > d:
         raise InvalidInputError(
             f"columns {quoted(left_out)} differ between classes but not within them, alone or with "

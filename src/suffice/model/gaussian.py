@@ -27,10 +27,9 @@ from suffice.typing import Array, Codes, Floats
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel(EllipticalModel):
-    r"""Class k has prior :math:`\pi_k` and density :math:`N(\mu_k, \Sigma_k)`.
+    """Class k has prior π_k and density N(μ_k, Σ_k); classes of one group share one covariance.
 
-    Classes of one group share one covariance. Means are kept relative to a common centre, so
-    that they lose no digits far from the origin.
+    Means are kept relative to a common centre, so that they lose no digits far from the origin.
     """
 
     log_priors: Floats  # log π  (K,)

@@ -35,16 +35,13 @@ _BLOCK = 1 << 13  # rows read at a time
 
 @dataclass(frozen=True, eq=False)
 class MixedModel(WrappedModel):
-    r"""Levels c by a forest, numbers z by Gaussians about what the levels say of them.
+    """Levels c by a forest, numbers z by Gaussians about what the levels say of them.
 
-    .. math:: p(z, c \mid k) = p(c \mid k) \, N(z - B_k m(c); \mu_k, \Sigma_k)
-
-    m(c) are the indicators of the levels. Without edges and without B this is Gaussian ×
-    categorical naive Bayes. Rows come encoded: numbers, indicators of empty cells, indicators
-    of levels; NaN is not observed and integrated out. Unknown levels that numbers depend on are
-    summed over one by one; where they have more than 4096 combinations, the numbers are taken at
-    the expected indicators instead. A number whose indicator says that its cell was empty counts
-    for nothing.
+    p(z, c | k) = p(c | k) N(z − B_k m(c); μ_k, Σ_k), m(c) the indicators of the levels; without
+    edges and B, Gaussian × categorical naive Bayes. Rows come encoded: numbers, indicators of
+    empty cells (such a number counts for nothing), indicators of levels; NaN is integrated out.
+    Unknown levels that numbers depend on are summed over one by one; beyond 4096 combinations
+    the numbers are taken at the expected indicators instead.
     """
 
     inner: GaussianModel  # of z − B m

@@ -157,13 +157,10 @@ def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
-    r"""Scores of K classes, built from one part per group of classes.
+    """Scores a_k(x) = c_k − ½ |W_k (x − μ_k)|², W_kᵀ W_k = Σ_k⁻¹: a part for each group of classes.
 
-    .. math:: a_k(x) = c_k - \tfrac12 |W_k (x - \mu_k)|^2, \quad W_k^\top W_k = \Sigma_k^{-1}
-
-    The constant is :math:`c_k = \log\pi_k - \tfrac12\log|\Sigma_k|`, less
-    :math:`\tfrac d2 \log 2\pi` where densities are wanted; :math:`-\infty` rules a class out.
-    For fully tied classes the posterior needs only :math:`w_k^\top (x - o) + b_k`.
+    The constant is c_k = log π_k − ½ log|Σ_k|, less ½ d log 2π where densities are wanted; −∞ rules
+    a class out. For fully tied classes the posterior needs only w_kᵀ(x − o) + b_k.
     """
 
     origin: Floats  # o  (d,): rows and means are measured from it

@@ -50,14 +50,12 @@ class Tailed(Readout):
 
 @dataclass(frozen=True, eq=False)
 class StudentModel(EllipticalModel):
-    r"""Class k has prior :math:`\pi_k` and a Student t density with :math:`f_k` degrees.
+    """Class k has prior π_k and a Student t density with f_k degrees.
 
-    .. math::  \log t_k(x) = c_k - \tfrac{f_k + d}{2} \log(1 + s_k \Delta_k^2), \quad
-               \Delta_k^2 = (x - m_k)^\top \Psi_k^{-1} (x - m_k), \quad
-               s_k = \kappa_k / (\kappa_k + 1)
+    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)
 
-    Ψ and κ are those of the Normal–inverse-Wishart posterior; classes of one group share Ψ.
-    Geisser (1964), *JRSS B* 26, 69–76.
+    Ψ and κ, s = κ / (κ + 1), are those of the Normal–inverse-Wishart posterior; classes of one
+    group share Ψ. Geisser (1964), *JRSS B* 26, 69–76.
     """
 
     log_priors: Floats  # log π  (K,)

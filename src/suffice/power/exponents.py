@@ -80,8 +80,8 @@ def best_exponent(z: Floats, w: Floats) -> float:
     psi, slope = np.empty_like(logs), np.empty_like(logs)
 
     def derivative(exponent: float) -> float:
-        psi[:n], slope[:n] = _curve(exponent, logs[:n])
-        psi[n:], slope[n:] = _curve(2 - exponent, logs[n:])
+        psi[:n], slope[:n] = _with_slope(exponent, logs[:n])
+        psi[n:], slope[n:] = _with_slope(2 - exponent, logs[n:])
         np.negative(psi[n:], out=psi[n:])
         gap = psi - _mean(psi, w)
         # −log L / n = ½ log σ²(λ) − (λ − 1) Σ w sgn(z) log(1 + |z|),  σ² = Var ψ_λ
@@ -113,9 +113,16 @@ def _mean(values: Floats, w: Floats) -> float:
     return float(np.einsum("i,i->", values, w))
 
 
-def _curve(e: float, logs: Floats) -> tuple[Floats, Floats]:
-    """Return P = ((1 + u)^e − 1) / e and ∂P/∂e, from log(1 + u)."""
-    p = np.expm1(e * logs) / e if e else logs
+def curve(e: Any, logs: Floats) -> Floats:
+    """Return P = ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
+    if not np.any(e == 0):
+        return np.asarray(np.expm1(e * logs) / e)
+    return np.where(e == 0, logs, np.expm1(e * logs) / np.where(e == 0, 1.0, e))
+
+
+def _with_slope(e: float, logs: Floats) -> tuple[Floats, Floats]:
+    """Return P and ∂P/∂e, from log(1 + u)."""
+    p = curve(e, logs)
     if abs(e) > SMALL:
         # ∂P/∂e = ℓ P + (ℓ − P) / e,  ℓ = log(1 + u)
         return p, logs * p + (logs - p) / e

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.power.exponents import fitted_columns
+from suffice.power.exponents import curve, fitted_columns
 from suffice.typing import Codes, Floats
 
 
@@ -33,7 +33,7 @@ class Branch:
             exponent,
             np.where(bent, knee, np.inf),
             np.where(bent, logs, np.inf),
-            np.where(bent, _curve(exponent, logs), np.inf),
+            np.where(bent, curve(exponent, logs), np.inf),
             # P′(b) = (1 + b)^(e − 1)
             np.exp((exponent - 1) * logs),
         )
@@ -50,8 +50,8 @@ class Branch:
     def apply(self, u: Floats) -> Floats:
         """Return P(u)."""
         # P(u) = P(min(u, b)) + P′(b) max(u − b, 0)
-        curve = _curve(self.exponent, np.minimum(np.log1p(u), self.log_knee))
-        return curve + self.slope * np.maximum(u - self.knee, 0.0)
+        below = curve(self.exponent, np.minimum(np.log1p(u), self.log_knee))
+        return below + self.slope * np.maximum(u - self.knee, 0.0)
 
     def inverse(self, v: Floats) -> Floats:
         """Return u with P(u) = v."""
@@ -64,13 +64,6 @@ class Branch:
         """Return log P′(u)."""
         # P′(u) = (1 + u)^(e − 1)
         return (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
-
-
-def _curve(e: Floats, logs: Floats) -> Floats:
-    """Return ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
-    if not np.any(e == 0):
-        return np.expm1(e * logs) / e
-    return np.where(e == 0, logs, np.expm1(e * logs) / np.where(e == 0, 1.0, e))
 
 
 BLOCK = 1 << 15  # numbers changed at a time: a few arrays of this size stay in cache
