@@ -65,9 +65,9 @@ def data_checks(X: Any, y: Any) -> DataChecks:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # how columns are read was said where they were read
         table = X if isinstance(X, Table) else Table.of(X, y)
-    n_duplicates, n_conflicting = _copies(table)
     columns = dict(_columns(table))
-    suspects = {name: why for name in _dates(X) for why in ["is a date"]}
+    dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+    suspects = {str(name): "is a date" for name, dtype in dtypes if "date" in str(dtype).lower()}
     if table.n_rows >= FEWEST:
         at = stratified_sample(table.codes, ENOUGH, 0)
         for name, values in list(columns.items())[:MOST_COLUMNS]:
@@ -82,8 +82,7 @@ def data_checks(X: Any, y: Any) -> DataChecks:
     ]
     found = tuple(Suspect(name, why) for name, why in suspects.items())
     many = any(len(np.unique(values)) > table.n_rows / 4 for values in columns.values())
-    copies = (n_duplicates, n_conflicting, many)
-    return DataChecks(table.n_rows, *copies, found, tuple(impossible))
+    return DataChecks(table.n_rows, *_copies(table), many, found, tuple(impossible))
 
 
 def _columns(table: Table) -> Iterator[tuple[str, Any]]:
@@ -114,12 +113,6 @@ def _copies(table: Table) -> tuple[int, int]:
     mixed = np.minimum.reduceat(codes, first) < np.maximum.reduceat(codes, first)
     sizes = np.diff(np.append(first, len(told)))
     return len(told) - len(first), int(sizes[mixed].sum())
-
-
-def _dates(X: Any) -> list[str]:
-    """Return the columns of a frame that hold dates."""
-    dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
-    return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
 
 
 def _numbering(values: Any) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
@@ -18,10 +17,6 @@ from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_chole
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel
 from suffice.model.student import StudentModel
-
-if TYPE_CHECKING:
-    Flags = npt.NDArray[np.bool_]
-
 
 # the prior of some number of classes that share Σ, about the grand mean
 Belief: TypeAlias = "Callable[[Evidence, int], NormalInverseWishart]"
@@ -107,7 +102,15 @@ class Predictive:
         prior = self.belief(replace(evidence, quiet=True), 1)
         proper = prior.predictive_degrees > 0 and prior.mean_strength > 0
         known = evidence.present | (proper & (evidence.priors > 0))
-        scales = [_scale(evidence, learned, known, g) for g in range(evidence.n_groups)]
+        scales = []
+        for members in map(evidence.members, range(evidence.n_groups)):
+            first = learned[members[0]]
+            # any matrix where no class of the group is known
+            psi = first.scale if known[members].any() else np.eye(len(first.mean))
+            factor = scaled_cholesky(psi)
+            if factor is None:
+                raise InvalidInputError(f"{evidence.named(members)}: {first.improper}")
+            scales.append(FullCovariance(factor, inverse_lower(factor)))
         strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
         degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
         for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
@@ -138,15 +141,3 @@ def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInvers
         for k, posterior in zip(members, prior.posteriors(weights, means, scatter), strict=True):
             learned[k] = posterior
     return [posterior for posterior in learned if posterior is not None]
-
-
-def _scale(
-    evidence: Evidence, learned: Sequence[NormalInverseWishart], known: Flags, g: int
-) -> FullCovariance:
-    """Return Ψ of a group, factored; any matrix where no class of it is known."""
-    members = evidence.members(g)
-    scale = learned[members[0]].scale
-    factor = scaled_cholesky(scale if known[members].any() else np.eye(len(scale)))
-    if factor is None:
-        raise InvalidInputError(f"{evidence.named(members)}: {learned[members[0]].improper}")
-    return FullCovariance(factor, inverse_lower(factor))

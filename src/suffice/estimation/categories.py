@@ -199,7 +199,10 @@ def _mixed(
     """Return the model of levels and of what they leave of the numbers."""
     blocks, filled = LevelBlocks.of(encoding), encoding.schema.filled
     p, groups = blocks.n_numbers, recipe.group_of(moments.classes)
-    fills = _fills(moments, encoding)
+    # what stands in empty cells, in the units of the sums
+    row = np.zeros((1, encoding.n_features))
+    row[0, :p] = [c.fill or 0.0 for c in encoding.schema.numbers]
+    fills = (row if moments.power is None else moments.power.apply(row))[0, filled]
     if not p:
         numbers = _no_numbers(recipe, moments)
         return MixedModel(numbers, levels, blocks, slopes, filled, fills)
@@ -209,14 +212,6 @@ def _mixed(
     learnt = recipe.learnt(left, quiet=quiet)
     assert isinstance(learnt, GaussianModel)
     return MixedModel(learnt, levels, blocks, slopes, filled, fills)
-
-
-def _fills(moments: Moments, encoding: Encoding) -> Floats:
-    """Return what stands in empty cells, in the units of the sums, (h,)."""
-    row = np.zeros((1, encoding.n_features))
-    row[0, : encoding.schema.n_numbers] = [c.fill or 0.0 for c in encoding.schema.numbers]
-    units = row if moments.power is None else moments.power.apply(row)
-    return np.asarray(units[0, encoding.schema.filled])
 
 
 def _of_observed_rows(

@@ -57,13 +57,17 @@ class DiagonalStructure:
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
         """Return one diagonal covariance per group, empty variances filled."""
-        own, pooled, totals = found = diagonal_variances(moments, group_of, how)
+        groups, totals = diagonal_groups(moments, group_of), moments.total_variances
+        lent = pooled_groups(groups, how.pooling)
+        variances = _shrunk(divided(lent, unbiased=how.unbiased), moments, group_of, how, lent)
+        variances = own = resolved_variances(variances, moments, group_of)
+        pooled = divided(groups.pooled, unbiased=how.unbiased)[0]
+        pooled = resolved(pooled, moments.grand_mean, totals)
         if self.spherical:
-            own, pooled, totals = (v.mean(-1, keepdims=True) for v in found)
-        filled = np.sqrt(filled_variances(own, pooled, totals))
-        deficient = [RankDeficiency(int(g), found[0][g]) for g in np.flatnonzero(~own.all(1))]
-        scales = np.broadcast_to(filled, found[0].shape)
-        return [DiagonalCovariance(scale) for scale in scales], deficient
+            own, pooled, totals = (v.mean(-1, keepdims=True) for v in (own, pooled, totals))
+        filled = np.broadcast_to(np.sqrt(filled_variances(own, pooled, totals)), variances.shape)
+        deficient = [RankDeficiency(int(g), variances[g]) for g in np.flatnonzero(~own.all(1))]
+        return [DiagonalCovariance(scale) for scale in filled], deficient
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
         """Return G d, or G."""
@@ -103,17 +107,3 @@ def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
         factors = [found.get(g, factor) for g, factor in enumerate(factors)]
     whole = [FullCovariance(f, inverse_lower(f)) for f in factors if f is not None]
     return [*whole], [RankDeficiency(g, variances[g], sigmas[g]) for g in singular]
-
-
-def diagonal_variances(
-    moments: Moments, group_of: Codes, how: Regularisation
-) -> tuple[Floats, Floats, Floats]:
-    """Return group variances (G, d), pooled ones (d,) and total ones (d,); zero where none."""
-    groups = diagonal_groups(moments, group_of)
-    lent = pooled_groups(groups, how.pooling)
-    variances = divided(lent, unbiased=how.unbiased)
-    variances = _shrunk(variances, moments, group_of, how, lent)
-    pooled = divided(groups.pooled, unbiased=how.unbiased)[0]
-    totals = moments.total_variances
-    pooled = resolved(pooled, moments.grand_mean, totals)
-    return resolved_variances(variances, moments, group_of), pooled, totals

@@ -70,8 +70,13 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         b = _blank_like(a)
     a, b = _same_schema(a, b)
     _check_features(a, b)
-    _say_what_is_lost(a, b)
     check_same_power(a.power_sums, b.power_sums)
+    if a.storage != b.storage:
+        coarser = a.scatter.plus(b.scatter, 1.0).storage
+        warn(f"{a.storage} and {b.storage} scatter meet: the result keeps {coarser} scatter only")
+    if (a.feature_names is None) != (b.feature_names is None):
+        names = quoted(a.feature_names or b.feature_names or (), 5)
+        warn(f"one side has the columns {names}, the other no names: taken to be in this order")
     same = a.classes is b.classes or np.array_equal(a.classes, b.classes)
     if same and a.classes.dtype.kind == b.classes.dtype.kind:
         return a, b
@@ -192,16 +197,6 @@ def _check_features(a: Moments, b: Moments) -> None:
     cure = "select the columns in the same order" if same else "collect the same columns"
     msg = f"feature {at} is {left!r} on one side and {right!r} on the other: {cure} on both sides"
     raise FeatureMismatchError(msg)
-
-
-def _say_what_is_lost(a: Moments, b: Moments) -> None:
-    """Warn where one side knows less than the other, and so does the result."""
-    if a.storage != b.storage:
-        coarser = a.scatter.plus(b.scatter, 1.0).storage
-        warn(f"{a.storage} and {b.storage} scatter meet: the result keeps {coarser} scatter only")
-    if (a.feature_names is None) != (b.feature_names is None):
-        names = quoted(a.feature_names or b.feature_names or (), 5)
-        warn(f"one side has the columns {names}, the other no names: taken to be in this order")
 
 
 def without_gone(m: Moments) -> Moments:

@@ -103,7 +103,11 @@ def fields_from(
     """Return the fields of the moments of an archive, after checking every shape and number."""
     try:
         _check(header, arrays)
-        names = header["feature_names"]
+        names, written = header["feature_names"], header.get("schema")
+        schema = None if written is None else Schema.from_json(written)
+        if schema is not None and schema.n_features != header["n_features"]:
+            msg = f"the schema has {schema.n_features} features, the sums {header['n_features']}"
+            raise FileFormatError(msg)
         return (
             checked_classes(arrays["classes"]),
             None if names is None else tuple(names),
@@ -111,24 +115,13 @@ def fields_from(
             SCATTERS[header["storage"]](arrays["scatter"]),
             FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
             _power_sums(header, arrays),
-            _schema(header),
+            schema,
             _patterns(header, arrays, of_archive),
             arrays.get("peaks"),
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
         raise FileFormatError(msg) from error
-
-
-def _schema(header: Mapping[str, Any]) -> Schema | None:
-    """Return the schema of a mixed table, whose features are those of the sums."""
-    if header.get("schema") is None:
-        return None
-    schema = Schema.from_json(header["schema"])
-    if schema.n_features != header["n_features"]:
-        msg = f"the schema has {schema.n_features} features, the sums {header['n_features']}"
-        raise FileFormatError(msg)
-    return schema
 
 
 def checked_classes(classes: Any) -> Any:

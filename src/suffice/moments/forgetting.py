@@ -36,9 +36,9 @@ def without(total: Moments, part: Moments) -> Moments:
     more = (part.counts > total.counts) | (part.weights > total.weights * (1 + 1e-8))
     for k in np.flatnonzero(more)[:1]:
         raise ForgetError(
-            f"cannot forget {part.counts[k]} rows (weight {part.weights[k]:g}) of class "
-            f"{total.classes[k].item()!r}: only {total.counts[k]} ({total.weights[k]:g}) were "
-            "ever added"
+            f"cannot forget {part.counts[k]} rows of class {total.classes[k].item()!r}: only "
+            f"{total.counts[k]} were ever added (weight {part.weights[k]:g} of "
+            f"{total.weights[k]:g})"
         )
     if total.patterns is not None or part.patterns is not None:
         return without_gone(combined(total, part, -1.0))  # each pattern is checked there

@@ -29,10 +29,14 @@ def held_out_losses(
     Priors are those of the training rows, or of ``fixed_weights`` where they are given.
     """
     losses = np.empty((len(recipes), len(temperatures), 3))
-    for members in _shared_paths(recipes):
-        alike = [recipes[i] for i in members]
-        log_priors = _log_priors(alike[0], fold, fixed_weights)
-        found = _path_losses(alike, fold, temperatures, log_priors)
+    together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
+    for i, recipe in enumerate(recipes):
+        how = recipe.regularisation
+        alike = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
+        together.setdefault(alike if _has_path(recipe) else i, []).append(i)
+    for members in together.values():
+        log_priors = _log_priors(recipes[members[0]], fold, fixed_weights)
+        found = _path_losses([recipes[i] for i in members], fold, temperatures, log_priors)
         if found is not None:
             losses[members] = found
             continue
@@ -47,16 +51,6 @@ def held_out_losses(
                 of_rows = losses_of_rows(LogPosterior(t).read(scores), held.codes)
                 losses[i, j] = np.average(of_rows, axis=1, weights=held.weight)
     return losses
-
-
-def _shared_paths(recipes: Sequence[Recipe]) -> list[list[int]]:
-    """Return the recipes in groups that share their work: those that differ in γ alone."""
-    together: dict[Any, list[int]] = {}
-    for i, recipe in enumerate(recipes):
-        how = recipe.regularisation
-        alike = (repr(recipe.tied), how.unbiased, repr(recipe.priors), how.pooling)
-        together.setdefault(alike if _has_path(recipe) else i, []).append(i)
-    return list(together.values())
 
 
 def _has_path(recipe: Recipe) -> bool:

@@ -56,7 +56,12 @@ def leave_one_out(
         table = transformed(whole.take(rows), _power(estimator))
         moments = Moments.of_table(table, holes=True, **collecting([recipe]))
         scores = left_out_scores(recipe, moments, table, refit_priors=refit_priors)
-    _read(LogPosterior(estimator.resolved_temperature()), scores)
+    readout = LogPosterior(estimator.resolved_temperature())
+
+    def run(rows: slice) -> None:  # log-posteriors over the scores, in blocks that stay in cache
+        scores[rows] = readout.read(scores[rows])
+
+    in_blocks(len(scores), scores.shape[1], run)
     return Predictions(table.classes, table.codes, scores.argmax(1), scores, rows, table.weight)
 
 
@@ -79,15 +84,6 @@ def _require_closed_form(estimator: Any) -> None:
     if left:
         msg = f"{', '.join(left)} of this {name} say 'auto', which fit chooses: fit it first"
         raise InvalidParameterError(msg)
-
-
-def _read(readout: LogPosterior, scores: Floats) -> None:
-    """Write log-posteriors over the scores, in blocks that stay in cache."""
-
-    def run(rows: slice) -> None:
-        scores[rows] = readout.read(scores[rows])
-
-    in_blocks(len(scores), scores.shape[1], run)
 
 
 def left_out_scores(
