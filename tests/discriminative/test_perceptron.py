@@ -92,16 +92,15 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
     distance = (w[0] + x @ w[1:]) / np.linalg.norm(w)
     x, codes = x[np.abs(distance) > 0.1], (distance[np.abs(distance) > 0.1] > 0).astype(int)
     design = plain(x, codes)
-    fit = learn(
-        design, one_against_rest, StochasticSteps(1.0, rng()), last, np.zeros((1, 4)), 10_000
-    )
+    steps, start = StochasticSteps(1.0, rng()), np.zeros((1, 4))
+    states, converged = learn(design, one_against_rest, steps, start, 10_000)
     # (R / γ)²: w separates with margin γ ≥ 0.1 in the space of (1, x)
     radius = np.linalg.norm(design.table.x, axis=1).max()
     gamma = np.abs(distance)[np.abs(distance) > 0.1].min()
-    assert fit.converged
-    assert 0 < fit.n_updates <= (radius / gamma) ** 2
-    assert n_errors(design, fit.weights) == 0
-    assert margin(design, fit.weights) > 0
+    assert converged
+    assert 0 < states[-1].n_updates <= (radius / gamma) ** 2
+    assert n_errors(design, states[-1].weights) == 0
+    assert margin(design, states[-1].weights) > 0
 
 
 @pytest.mark.parametrize("learning", ["batch", "stochastic"])
@@ -110,22 +109,20 @@ def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
     x, codes = clusters(3, seed=4)
     way = BatchSteps(1.0) if learning == "batch" else StochasticSteps(1.0, rng())
     design = plain(x, codes, 3)
-    fit = learn(design, rule, way, last, np.zeros((3, 3)), 2000)
-    assert fit.converged
-    assert criterion(design, rule, fit.weights)[0] == 0
+    states, converged = learn(design, rule, way, np.zeros((3, 3)), 2000)
+    assert converged
+    assert criterion(design, rule, states[-1].weights)[0] == 0
 
 
 def test_overlap_never_converges_and_the_pocket_keeps_the_best():
     x, codes = clusters(2, seed=1, spread=3.0, n=100)
     design, rule, start = plain(x, codes), one_against_rest, np.zeros((1, 3))
-    fits = {
-        variant: learn(design, rule, StochasticSteps(1.0, rng()), variant, start, 30)
-        for variant in (last, averaged, pocket)
-    }
-    assert not any(fit.converged for fit in fits.values())
-    errors = {k.__name__: n_errors(design, v.weights) for k, v in fits.items()}
-    assert errors["pocket"] <= errors["last"]
-    assert errors["averaged"] <= errors["last"]
+    states, converged = learn(design, rule, StochasticSteps(1.0, rng()), start, 30)
+    assert not converged
+    ends = (variant(design, states)[-1] for variant in (last, averaged, pocket))
+    newest, mean, best = (n_errors(design, weights) for weights in ends)
+    assert best <= newest
+    assert mean <= newest
 
 
 def test_the_criterion_and_its_gradient_agree():

@@ -81,8 +81,12 @@ def test_the_effect_of_neighbours_by_distance_is_that_of_scikit_learn(flowers):
         theirs = cross_val_score(KNeighborsClassifier(k, weights="distance"), X, y, cv=folds)
         assert error == pytest.approx(1 - theirs.mean())
     assert (found.training_error == 0).all()
-    with pytest.raises(InvalidParameterError, match="weights='near'"):
-        neighbour_curve(X, y, [1], weights="near")
+    for refused in (
+        lambda: neighbour_curve(X, y, [1], weights="near"),
+        lambda: neighbourhood(X[:, :2], y, (5.0, 3.0), weights="near"),
+    ):
+        with pytest.raises(InvalidParameterError, match="weights must be one of"):
+            refused()
 
 
 def exam_path(hours):

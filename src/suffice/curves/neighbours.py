@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.estimation.settings import parse_word
 from suffice.table.labels import as_labels, encode
 from suffice.table.matrix import as_matrix
 from suffice.typing import Codes, Floats
@@ -55,9 +56,7 @@ def neighbour_curve(
     splits = StratifiedKFold(folds, shuffle=True, random_state=random_state)
     pairs = list(splits.split(x, codes))
     ks = _checked(neighbours, min(len(train) for train, _ in pairs))
-    if weights not in ("uniform", "distance"):
-        raise InvalidParameterError(f"weights={weights!r}: expected 'uniform' or 'distance'")
-    judged = partial(_errors, x, codes, by_distance=weights == "distance", ks=ks)
+    judged = partial(_errors, x, codes, weights=weights, ks=ks)
     tested = np.array([judged(train, test) for train, test in pairs])
     everyone = np.arange(len(x))
     return NeighbourCurve(
@@ -68,9 +67,7 @@ def neighbour_curve(
     )
 
 
-def _errors(
-    x: Any, codes: Codes, train: Codes, test: Codes, *, by_distance: bool, ks: Codes
-) -> Floats:
+def _errors(x: Any, codes: Codes, train: Codes, test: Codes, *, weights: str, ks: Codes) -> Floats:
     """Return the error on the test rows for each k, (m,)."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -78,15 +75,16 @@ def _errors(
     wrong = np.zeros(len(ks))
     for rows in np.array_split(test, len(test) // BLOCK + 1):
         distances, near = search.kneighbors(x[rows])
-        voices = distance_weights(distances) if by_distance else np.ones(near.shape)
         own = codes[train][near][:, :, None] == np.arange(codes.max() + 1)
-        votes = np.cumsum(own * voices[:, :, None], axis=1)  # (n, k, K)
+        votes = np.cumsum(own * voices(distances, weights)[:, :, None], axis=1)  # (n, k, K)
         wrong += (votes[:, ks - 1].argmax(axis=2) != codes[rows][:, None]).sum(axis=0)
     return wrong / len(test)
 
 
-def distance_weights(distances: Floats) -> Floats:
-    """Return 1 / distance of neighbours (n, k); those at distance 0 vote alone."""
+def voices(distances: Floats, weights: str) -> Floats:
+    """Return 1, or 1 / distance, of neighbours (n, k); those at distance 0 vote alone."""
+    if not parse_word(weights, {"uniform": False, "distance": True}, "weights"):
+        return np.ones(distances.shape)
     at_zero = distances == 0
     with np.errstate(divide="ignore"):
         return np.where(at_zero.any(axis=1, keepdims=True), at_zero, 1 / distances)

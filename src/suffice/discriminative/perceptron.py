@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -165,38 +165,27 @@ def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
     return [states[at].weights for at in best]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PerceptronFit:
-    """What a perceptron has learnt."""
-
-    weights: Floats  # (R, D)
-    n_passes: int
-    n_updates: int
-    converged: bool  # the last pass made no mistake
-    history: tuple[Floats, ...]  # weights to answer with after each pass, the start first
-    mistakes: tuple[int, ...]  # rows that moved the weights one by one, in all passes
-
-    def by_mistake(self, design: Design, rule: Rule, rate: float) -> PerceptronFit:
-        """Return the same with weights after each mistake, not after each pass."""
-        history = [self.history[0]]
-        for row in self.mistakes:
-            shown = design.take([row])
-            step = rate * rule(history[-1] @ shown.x.T, shown.codes) @ shown.x
-            history.append(history[-1] + step)
-        return replace(self, history=tuple(history))
-
-
 def learn(
-    design: Design, rule: Rule, steps: Steps, variant: Variant, start: Floats, max_passes: int
-) -> PerceptronFit:
-    """Return the answer after passes over the rows, until one makes no mistake."""
+    design: Design, rule: Rule, steps: Steps, start: Floats, max_passes: int
+) -> tuple[list[State], bool]:
+    """Return the states after each pass, the start first, and whether the last made no mistake."""
     states, converged = [State.at(start)], False
     while not converged and len(states) <= max_passes:
         states.append(steps.one_pass(design, rule, states[-1]))
         converged = states[-1].n_updates == states[-2].n_updates
-    history, n_updates = tuple(variant(design, states)), states[-1].n_updates
-    mistakes = tuple(row for state in states for row in state.mistakes)
-    return PerceptronFit(history[-1], len(states) - 1, n_updates, converged, history, mistakes)
+    return states, converged
+
+
+def after_mistakes(
+    design: Design, rule: Rule, rate: float, start: Floats, rows: Sequence[int]
+) -> list[Floats]:
+    """Return the weights after each of the rows that moved them, the start first."""
+    history = [start]
+    for row in rows:
+        shown = design.take([row])
+        step = rate * rule(history[-1] @ shown.x.T, shown.codes) @ shown.x
+        history.append(history[-1] + step)
+    return history
 
 
 def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Floats]:
@@ -210,9 +199,11 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
     return loss, gradient
 
 
-def trace_of(fit: PerceptronFit, design: Design, rule: Rule, rate: float) -> Iterator[Passed]:
-    """Yield the criterion and its gradient after each pass."""
-    for at, weights in enumerate(fit.history):
+def trace_of(
+    design: Design, rule: Rule, rate: float, history: Sequence[Floats]
+) -> Iterator[Passed]:
+    """Yield the criterion and its gradient at each of some weights."""
+    for at, weights in enumerate(history):
         loss, gradient = criterion(design, rule, weights)
         norm = float(np.abs(gradient).max()) / design.table.n_rows
         yield Passed(weights, loss, norm, rate if at else 0.0)

@@ -20,7 +20,7 @@ from suffice.decision.prior_shift import PriorShift, shifted_priors
 from suffice.estimation.fisher import DiscriminantSpace
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import Recipe
-from suffice.estimation.settings import is_open, parse_priors
+from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimation.stated import stated
 from suffice.estimation.unlabelled import SharedOut
 from suffice.estimators import predictor
@@ -389,8 +389,8 @@ class GaussianClassifier(
         if self.missing not in ("marginal", "indicator"):
             msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
             raise errors.InvalidParameterError(msg)
-        how = {"categorical": self.categorical, "missing": self.missing}
-        return {**how, "names": predictor.feature_names(self)}
+        names = predictor.feature_names(self)
+        return {"categorical": self.categorical, "missing": self.missing, "names": names}
 
     def _set_moments(self, moments: Moments, recipe: Recipe | None = None) -> Self:
         """Keep the moments; estimate at once from a recipe, or else when first needed."""
@@ -691,10 +691,8 @@ class GaussianClassifier(
         return rule_error(posteriors, asked.decide(x))
 
     def _check_coordinates(self, coordinates: str) -> None:
-        if coordinates not in ("rows", "transformed"):
-            msg = f"coordinates must be 'rows' or 'transformed', got {coordinates!r}"
-            raise errors.InvalidParameterError(msg)
-        if coordinates == "rows" and self.moments_.power is not None:
+        of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
+        if of_rows and self.moments_.power is not None:
             raise errors.InvalidParameterError(
                 "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
                 "for boundary(a, b, coordinates='transformed') and evaluate it at "

@@ -9,7 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from suffice.discriminative.least_squares import joint_moments, regress_column, regress_indicators
-from suffice.estimators.linear import LinearDecisions, chosen, require_two
+from suffice.estimation.settings import parse_word
+from suffice.estimators.linear import LinearDecisions, require_two
 from suffice.estimators.predictor import checked_table, set_features
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, header_of
@@ -156,7 +157,7 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         return np.asarray(x @ self.coef_ + self.intercept_, np.float64)
 
     def _set_moments(self, moments: Moments, column: int) -> Self:
-        unbiased = chosen("divisor", self.divisor, {"mle": False, "unbiased": True})
+        unbiased = parse_word(self.divisor, {"mle": False, "unbiased": True}, "divisor")
         found = regress_column(moments, column, unbiased=unbiased)
         self.moments_ = moments
         self.intercept_, self.coef_, self.variance_ = found

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,8 +25,6 @@ from suffice.table.mixed import is_mixed
 from suffice.table.schema import Encoding
 from suffice.table.table import Table
 from suffice.typing import Floats, Labels
-
-Choice = TypeVar("Choice")
 
 
 class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
@@ -154,14 +152,6 @@ def require_two(classes: Labels) -> None:
             f"y has one class only, {classes.tolist()}: a classifier needs rows of two classes "
             "or more, of positive weight"
         )
-
-
-def chosen(name: str, value: Any, choices: Mapping[str, Choice]) -> Choice:
-    """Return what a setting's word stands for."""
-    if not isinstance(value, str) or value not in choices:
-        msg = f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}"
-        raise InvalidParameterError(msg)
-    return choices[value]
 
 
 def positive(name: str, value: Any, *, zero: bool = False) -> float:

@@ -25,6 +25,7 @@ from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penal
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.summary import LogisticSummary
+from suffice.estimation.settings import is_open, parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import PosteriorMixin, checked_table, keep
 from suffice.moments import Moments
@@ -202,11 +203,10 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``; mixed ones as ``TableEncoder`` codes them."""
-        automatic = isinstance(self.l2, str) and self.l2 == "auto"
         solver, limits = self._solver(), self._limits()
         table, moments = self._summed(X, y, sample_weight)
         posed: Any = {"standardize": self.standardize, "fit_intercept": self.fit_intercept}
-        l2 = choose_penalty(table, moments, **posed) if automatic else self._penalty()
+        l2 = choose_penalty(table, moments, **posed) if is_open(self.l2) else self._penalty()
         how: Any = {"solver": solver, "limits": limits, "start": self._start_for(table), **posed}
         return self._accept(table, fit_logistic(table, moments, l2=l2, record=self.record, **how))
 
@@ -276,7 +276,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _summed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Moments]:
         """Return the rows and their sums; for plain Newton steps on a device, where they lie."""
-        special = self.l2 == "auto" or self.record or self.class_weight is not None
+        special = is_open(self.l2) or self.record or self.class_weight is not None
         if is_on_device(X) and self.solver in ("auto", "newton") and not special:
             there = device_table(*checked_table(self, X, y, sample_weight, reset=True))
             if there is not None:
@@ -325,7 +325,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             ),
             "averaged-sgd": self._averaged(),
         }
-        return linear.chosen("solver", self.solver, solvers)
+        return parse_word(self.solver, solvers, "solver")
 
     def _averaged(self) -> AveragedDescent:
         return AveragedDescent(self._rate(), self._batch_size(32), self._seed())
@@ -335,8 +335,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         return int(linear.positive("batch_size", size))
 
     def _rate(self) -> float | None:
-        automatic = isinstance(self.learning_rate, str) and self.learning_rate == "auto"
-        return None if automatic else linear.positive("learning_rate", self.learning_rate)
+        rate = self.learning_rate
+        return None if is_open(rate) else linear.positive("learning_rate", rate)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int):
@@ -355,7 +355,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         random = partial(logistic_fit.random_start, seed=self._seed())
         starts: dict[str, Start] = {"lda": logistic_fit.lda_start, "zero": logistic_fit.zero_start}
         start = self.start or ("zero" if self.solver == "sgd" else "lda")
-        first = linear.chosen("start", start, starts | {"random": random})
+        first = parse_word(start, starts | {"random": random}, "start")
         again = self.warm_start and "_stream" in vars(self)
         if not again or self.coef_.shape[1] != table.n_features:
             return first

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
 from suffice.estimation.mixture import MixtureRecipe
-from suffice.estimation.settings import is_open, parse_priors
-from suffice.estimators.linear import chosen, positive
+from suffice.estimation.settings import is_open, parse_priors, parse_word
+from suffice.estimators.linear import positive
 from suffice.estimators.predictor import (
     DensityMixin,
     ScoreMixin,
@@ -149,8 +149,10 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
 
 
 def _recipe(given: Mapping[str, Any], n_features: int) -> MixtureRecipe:
-    covariance = chosen("covariance", given["covariance"], {w: w for w in ("full", "diagonal")})
-    tied = chosen("tied", str(given["tied"]), {"False": False, "True": True, "class": "class"})
+    words = {word: word for word in ("full", "diagonal")}
+    covariance = parse_word(given["covariance"], words, "covariance")
+    tied_words = {"False": False, "True": True, "class": "class"}
+    tied = parse_word(str(given["tied"]), tied_words, "tied")
     kappa = n_features + 2 if given["prior_rows"] is None else given["prior_rows"]
     n_init, max_iter = (_whole(name, given[name]) for name in ("n_init", "max_iter"))
     kappa, tol = positive("prior_rows", kappa, zero=True), positive("tol", given["tol"])

@@ -12,11 +12,17 @@ from suffice.discriminative import perceptron as passes
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
 from suffice.discriminative.path import DescentPath
 from suffice.errors import InvalidParameterError
+from suffice.estimation.settings import parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep
+from suffice.table.table import Table
 from suffice.typing import Floats
 
 _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
+_UNFINISHED = (
+    "still making mistakes after {} passes: the classes may not be linearly separable; raise "
+    "max_iter, or use variant='averaged' or 'pocket', or LogisticRegression"
+)
 _RULES = {"one-against-rest": passes.one_against_rest, "direct": passes.direct}
 _VARIANTS = {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket}
 
@@ -88,6 +94,8 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     (True, ['low', 'high'])
     """
 
+    mistakes_: tuple[int, ...]
+
     def __init__(
         self,
         learning: str = "stochastic",
@@ -108,39 +116,42 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        steps, variant = self._steps(rng), linear.chosen("variant", self.variant, _VARIANTS)
+        steps, variant = self._steps(rng), parse_word(self.variant, _VARIANTS, "variant")
         max_iter = int(linear.positive("max_iter", self.max_iter))
+        rule = parse_word(self.multiclass, _RULES, "multiclass")
         table = linear.labelled(self, X, y)
         linear.require_two(table.classes)
         self.classes_ = table.classes
-        rule = linear.chosen("multiclass", self.multiclass, _RULES)
-        rule = passes.one_against_rest if table.n_classes == 2 else rule
-        moments = coded_moments(table, "diagonal")
-        how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        scaling, by_mistake = Scaling.of(moments, **how), self._keeps_mistakes()
-        # Python is slow row by row
-        one_by_one = self.learning == "stochastic" and table.n_rows > _FEW_ROWS and not by_mistake
-        design = (CompiledDesign if one_by_one else design_of)(table, scaling)
+        by_mistake, two = self._keeps_mistakes(), table.n_classes == 2
+        rule, n_scores = (passes.one_against_rest, 1) if two else (rule, table.n_classes)
+        scaling, design = self._design(table, compiled=not by_mistake)
         starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
-        n_scores = 1 if table.n_classes == 2 else table.n_classes
-        start = linear.chosen("start", self.start, starts)((n_scores, table.n_features + 1))
+        start = parse_word(self.start, starts, "start")((n_scores, table.n_features + 1))
         start[:, 0] *= scaling.lead
-        fit = passes.learn(design, rule, steps, variant, start, max_iter)
-        self.converged_, self.n_updates_ = fit.converged, fit.n_updates
-        self.n_passes_ = self.n_iter_ = fit.n_passes
-        self.margin_ = passes.margin(design, fit.weights)
-        self._set_scores(fit.weights[:, 1:] * scaling.inverse, fit.weights[:, 0], scaling.centre)
-        self.mistakes_ = fit.mistakes if by_mistake else ()
-        shown = fit.by_mistake(design, rule, steps.rate) if by_mistake else fit
-        self.path_ = self._path(shown, design, rule, scaling) if self.record else None
-        if not fit.converged and self.variant == "plain":
-            msg = (
-                f"still making mistakes after {fit.n_passes} passes: the classes may not be "
-                "linearly separable; raise max_iter, or use variant='averaged' or 'pocket', or "
-                "LogisticRegression"
-            )
+        states, self.converged_ = passes.learn(design, rule, steps, start, max_iter)
+        history, self.mistakes_, self.path_ = variant(design, states), (), None
+        weights, self.n_updates_ = history[-1], states[-1].n_updates
+        self.n_passes_ = self.n_iter_ = len(states) - 1
+        self.margin_ = passes.margin(design, weights)
+        self._set_scores(weights[:, 1:] * scaling.inverse, weights[:, 0], scaling.centre)
+        if by_mistake:
+            self.mistakes_ = tuple(row for state in states for row in state.mistakes)
+            history = passes.after_mistakes(design, rule, steps.rate, start, self.mistakes_)
+        if self.record:
+            trace = list(passes.trace_of(design, rule, steps.rate, history))
+            how = scaling.to_original, self._parameter_names()
+            self.path_ = DescentPath.along(trace, *how, partial(_loss_at, design, rule, scaling))
+        if not self.converged_ and self.variant == "plain":
+            msg = _UNFINISHED.format(self.n_passes_)
             warnings.warn(msg, linear.UnfinishedDescentWarning, stacklevel=2)
         return self
+
+    def _design(self, table: Table, *, compiled: bool) -> tuple[Scaling, Design]:
+        how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        scaling = Scaling.of(coded_moments(table, "diagonal"), **how)
+        # Python is slow row by row
+        one_by_one = compiled and self.learning == "stochastic" and table.n_rows > _FEW_ROWS
+        return scaling, (CompiledDesign if one_by_one else design_of)(table, scaling)
 
     def _keeps_mistakes(self) -> bool:
         if self.record == "mistakes" and (self.learning, self.variant) != ("stochastic", "plain"):
@@ -150,20 +161,13 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
             )
         return bool(self.record == "mistakes")
 
-    def _path(
-        self, fit: passes.PerceptronFit, design: Design, rule: passes.Rule, scaling: Scaling
-    ) -> DescentPath:
-        trace = list(passes.trace_of(fit, design, rule, self.learning_rate))
-        loss = partial(_loss_at, design, rule, scaling)
-        return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
-
     def _steps(self, rng: np.random.Generator) -> passes.Steps:
         rate = linear.positive("learning_rate", self.learning_rate)
         kinds: dict[str, passes.Steps] = {
             "stochastic": passes.StochasticSteps(rate, rng if self.shuffle else None),
             "batch": passes.BatchSteps(rate),
         }
-        return linear.chosen("learning", self.learning, kinds)
+        return parse_word(self.learning, kinds, "learning")
 
 
 def _loss_at(design: Design, rule: passes.Rule, scaling: Scaling, parameters: Floats) -> float:

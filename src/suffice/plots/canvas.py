@@ -13,7 +13,6 @@ from typing import Any, Literal
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
@@ -64,11 +63,6 @@ class Canvas:
         drawn = {"linestyle": "none", "marker": "o", "zorder": 3} | options
         edge: Any = {"markeredgecolor": self.style.ground, "markersize": size, "color": colour}
         return self.ax.plot(x, y, **(edge | drawn))[0]
-
-    def horizontal(self, *levels: float) -> None:
-        """Draw faint lines at some heights, behind all else."""
-        for level in levels:
-            self.ax.axhline(level, color=self.style.grid, linewidth=0.9, zorder=0)
 
     def strip_above(self, height: float, title: str) -> Any:
         """Return small axes above these, ``height`` inches high, that share their x axis."""
@@ -255,11 +249,6 @@ def class_marker(look: Look, style: Style) -> Line2D:
 def class_line(look: Look, style: Style) -> Line2D:  # noqa: ARG001  one signature with class_marker
     """Return the handle of a class drawn as a curve."""
     return Line2D([], [], color=look.colour, linestyle=look.line)
-
-
-def class_patch(look: Look, style: Style) -> Patch:
-    """Return the handle of a class drawn as bars."""
-    return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=style.ground)
 
 
 def write_legend(where: Any, entries: Sequence[tuple[Any, str]], **options: Any) -> None:

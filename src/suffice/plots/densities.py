@@ -12,7 +12,7 @@ from suffice.errors import InvalidInputError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
 from suffice.plots.inputs import Fitted
-from suffice.plots.plane import feature_index, mesh
+from suffice.plots.plane import around, feature_index, mesh
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
 
@@ -48,7 +48,7 @@ def class_densities(
     marginals = Marginals.of(fitted, [j])
     codes = None if y is None else fitted.codes(y)
     factors = marginals.priors if weighted else np.ones(len(canvas.palette))
-    low, high = marginals.window(0.12)[0]
+    low, high = around(marginals.rows, 0.12)[0]
     xs = np.linspace(low, high, 601)
     curves = factors * marginals.at(xs[:, None])
     if codes is not None and len(canvas.palette) <= MOST_ENTRIES:
@@ -117,8 +117,7 @@ def density_contours(
     """
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    window = marginals.window(0.3)
-    xs, ys = (np.linspace(low, high, resolution) for low, high in window)
+    xs, ys = (np.linspace(low, high, resolution) for low, high in around(marginals.rows, 0.3))
     densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
     inside = np.zeros((resolution, resolution), bool)
     for look, density in zip(canvas.palette.looks, np.moveaxis(densities, -1, 0), strict=True):
@@ -159,7 +158,7 @@ def density_surface(
     """
     axes = [feature_index(fitted.names, feature) for feature in features]
     marginals = Marginals.of(fitted, axes)
-    xs, ys = (np.linspace(low, high, resolution) for low, high in marginals.window(0.15))
+    xs, ys = (np.linspace(low, high, resolution) for low, high in around(marginals.rows, 0.15))
     joint = (marginals.priors * marginals.at(mesh(xs, ys))).reshape(len(ys), len(xs), -1)
     colours = np.array([to_rgb(look.colour) for look in canvas.palette.looks])
     highest = colours[joint.argmax(axis=-1)]
@@ -195,7 +194,7 @@ class Marginals:
 
     priors: Floats  # π  (K,)
     model: Any  # of these features
-    rows: Floats  # (n, m)
+    rows: Floats  # or synthetic ones where there are none  (n, m)
 
     @classmethod
     def of(cls, fitted: Fitted, axes: list[int]) -> Self:
@@ -217,9 +216,3 @@ class Marginals:
         """Return p(z | k), (n, K), of points (n, m)."""
         logs: Floats = self.model.class_log_density(z)
         return np.exp(logs)
-
-    def window(self, margin: float) -> Floats:
-        """Return ((low, high), …) around the rows, or around synthetic ones."""
-        low, high = self.rows.min(axis=0), self.rows.max(axis=0)
-        reach = margin * np.where(high > low, high - low, 1.0)
-        return np.stack([low - reach, high + reach], axis=1)

@@ -1,10 +1,11 @@
 """Which features a linear classifier goes by."""
 
 import numpy as np
+from matplotlib.patches import Patch
 
 from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_patch, figure
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, figure
 from suffice.plots.inputs import Fitted
 from suffice.text.lists import shortened
 from suffice.typing import Floats
@@ -50,7 +51,9 @@ def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) ->
     more = f" ({rest} more not shown)" if rest else ""
     canvas.name_axes(f"log odds per standard deviation{more}")
     if len(table) == 1:
-        patches = [class_patch(look, canvas.style) for look in canvas.palette.looks]
+        edge = canvas.style.ground
+        looks = canvas.palette.looks
+        patches = [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=edge) for look in looks]
         canvas.legend(list(zip(patches, canvas.palette.names, strict=True)))
     else:
         canvas.legend_of_classes()

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
 
-from suffice.curves.neighbours import distance_weights, neighbour_curve
+from suffice.curves.neighbours import neighbour_curve, voices
 from suffice.errors import InvalidParameterError
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
@@ -104,8 +104,9 @@ def neighbourhood(
     canvas = canvas.with_looks(table.classes)
     distances = np.linalg.norm(x - point, axis=1)
     near = np.argsort(distances, kind="stable")[:k]
-    voices = distance_weights(distances[None, near])[0] if weights == "distance" else np.ones(k)
-    votes = np.bincount(table.codes[near], voices, table.n_classes)
+    votes = np.bincount(
+        table.codes[near], voices(distances[None, near], weights)[0], table.n_classes
+    )
     marks.points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
     for row in near:
         canvas.ax.plot(*np.stack([point, x[row]]).T, color=canvas.style.soft, linewidth=0.8)

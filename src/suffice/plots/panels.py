@@ -16,7 +16,7 @@ from suffice.moments import Moments
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, documented, write_legend
 from suffice.plots.inputs import Fitted
-from suffice.plots.plane import feature_index
+from suffice.plots.plane import around, feature_index
 from suffice.plots.style import Palette, Theme, style_of
 from suffice.table.labels import codes_of
 from suffice.table.table import Table
@@ -64,9 +64,7 @@ def _grid(
     """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
     m, named = len(names), shortened(names, 20)
     side = max(CELL, LARGEST / (m + 1)) * m + 0.5
-    low, high = values.min(axis=0), values.max(axis=0)
-    reach = 0.1 * np.where(high > low, high - low, 1.0)
-    window = np.stack([low - reach, high + reach], axis=1)
+    window = around(values, 0.1)
     with many_axes(figure, theme, classes, (m, m), (side + 1.2, side)) as cells:
         for (row, column), cell in np.ndenumerate(cells):
             draw(cell, row, column)

@@ -117,6 +117,13 @@ def line_for(fitted: Fitted, y: Any, feature: Any, at: Any) -> Plane:
     return Plane.of_features(fitted, (0 if feature is None else feature,), at)
 
 
+def around(x: Floats, margin: float) -> Floats:
+    """Return ((low, high), …), (m, 2), around rows (n, m), and a share of their width more."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    reach = margin * np.where(high > low, high - low, 1.0)
+    return np.stack([low - reach, high + reach], axis=1)
+
+
 def mesh(xs: Floats, ys: Floats) -> Floats:
     """Return the points of a grid, (len(ys) · len(xs), 2), x running fastest."""
     x, y = np.meshgrid(xs, ys)

@@ -46,7 +46,8 @@ def posterior_line(
     'x₄'
     """
     line, xs, p = _along(fitted, y, feature, at)
-    canvas.horizontal(0, 0.5, 1)
+    for level in (0, 0.5, 1):
+        canvas.ax.axhline(level, color=canvas.style.grid, linewidth=0.9, zorder=0)
     first = 1 if len(canvas.palette) == 2 else 0
     for k in range(first, len(canvas.palette)):
         canvas.curve(xs, p[:, k], k, "posterior", linewidth=2)
