@@ -208,7 +208,7 @@ def test_constant_text_is_left_out_and_gaps_are_not():
     X["colour"] = "red"
     X.loc[103, "b"] = np.nan
     y = np.repeat(["no", "yes"], 30)
-    report = sf.report(X, y, models=["LDA", "tree"], cv=3)
+    report = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True)
     text = report.write("md")
     assert "columns left out: 'colour' (always the same)" in text
     assert "empty cells, drawn at the mean of their column: b (1)" in text
@@ -232,7 +232,7 @@ def test_many_features_and_classes_are_summarised():
     rng = np.random.default_rng(2)
     y = np.arange(300) % 9
     X = rng.normal(size=(300, 40)) + 2 * rng.normal(size=(9, 40))[y]
-    report = sf.report(X, y, models=["LDA", "QDA"], cv=3)
+    report = sf.report(X, y, models=["LDA", "QDA"], cv=3, fast=True)
     means = table(report, "Priors and class means")
     assert len(means.rows) == 16
     assert "15 of 40 features" in means.note
@@ -260,7 +260,7 @@ def test_of_many_rows_a_sample_is_judged_and_all_are_learnt_from(monkeypatch):
     rng = np.random.default_rng(4)
     y = np.arange(3000) % 2
     X = rng.normal(size=(3000, 2)) + y[:, None]
-    report = sf.report(X, y, models=["LDA", "QDA"], cv=5)
+    report = sf.report(X, y, models=["LDA", "QDA"], cv=5, fast=True)
     assert "stratified sample of 500 of 3,000 rows" in report.write("md")
     assert report.estimator.moments_.counts.sum() == 3000
     matrix, *_ = blocks(report, Matrix)
@@ -304,7 +304,7 @@ def test_notebooks_show_the_verdict_and_the_line_up(iris_report):
 
 def test_an_average_is_explained_by_its_best_single_model(iris, tmp_path):
     auto = sf.AutoGaussian(fourier_features=False)
-    report = auto.report(*iris, models=["LDA"], cv=3)
+    report = auto.report(*iris, models=["LDA"], cv=3, fast=True)
     text = report.write("md")
     assert "averages the posteriors of" in text
     assert "are of its best single Gaussian" in text
