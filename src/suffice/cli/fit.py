@@ -32,6 +32,7 @@ MODELS: Mapping[str, str] = {
     "nb": "GaussianNB",
     "rda": "RDA",
     "gaussian": "GaussianClassifier",
+    "mixture": "MixtureClassifier",
     "auto": "AutoClassifier",
     "least-squares": "LeastSquaresClassifier",
     "logistic": "LogisticRegression",
