@@ -1,6 +1,5 @@
 """Posteriors averaged over models that see the rows in their own ways."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,24 +22,10 @@ class Share:
     model: ClassModel | TemperedModel
     weight: float
 
-    def posterior(self, x: Any) -> Floats:
-        """Return p(k | x), shape (n, K), block by block."""
-        starts = range(0, max(len(x), 1), _BLOCK)
-        blocks = (self.view.apply(x[start : start + _BLOCK]) for start in starts)
-        return np.concatenate([self.model.posterior(block) for block in blocks])
-
     @property
     def integrates(self) -> bool:
         """Whether missing features can be integrated out."""
         return self.view.by_feature and self.model.has_density
-
-    def posterior_observed(self, x: Floats, filled: Floats) -> Floats:
-        """Return p(k | x_o), by marginals where there are any, else of rows filled."""
-        if self.integrates:
-            return replace(self, model=self.model.allowing_missing()).posterior(x)
-        posterior = self.posterior(filled)
-        posterior[np.isnan(x).all(1)] = self.model.priors
-        return posterior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +64,31 @@ class AveragedModel:
         return replace(self, best=self.best.allowing_missing(), allows_missing=True)
 
     def posterior(self, x: Any) -> Floats:
-        """Return the averaged p(k | x), shape (n, K)."""
-        seen = x[:, self.features]
+        """Return the averaged p(k | x), shape (n, K), block by block."""
+        seen = filled = x[:, self.features]
         if self.allows_missing and has_missing(seen):
             filled = self.impute(x)[:, self.features]
-            return self._average(lambda share: share.posterior_observed(seen, filled), len(seen))
-        return self._average(lambda share: share.posterior(seen), len(seen))
+        blocks = (slice(lo, lo + _BLOCK) for lo in range(0, max(len(x), 1), _BLOCK))
+        holes = filled is not seen
+        return np.concatenate([self._average(seen[b], filled[b], holes=holes) for b in blocks])
 
-    def _average(self, posterior_of: Callable[[Share], Floats], n: int) -> Floats:
-        posterior = np.tile(self.doubt * self.frequencies, (n, 1))
+    def _average(self, x: Floats, filled: Floats, *, holes: bool) -> Floats:
+        """Return the average of a block; of rows with holes, by marginals where there are any."""
+        posterior = np.tile(self.doubt * self.frequencies, (len(x), 1))
+        by_view: dict[int, list[Share]] = {}
         for share in self.shares:
-            posterior += (1 - self.doubt) * share.weight * posterior_of(share)
+            by_view.setdefault(id(share.view), []).append(share)
+        for shares in by_view.values():
+            rows: dict[bool, Floats] = {}  # as the view shows them, with holes or filled
+            for share in shares:
+                own = not holes or share.integrates
+                if own not in rows:
+                    rows[own] = share.view.apply(x if own else filled)
+                model = share.model.allowing_missing() if holes and own else share.model
+                p = model.posterior(rows[own])
+                if not own:
+                    p[np.isnan(x).all(1)] = share.model.priors
+                posterior += (1 - self.doubt) * share.weight * p
         return posterior
 
     def log_posterior(self, x: Any) -> Floats:
