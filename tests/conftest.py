@@ -19,6 +19,8 @@ settings.load_profile("suffice")
 
 # what shares a server, or a report that takes long to make, runs in one process
 TOGETHER = ("[Ss]park|Dask|cluster", "[Pp]ostgres|/sql/|_sql|/store/", "/lab/", "/reporting/")
+# what shares nothing comes last, test by test, so that no worker waits for the other
+APART = "/docs/|/contract/|test_process"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -28,6 +30,8 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid):
+            if re.search(APART, nodeid):
+                return nodeid
             found = [pattern for pattern in TOGETHER if re.search(pattern, nodeid)]
             return found[0] if found else super()._split_scope(nodeid)
 
