@@ -58,6 +58,9 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         _take_mode(name, target)
         Path(name).replace(target)
+        folder = os.open(target.parent, os.O_RDONLY)
+        os.fsync(folder)  # so that the name lasts, too
+        os.close(folder)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:

@@ -51,27 +51,18 @@ _SHARED = (
 )
 
 
-class WithExamples(click.Command):
-    """A command, or a group of them, whose help ends in examples."""
-
-    examples: tuple[str, ...] = ()
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, each on a line of its own."""
-        super().format_epilog(ctx, formatter)
-        with formatter.section("Examples"):
-            for example in self.examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+def with_examples(*examples: str) -> str:
+    """Return the end of the help of a command: examples, each on a line of its own."""
+    return "\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)])
 
 
-class Command(WithExamples):
+class Command(click.Command):
     """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
 
     def __init__(
         self, *args: Any, examples: Sequence[str] = (), in_place: str | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(*args, **kwargs)
-        self.examples = tuple(examples)
+        super().__init__(*args, epilog=with_examples(*examples), **kwargs)
         self._in_place = in_place  # the argument that may be the output too
         self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
 

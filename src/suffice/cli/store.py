@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.command import WithExamples, subcommand
+from suffice.cli.command import subcommand, with_examples
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.options import given, learning_data, output, several, sums_options
@@ -25,17 +25,14 @@ _selection = given(
 )
 
 
-class StoreGroup(WithExamples, click.Group):
-    """The subcommands of a store, and examples."""
-
-    examples = (
-        "suffice store add sales.store 'data/*.parquet' --target y",
-        "suffice store list sales.store",
-        "suffice store fit sales.store --last 30 --model qda -o model.suffice",
-    )
+_EXAMPLES = (
+    "suffice store add sales.store 'data/*.parquet' --target y",
+    "suffice store list sales.store",
+    "suffice store fit sales.store --last 30 --model qda -o model.suffice",
+)
 
 
-@click.group("store", cls=StoreGroup)
+@click.group("store", epilog=with_examples(*_EXAMPLES))
 def command() -> None:
     """Keep the sums of days, sites or tenants apart, and fit any set of them.
 

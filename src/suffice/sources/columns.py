@@ -282,10 +282,8 @@ def _learnt_from(
     sample = source.sample
     small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
     whole = small and len(source.files) <= 1  # all rows that there are
-    if said.categories:
-        columns, unused = kinds.learnable(sample, names, said.categorical, whole=whole)
-    else:
-        columns, unused = kinds.only_numbers(sample, names)
+    categorical = said.categorical if said.categories else None
+    columns, unused = kinds.learnable(sample, names, categorical, whole=whole)
     told = {**unused, "ids": list(ids)}
     left_out = [f"{quoted(names, 5)} ({reason})" for reason, names in told.items() if names]
     if not columns:

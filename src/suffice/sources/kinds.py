@@ -52,41 +52,36 @@ def as_numbers(column: pl.Series) -> Any:
 
 
 def learnable(
-    sample: pl.DataFrame, names: Iterable[str], categorical: Collection[str], *, whole: bool
+    sample: pl.DataFrame, names: Iterable[str], categorical: Collection[str] | None, *, whole: bool
 ) -> tuple[list[Column], dict[str, list[str]]]:
     """Return the columns that something may be learnt from, and the others by the reason.
 
-    Where the sample is not the ``whole`` table, one value in all its rows is no constant.
+    Where the sample is not the ``whole`` table, one value in all its rows is no constant. With
+    ``categorical`` None, numbers only are learnt from.
     """
     columns: list[Column] = []
     left_out: dict[str, list[str]] = {}
     for name in names:
         values = values_of(sample, name)
-        reason = _useless(values, whole=whole, categorical=name in categorical)
+        levels = None if categorical is None else name in categorical
+        reason = _useless(values, whole=whole, categorical=levels)
         if reason:
             left_out.setdefault(reason, []).append(name)
+        elif levels is None:
+            columns.append(Number(name))
         else:
-            columns.append(described(values.alias(name), categorical=name in categorical))
+            columns.append(described(values.alias(name), categorical=levels))
     dates = [c.name for c in columns if is_date(sample.get_column(c.name).dtype)]
     if dates:
         warn(f"dates count as days since 1970: {quoted(dates, 5)}")
     return columns, left_out
 
 
-def only_numbers(
-    sample: pl.DataFrame, names: Iterable[str]
-) -> tuple[list[Column], dict[str, list[str]]]:
-    """Return the columns of numbers, and the others by the reason."""
-    kinds = {name: kind_of(sample.schema[name]) for name in names}
-    other = [name for name, kind in kinds.items() if kind not in (NUMBER, EMPTY)]
-    empty = [name for name, kind in kinds.items() if kind == EMPTY]
-    numbers: list[Column] = [Number(name) for name, kind in kinds.items() if kind == NUMBER]
-    return numbers, {"not numeric": other, "empty": empty}
-
-
-def _useless(values: pl.Series, *, whole: bool, categorical: bool) -> str:
+def _useless(values: pl.Series, *, whole: bool, categorical: bool | None) -> str:
     """Return why nothing can be learnt from a column, or nothing."""
     kind, known = kind_of(values.dtype), values.drop_nulls()
+    if categorical is None:
+        return {NUMBER: "", EMPTY: "empty"}.get(kind, "not numeric")
     if known.is_empty():
         return "empty" if whole or kind == EMPTY else ""
     if kind == OTHER and not is_date(values.dtype):

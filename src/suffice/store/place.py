@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from suffice.archive import replacing
 from suffice.errors import DatabaseError, InvalidParameterError
 from suffice.sources.sql.database import without_secret
 from suffice.text.printable import without_passwords
@@ -50,16 +51,9 @@ class _Folder:
             return None
 
     def put(self, name: str, content: bytes) -> None:
-        unfinished, file = self.path / "unfinished", self.path / name
-        file.parent.mkdir(exist_ok=True)
-        with unfinished.open("wb") as new:
-            new.write(content)
-            new.flush()
-            os.fsync(new.fileno())
-        os.replace(unfinished, file)
-        folder = os.open(file.parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
+        (self.path / name).parent.mkdir(exist_ok=True)
+        with replacing(self.path / name) as file:
+            file.write(content)
 
     def drop(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)

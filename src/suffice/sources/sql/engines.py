@@ -72,20 +72,15 @@ class Engine:
 
 def rows_of(backend: Any, query: Any) -> pl.DataFrame:
     """Return the few rows that answer a query."""
-    engine = engine_of(backend)
-    if engine.batches is not None:
-        # Ibis would open a cursor, for which PostgreSQL takes one processor only
-        found = list(engine.batches(backend, query, 1 << 20))
-        none = pl.DataFrame(query.schema().to_pyarrow().empty_table())
-        return pl.concat(found) if found else none
-    with _quietly():
-        return pl.DataFrame(backend.to_pyarrow(query))
+    found = list(batches_of(backend, query, 1 << 20))
+    return pl.concat(found or [pl.DataFrame(query.schema().to_pyarrow().empty_table())])
 
 
 def batches_of(backend: Any, rows: Any, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
+        # Ibis would open a cursor, for which PostgreSQL takes one processor only
         yield from engine.batches(backend, rows, n_rows)
         return
     with _quietly():
