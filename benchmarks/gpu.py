@@ -7,7 +7,9 @@ Times are of CUDA events, the best of several in turn; "fit" is a whole ``fit``,
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -43,6 +45,11 @@ def main(arguments: list[str]) -> None:
     print("Milliseconds; goals: scatters at most 2 × the Gram, 1.5 × at d = 200\n")
     print(table(sums) + "\n\nPosteriors, whole fits (ms)\n\n" + table(answers))
     print("\n" + table(errors(torch)) + "\n\n" + table([of_logistic(torch, 10_000_000 // share)]))
+    mixtures = [of_mixture(torch, int(n) // share, d) for n, d in ((1e6, 10), (4e6, 50))]
+    print("\nEM of 3 classes, 4 components each\n\n" + table(mixtures))
+    print(
+        "\nParquet, summed here and there (s)\n\n" + table([of_stream(torch, 2_000_000 // share)])
+    )
 
 
 def rows(torch: Any, n: int, d: int, k: int, kind: Any) -> tuple[Any, Any]:
@@ -140,6 +147,44 @@ def of_logistic(torch: Any, n: int) -> dict[str, Any]:
     took = milliseconds(torch, cases, 3)
     steps = sf.LogisticRegression().fit(x, y).n_iter_
     return {"rows": f"{n:.0e}", "d": 100, "steps": steps, **took}
+
+
+def of_mixture(torch: Any, n: int, d: int) -> dict[str, Any]:
+    """Return seconds of whole fits of mixtures, here and there, with as many steps of EM."""
+    import suffice as sf
+
+    x, y = rows(torch, n, d, 3, torch.float64)
+    x[::3, 0] += 3
+    there, here = (x, y), (x.cpu().numpy(), y.cpu().numpy())
+    how = sf.MixtureClassifier(4, n_init=1, tol=1e-4, n_jobs=-1)
+    cases = {"GPU": lambda: how.fit(*there), "CPU": lambda: how.fit(*here)}
+    took, steps = best_of(cases, 2), how.fit(*there).n_iter_
+    return {
+        "rows": f"{n:.0e}",
+        "d": d,
+        "steps": steps,
+        **took,
+        "CPU/GPU": took["CPU"] / took["GPU"],
+    }
+
+
+def of_stream(torch: Any, n: int, d: int = 100) -> dict[str, Any]:
+    """Return seconds of reading a file, and of its sums."""
+    import polars as pl
+
+    import suffice as sf
+
+    x, y = (a.cpu().numpy() for a in rows(torch, n, d, 5, torch.float64))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        frame = pl.DataFrame({f"x{j}": x[:, j] for j in range(d)} | {"y": y})
+        frame.write_parquet(path, compression="uncompressed")
+        cases = {
+            "polars alone": lambda: [b.height for b in pl.scan_parquet(path).collect_batches()],
+            "CPU": lambda: sf.summarize(path, "y", n_jobs=-1),
+            "GPU": lambda: sf.summarize(path, "y", device="cuda", n_jobs=2),
+        }
+        return {"rows": f"{n:.0e}", "d": d, **best_of(cases, 3)}
 
 
 def both(x: Any, y: Any) -> Any:

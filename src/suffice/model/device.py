@@ -22,6 +22,7 @@ from suffice.table.foreign import (
     is_on_device,
     namespace,
 )
+from suffice.threads import one_blas_thread
 
 SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
 
@@ -156,12 +157,13 @@ class _Scores:
         """Return bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one product."""
         parts, o = self.single, self.scorer.origin
         factors = np.concatenate([part.whitening for part in parts])
-        centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
         constants = np.concatenate([part.constants for part in parts])
         # the origin is taken from the product, not from the rows, where no digits are lost by it
         limit = 1e3 if self.xp.finfo(self.like.dtype).bits == 32 else 1e5
-        near = (np.abs(factors) @ np.abs(o)).max(initial=0.0) < limit
-        centres = centres + factors @ o if near else centres
+        with one_blas_thread():
+            centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
+            near = (np.abs(factors) @ np.abs(o)).max(initial=0.0) < limit
+            centres = centres + factors @ o if near else centres
         origin, product, c, b = self._here(o, factors.T, centres, constants)
         return lambda x: _norms((x if near else x - origin) @ product, c, b)
 

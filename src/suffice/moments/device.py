@@ -206,17 +206,19 @@ def _tiled_sums(
         past = place_of >= end[:, None]
         place_of = xp.where(past, origin[:, None], place_of)
         rows = xp.take(order, xp.reshape(place_of, (-1,)))
-        z = xp.reshape(_shifted_rows(x, rows, shifts, which, height), (*past.shape, d))
-        w, wz = xp.astype(~past, xp.float64), z
-        if weight is not None:
-            w = w * xp.reshape(xp.take(weight, rows), past.shape)
-            wz = z * xp.astype(w, z.dtype)[:, :, None]
+        z, sums = _shifted_rows(x, rows, shifts, which, height)
+        wz = z
+        if weight is None:
+            w = xp.astype(xp.clip(end - begin, max=height), xp.float64)
+        else:
+            each = xp.where(past, 0.0, xp.reshape(xp.take(weight, rows), past.shape))
+            w, wz = xp.sum(each, axis=1), z * xp.astype(each, z.dtype)[:, :, None]
+        if weight is not None or sums is None:
+            ones = xp.ones((1, height), dtype=z.dtype, device=place)
+            sums = (ones @ wz)[:, 0, :]
         member = xp.arange(k, dtype=which.dtype, device=place)[:, None] == which[None, :]
         member = xp.astype(member, xp.float64)
-        products = _products(xp, wz, z, storage)
-        ones = xp.ones((1, height), dtype=z.dtype, device=place)
-        sums = xp.astype((ones @ wz)[:, 0, :], xp.float64)
-        found = (xp.sum(w, axis=1), sums, products)
+        found = (w, xp.astype(sums, xp.float64), _products(xp, wz, z, storage))
         for i, part in enumerate(found):
             by_class = xp.sum(part, axis=0) if i == 2 and storage == "pooled" else member @ part
             totals[i] = totals[i] + by_class
@@ -224,13 +226,18 @@ def _tiled_sums(
     return weights, sums, xp.reshape(products, _shape(storage, k, d))
 
 
-def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> Any:
-    """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
-    xp, fused = namespace(x), _fused(x)
+def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
+    """Return some rows of x, each less the shift of its tile of so many rows (T, height, d).
+
+    The second value is the sum of each tile (T, d) where the kernel finds it on the way, or None.
+    """
+    xp, fused, shape = namespace(x), _fused(x), (of.shape[0], height, x.shape[1])
     if fused is not None:
-        return xp.from_dlpack(fused.shifted_rows(x, rows, shifts, of, height))
-    z = xp.reshape(xp.take(x, rows, axis=0), (of.shape[0], height, x.shape[1]))
-    return z - xp.take(shifts, of, axis=0)[:, None, :]
+        z, parts = map(xp.from_dlpack, fused.shifted_rows(x, rows, shifts, of, height))
+        parts = xp.reshape(parts, (shape[0], -1, shape[2]))
+        return xp.reshape(z, shape), xp.sum(parts, axis=1, dtype=xp.float64)
+    z = xp.reshape(xp.take(x, rows, axis=0), shape)
+    return z - xp.take(shifts, of, axis=0)[:, None, :], None
 
 
 def _products(xp: Any, wz: Any, z: Any, storage: Storage) -> Any:

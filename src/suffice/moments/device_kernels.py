@@ -42,17 +42,21 @@ def class_sums(x: Any, order: Any, starts: Any, shifts: Any, weight: Any) -> tup
     return weights, sums[:, :d], products.reshape(k, width, width)[:, :d, :d]
 
 
-def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> Any:
-    """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
+def shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:
+    """Return some rows of x, each less the shift of its tile of so many rows, (m, d).
+
+    The second value holds the sum of each sixteen of them, (m / 16, d).
+    """
     x, rows, shifts, of = map(torch.from_dlpack, (x, rows, shifts, of))
     m, d = len(rows), x.shape[1]
-    z = torch.empty((m, d), dtype=x.dtype, device=x.device)
+    z, sums = (torch.empty((k, d), dtype=x.dtype, device=x.device) for k in (m, m // 16))
     size = min(triton.next_power_of_2(d), 1024)
     with torch.cuda.device(x.device):
         _shifted[(m // 16, triton.cdiv(d, size))](
-            x, x.stride(0), x.stride(1), rows, shifts.contiguous(), of, z, d, height, SIZE=size
-        )
-    return z
+            x, x.stride(0), x.stride(1), rows, shifts.contiguous(), of, z, sums, d,
+            height, SIZE=size,
+        )  # fmt: skip
+    return z, sums
 
 
 def _width(d: int) -> int:
@@ -60,7 +64,7 @@ def _width(d: int) -> int:
 
 
 @triton.jit
-def _shifted(x, down, across, rows, shifts, of, z, d, height, SIZE: tl.constexpr):
+def _shifted(x, down, across, rows, shifts, of, z, sums, d, height, SIZE: tl.constexpr):
     place = tl.program_id(0) * 16 + tl.arange(0, 16)
     column = tl.program_id(1) * SIZE + tl.arange(0, SIZE)
     inside = (column < d)[None, :]
@@ -68,6 +72,8 @@ def _shifted(x, down, across, rows, shifts, of, z, d, height, SIZE: tl.constexpr
     v = tl.load(x + row[:, None] * down + column[None, :] * across, mask=inside, other=0.0)
     v -= tl.load(shifts + k[:, None] * d + column[None, :], mask=inside, other=0.0)
     tl.store(z + place.to(tl.int64)[:, None] * d + column[None, :], v, mask=inside)
+    at = sums + tl.program_id(0).to(tl.int64) * d + column
+    tl.store(at, tl.sum(v, 0), mask=column < d)
 
 
 @triton.jit
