@@ -44,14 +44,18 @@ class ReferenceCovariance:
         factor = scale[:, None] * directions * root
         return cls(factor, (directions / root).T / scale, scale)
 
-    def filled(self, sigma: Floats) -> Floats:
-        """Return a root A of each Σ = A Aᵀ (…, d, d), with the variance of R where Σ has none."""
-        # A = F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ;  a ≈ 0 becomes 1
+    def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return a (…, d), V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with 1 where Σ has no variance."""
         a, v = np.linalg.eigh(self.inverse @ sigma @ self.inverse.T)
         # along u = F⁻ᵀ v, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
         u = self.inverse.T @ v
         noise = rank_tolerance(len(self.scale)) * np.square(u * self.scale[:, None]).sum(-2)
-        return np.asarray(self.factor @ (v * np.sqrt(np.where(a > noise, a, 1.0))[..., None, :]))
+        return a, v, np.where(a > noise, a, 1.0)
+
+    def filled(self, sigma: Floats) -> Floats:
+        """Return a root A of each Σ = A Aᵀ (…, d, d), with the variance of R where Σ has none."""
+        _, v, e = self.spectrum(sigma)
+        return np.asarray(self.factor @ (v * np.sqrt(e)[..., None, :]))
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from suffice.estimation.degenerate import ReferenceCovariance
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.regularisation import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure
 from suffice.estimation.tied_covariance import divided, full_groups, resolved_variances
-from suffice.linalg import rank_tolerance
+from suffice.linalg import rank_tolerance, scaled_cholesky
 from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import LogPosterior
 from suffice.moments import Moments
@@ -95,19 +96,20 @@ def _path_scores(
 ) -> Callable[[Floats], Floats] | None:
     """Return what finds log p(x | k) of every γ up to a term common to all classes, (K, Γ, m).
 
-    None where some direction lacks variance.
+    None where some direction of many features lacks variance.
     """
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    if not resolved_variances(variances, train, group_of).all():
-        return None
+    known = resolved_variances(variances, train, group_of)
+    if not known.all():
+        return _filled_scores(train, group_of, sigmas, known, gammas)
     # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
     scale = np.sqrt(variances)
     values, vectors = np.linalg.eigh(sigmas / scale[:, None] / scale[..., None])
     e = (1 - gammas) * values[..., None] + gammas  # (G, d, Γ)
     if e.min() <= rank_tolerance(e.shape[1]):
-        return None
+        return _filled_scores(train, group_of, sigmas, known, gammas)
     log_dets = np.log(e).sum(1) + 2 * np.log(scale).sum(1)[:, None]
     turns = vectors / scale[..., None]
     origin, offsets = train.grand_mean, train.centred_means
@@ -130,3 +132,29 @@ def _path_scores(
         return scores
 
     return linear if len(sigmas) == 1 else quadratic
+
+
+def _filled_scores(
+    train: Moments, group_of: Codes, sigmas: Floats, variances: Floats, gammas: Floats
+) -> Callable[[Floats], Floats] | None:
+    """Return the same where singular Σ(γ) are filled, all in one stack; None of many features."""
+    if len(gammas) * sigmas.size > _NUMBERS << 4:
+        return None
+    # Σ(γ) = (1 − γ) Σ + γ diag Σ
+    kept = 1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1]))
+    paths = kept[:, None] * sigmas
+    factored = np.array([[scaled_cholesky(s) is not None for s in path] for path in paths])
+    reference = ReferenceCovariance.of(train)
+    a, v, filled = reference.spectrum(paths)
+    whole = (factored & variances.all(1))[..., None]
+    e = np.where(whole, a, filled)[:, group_of]  # (Γ, K, d)
+    turns = (reference.inverse.T @ v)[:, group_of] / np.sqrt(e)[..., None, :]
+    log_dets, offsets = np.log(e).sum(-1)[..., None], train.centred_means
+
+    def scores(x: Floats) -> Floats:
+        rows = (x - train.grand_mean) - offsets[:, None]
+        found = [np.square(rows @ turn).sum(-1) for turn in turns]
+        # −½ (log|Σ(γ)| + |z|²)
+        return np.asarray(-0.5 * (np.stack(found) + log_dets)).swapaxes(0, 1)
+
+    return scores
