@@ -75,23 +75,13 @@ class Chunk:
         return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
 
-class Encoder:
-    """Labels to codes; the text labels seen so far are tried first, which saves a pass."""
-
-    def __init__(self) -> None:
-        self._known: pl.Series | None = None
-
-    def encode(self, labels: pl.Series) -> tuple[Labels, Codes]:
-        """Return sorted labels (K,) that include those given, and each row's code (n,)."""
-        if labels.dtype != pl.String:
-            return encode(labels.to_numpy())
-        coded = None if self._known is None else labels.cast(pl.Enum(self._known), strict=False)
-        if self._known is None or coded is None or coded.null_count():
-            seen = labels if self._known is None else pl.concat([self._known, labels])
-            self._known = seen.unique().sort()
-            coded = labels.cast(pl.Enum(self._known))
-        codes = coded.to_physical().to_numpy().astype(np.intp)
-        return np.array(self._known.to_list(), dtype=np.str_), codes
+def encoded_labels(labels: pl.Series) -> tuple[Labels, Codes]:
+    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+    if labels.dtype != pl.String:
+        return encode(labels.to_numpy())
+    known = labels.unique().sort()
+    codes = labels.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.intp)
+    return np.array(known.to_list(), dtype=np.str_), codes
 
 
 class Loader:
@@ -102,17 +92,15 @@ class Loader:
         shape = len(roles.numbers), n_rows
         empty = np.empty if device is None else partial(copied_quickly, device=device)
         self._blocks = cycle([empty(shape) for _ in range(n_blocks)])
-        self._encoder = Encoder()
         self._numbers = frozenset(roles.numbers)
         self._schema = roles.schema  # with the levels met so far
 
     def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:
         """Return the usable rows of consecutive frames, and what is left out."""
-        roles, (x, sums) = self.roles, self._filled(pieces)
+        roles, x = self.roles, self._filled(pieces)
         others = [name for name in pieces[0].columns if name not in self._numbers]
         frame = pl.concat([picked(piece, others) for piece in pieces])
-        # a column whose sum is finite has finite numbers only
-        usable = None if np.isfinite(sums).all() else usable_rows(x, holes=roles.holes)
+        usable = usable_rows(x, holes=roles.holes)
         needed = [frame.get_column(n) for n in (roles.target, roles.weight) if n is not None]
         known = {column.name: _known(column) for column in needed}
         gappy = {name: mask for name, mask in known.items() if not mask.all()}
@@ -125,23 +113,18 @@ class Loader:
         left_out = RowsRead(len(x), int((~rows).sum()), gaps)
         return self._chunk(frame.filter(pl.Series(rows)), x[rows]), left_out
 
-    def _filled(self, pieces: Sequence[pl.DataFrame]) -> tuple[Floats, list[float]]:
-        """Return the features of consecutive frames (n, d), and the sum of each column."""
+    def _filled(self, pieces: Sequence[pl.DataFrame]) -> Floats:
+        """Return the features of consecutive frames (n, d)."""
         edges = list(accumulate((piece.height for piece in pieces), initial=0))
         block = next(self._blocks)[:, : edges[-1]]
-
-        def column_sum(j: int) -> float:
-            name, column = self.roles.numbers[j], block[j]
+        for name, column in zip(self.roles.numbers, block, strict=True):
             for piece, start in zip(pieces, edges, strict=False):
                 column[start : start + piece.height] = as_numbers(piece.get_column(name))
-            with np.errstate(invalid="ignore", over="ignore"):
-                return float(column.sum())
-
-        return block.T, [column_sum(j) for j in range(len(block))]
+        return block.T
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles
-        classes, codes = self._encoder.encode(values_of(frame, roles.target or ""))
+        classes, codes = encoded_labels(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
         kept = picked(frame, roles.kept)
         if self._schema is None:
@@ -239,7 +222,7 @@ def require_rows(n_rows: int, label: str) -> None:
 def usable_rows(x: Floats, *, holes: bool = False) -> Any:
     """Return which rows of ``x`` are finite, or with ``holes`` not infinite; None if all are."""
     with np.errstate(invalid="ignore", over="ignore"):
-        if np.isfinite(x.sum()):
+        if np.isfinite(x.sum()):  # then so is every number
             return None
     whole = ~np.isinf(x).any(1) if holes else np.isfinite(x).all(1)
     return None if whole.all() else whole
