@@ -133,7 +133,7 @@ def _scatter(
         middles = means[free, 0], means[free, 1], 0, tuple(f.names[known[i]] for i in free)
         series.append(Series("", "labels", *middles))
     across, up = map(_around, names, xy.T)
-    said += "; a dark edge marks rows predicted wrongly. Select a row to see it everywhere."
+    said += "; an edge marks rows predicted wrongly. Select a row to see it everywhere."
     return Plot(key, said, across, up, tuple(series))
 
 

@@ -3,7 +3,7 @@
 from suffice.reporting.blocks import Block, CellStyle, DataTable, Paragraph, Section
 from suffice.reporting.choosing import Judgement
 from suffice.reporting.documented import DocumentedTable
-from suffice.text.lists import listed, truncated
+from suffice.text.lists import listed
 from suffice.text.numbers import loss as loss_text
 from suffice.text.numbers import p_statement, percent
 
@@ -95,6 +95,4 @@ def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgemen
     slow = judgement.comparison.left_out
     if slow:
         remarks.append(Paragraph(f"Left out for time: {listed(slow)}.", "note"))
-    own = (n for n in judgement.comparison.notes if n.startswith(f"{judgement.name}: "))
-    remarks += [Paragraph(truncated(note), "note") for note in own]
     return remarks

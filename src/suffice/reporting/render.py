@@ -92,6 +92,7 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "anchor": anchor,
+        "breakable": lambda name: escape(name).replace("_", Markup("_<wbr>")),
         "begun": lambda text: text[:1].upper() + text[1:],
         "cell": cell,
         "count": count,

@@ -94,9 +94,9 @@
     var body = table.tBodies[0], heads = all(table, "thead th");
     if (body.rows.length < 2) { return; }
     heads.forEach(function (head, j) {
-      var text = head.textContent;
-      head.textContent = "";
-      made("button", text, head).addEventListener("click", function () {
+      var button = made("button", "", head);
+      while (head.firstChild !== button) { button.appendChild(head.firstChild); }
+      button.addEventListener("click", function () {
         var down = head.getAttribute("aria-sort") === "ascending";
         heads.forEach(function (h) { h.removeAttribute("aria-sort"); });
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
