@@ -23,6 +23,20 @@ SCHEMES = {"light": 1, "dark": 0}  # Blink's numbers
 AROUND = """<!doctype html><title>around</title><body style="margin:0">
 <iframe id="f" src="page.html" style="width:{width}px;height:900px;border:0"></iframe>
 <pre id="told"></pre><script>
+function channels(colour) {{ return colour.match(/[\\d.]+/g).map(Number); }}
+function light(c) {{  // relative luminance (WCAG 2)
+  var v = c.map(function (x) {{ x /= 255; return x <= .03928 ? x / 12.92 : Math.pow((x + .055) / 1.055, 2.4); }});
+  return .2126 * v[0] + .7152 * v[1] + .0722 * v[2];
+}}
+function over(view, e) {{  // what is painted behind an element
+  var c = channels(view.getComputedStyle(e).backgroundColor), a = c.length > 3 ? c[3] : 1;
+  var below = a < 1 ? (e.parentElement ? over(view, e.parentElement) : [255, 255, 255]) : [0, 0, 0];
+  return [0, 1, 2].map(function (i) {{ return a * c[i] + (1 - a) * below[i]; }});
+}}
+function contrast(view, e) {{
+  var two = [light(channels(view.getComputedStyle(e).color).slice(0, 3)), light(over(view, e))];
+  return (Math.max(two[0], two[1]) + .05) / (Math.min(two[0], two[1]) + .05);
+}}
 document.getElementById("f").addEventListener("load", function () {{
   var view = this.contentWindow, page = view.document, root = page.documentElement;
   var drawings = Array.from(page.querySelectorAll("svg.plot"));
@@ -44,6 +58,9 @@ document.getElementById("f").addEventListener("load", function () {{
     }}).map(function (r) {{ return r.name; }}),
     ground: view.getComputedStyle(page.body).backgroundColor,
     words: page.body.innerText.length,
+    contrast: Math.min.apply(null, Array.from(page.querySelectorAll("p, td, th, li, dt, dd, small, a, button")).map(function (e) {{
+      return e.getClientRects().length && e.textContent.trim() ? contrast(view, e) : 21;
+    }})),
     links: Array.from(page.querySelectorAll("nav a")).every(function (a) {{
       return page.querySelector(a.hash);
     }})
@@ -106,6 +123,7 @@ def test_a_page_opens_whole_and_quietly(chromium, page, width, scheme):
     assert told["loaded"] == []
     assert told["links"]
     assert told["words"] > 3000
+    assert told["contrast"] >= 4.5
     assert told["ground"] == {"light": "rgb(245, 246, 248)", "dark": "rgb(18, 21, 26)"}[scheme]
 
 
