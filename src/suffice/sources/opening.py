@@ -112,11 +112,11 @@ _LAKEHOUSES: dict[str, Callable[[str], pl.LazyFrame]] = {"delta": _delta, "icebe
 # the first that recognises it is taken
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[..., Source]], ...] = (
     (is_lakehouse, lambda source, *_: lakehouse_source(str(source))),
-    (is_database, lambda source, how, _: TableSource.of(table_at(source, how)).source),
+    (is_database, lambda source, how, _: TableSource.of(table_at(source, how), how.method).source),
     (lambda source: isinstance(source, (str, Path)), lambda s, how, _: open_named(str(s), how)),
     (is_dask, lambda source, _, client: opened_collection(source, client)),
     (is_spark, lambda source, *_: spark_source(source)),
-    (is_table, lambda source, *_: TableSource.of(source).source),
+    (is_table, lambda source, how, _: TableSource.of(source, how.method).source),
     (frames.is_chunks, lambda source, *_: frames.opened_chunks(source)),
     (frames.is_stream, lambda source, *_: frames.arrow_source(source)),
     (frames.is_frame, lambda source, *_: frames.frame_source(source)),

@@ -34,6 +34,7 @@ class TextStyle:
     encoding: str | None = None
     table: str | None = None  # of a database
     query: str | None = None  # whose rows to take, in place of a table
+    method: str = "auto"  # how a database is summed
 
     @property
     def said(self) -> dict[str, Any]:

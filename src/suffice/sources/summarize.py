@@ -13,7 +13,6 @@ from suffice.sources.columns import ColumnOptions, Roles, check_names, roles_for
 from suffice.sources.frames import array_chunks
 from suffice.sources.opening import on_cluster, open_source
 from suffice.sources.source import Progress, Source, TextStyle
-from suffice.sources.sql import TableSource, is_database, is_table, table_at
 from suffice.sources.summed import MOST_PATTERNS, sums_by_column, sums_of
 
 
@@ -120,11 +119,7 @@ def summarize(
     options = {**sums, "progress": progress, "checkpoint": checkpoint, "client": client}
     if not (target is None or isinstance(target, str)):
         source = array_chunks(source, target, weight)
-    reading = TextStyle(delimiter, tuple(missing), **text)
-    if is_database(source):
-        source = table_at(source, reading)
-    if is_table(source):
-        source = TableSource.of(source, method).source
+    reading = TextStyle(delimiter, tuple(missing), method=method, **text)
     opened = open_source(source, reading, client)
     if opened.roles is not None:
         _refuse_with_groups(groups, **{"rows without named columns": opened})
