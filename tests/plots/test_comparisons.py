@@ -1,6 +1,5 @@
 """Figures of a comparison and of learning curves."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -40,21 +39,12 @@ def test_a_member_without_posteriors_says_so(result):
     assert [text.get_text() for text in right.texts] == ["no posteriors"]
 
 
-def test_both_figures_can_be_drawn_on_given_axes_and_in_the_dark(result, table):
+def test_learning_curves_are_dashed_where_a_member_is_discriminative(result, table):
     X, y, _ = table("iris")
     curve = sf.learning_curve(X, y, ["LDA", "logistic"], sizes=[20, 60, 100], n_repeats=3)
-    axes = plt.figure().subplots(1, 2)
-    assert result.plot(axes)[0] is axes[0]
-    axes = plt.figure().subplots(1, 2)
-    drawn = curve.plot(axes, theme="dark")
-    assert drawn[1] is axes[1]
-    assert drawn[0].xaxis.label.get_color() == DARK.ink
-
-
-def test_learning_curves_are_dashed_where_a_member_is_discriminative(table):
-    X, y, _ = table("iris")
-    curve = sf.learning_curve(X, y, ["LDA", "logistic"], sizes=[20, 60, 100], n_repeats=3)
-    left, right = curve.plot()
+    left, right = curve.plot(theme="dark")
+    assert left.xaxis.label.get_color() == DARK.ink
+    assert result.plot(theme="dark")[1].xaxis.label.get_color() == DARK.ink
     assert [line.get_linestyle() for line in left.lines] == ["-", "--"]
     np.testing.assert_allclose(left.lines[1].get_ydata(), curve["logistic regression"].mean())
     np.testing.assert_allclose(right.lines[0].get_ydata(), curve["LDA"].mean("log_loss"))

@@ -109,9 +109,9 @@ class Comparison(Tabled):
         """Return ``rows()`` as a pandas frame, indexed by model."""
         return super().to_frame().set_index("model")
 
-    def plot(self, axes: Any = None, *, theme: Any = "light") -> Any:
+    def plot(self, *, theme: Any = "light") -> Any:
         """Draw errors with intervals, and log-losses beside them; return the two Axes."""
-        return draw("comparison", self, theme=theme, axes=axes)
+        return draw("comparison", self, theme)
 
     def __repr__(self) -> str:
         own = self[self.reference]

@@ -73,9 +73,9 @@ class LearningCurve(Tabled):
             for at, size in enumerate(self.sizes)
         ]
 
-    def plot(self, axes: Any = None, *, theme: Any = "light") -> Any:
+    def plot(self, *, theme: Any = "light") -> Any:
         """Draw error and log-loss by the number of rows; return the two Axes."""
-        return draw("learning curve", self, theme=theme, axes=axes)
+        return draw("learning curve", self, theme)
 
     def __repr__(self) -> str:
         return (

@@ -23,7 +23,6 @@ from suffice.validation.predictions import Predictions
 # what results ask for when they draw themselves, through ``suffice.drawing``
 DRAWERS: Mapping[str, Callable[..., Any]] = {
     "Box's M": diagnostics.box_m,
-    "animated path": paths.animate,
     "bias and variance": diagnostics.bias_variance,
     "calibration": diagnostics.calibration,
     "class separation": diagnostics.class_separation,

@@ -151,7 +151,6 @@ MEANINGS = {
     "legend": ("bool", "Whether to write what is drawn beside the axes."),
     "theme": ('{"light", "dark"}', "Colours of text and lines."),
     "ax": ("Axes, optional", "Where to draw; by default on a new figure."),
-    "figure": ("Figure or SubFigure, optional", "Where to draw; by default a new one."),
 }
 EXAMPLE = """Examples
 --------
@@ -256,7 +255,7 @@ def write_legend(where: Any, entries: Sequence[tuple[Any, str]], **options: Any)
     # a name that starts with an underscore would be left out: a thin space stands before it
     names = [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
     handles = [handle for handle, _ in entries]
-    for text in where.legend(handles, names, handlelength=1.8, **options).get_texts():
+    for text in where.legend(handles, names, **{"handlelength": 1.8} | options).get_texts():
         text.set_parse_math(False)
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import FigureBase
 
 from suffice.errors import InvalidInputError
 from suffice.model.geometry import Hyperplane
@@ -64,7 +63,7 @@ def hyperplane(canvas: Canvas, boundary: Hyperplane, points: Any = ()) -> None:
 
 
 @figure("legend")
-def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any, *, at: Any = None) -> None:
+def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any) -> None:
     """Return axes with a regression line, and the Gaussians of y | x that it says stand along it.
 
     Parameters
@@ -73,8 +72,6 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any, *, at: Any =
         Fitted to one feature.
     X, y : array or frame (n, 1) and array (n,)
         Rows and their targets.
-    at : array, optional
-        Where Gaussians are drawn; by default at four places.
 
     Examples
     --------
@@ -90,7 +87,7 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any, *, at: Any =
     ends = np.array([[low], [high]])
     (line,) = canvas.ax.plot(ends[:, 0], estimator.predict(ends), color=canvas.style.ink)
     rows = canvas.dot(x[:, 0], y, canvas.style.accent, 4.5, alpha=0.7)
-    places = np.linspace(low, high, 6)[1:-1] if at is None else np.asarray(at, np.float64)
+    places = np.linspace(low, high, 6)[1:-1]
     z = np.linspace(-3, 3, 121)
     # N(y; wᵀx + w_0, σ²), sideways: as high as a sixth of the way
     heights = (high - low) / 6 * np.exp(-0.5 * z**2)
@@ -104,13 +101,7 @@ def regression_line(canvas: Canvas, estimator: Any, X: Any, y: Any, *, at: Any =
 
 @documented
 def perceptron_steps(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    most: int = 8,
-    theme: Theme = "light",
-    figure: FigureBase | None = None,
+    estimator: Any, X: Any, y: Any, *, most: int = 8, theme: Theme = "light"
 ) -> list[Any]:
     """Return axes for each of the first steps of a perceptron, in the plane of the data.
 
@@ -145,7 +136,7 @@ def perceptron_steps(
     wide = min(n, ACROSS)
     high = -(-n // wide)
     size = (3.1 * wide + 1, 2.9 * high)
-    with many_axes(figure, theme, fitted.classes, (high, wide), size) as cells:
+    with many_axes(theme, fitted.classes, (high, wide), size) as cells:
         for step, (cell, row) in enumerate(zip(cells.flat, mistakes, strict=False)):
             marks.points(cell, fitted.rows, codes)
             ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}

@@ -6,7 +6,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -29,17 +28,12 @@ CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of ce
 
 @contextmanager
 def many_axes(
-    figure: FigureBase | None,
-    theme: Theme,
-    classes: Any,
-    shape: tuple[int, int],
-    size: tuple[float, float],
+    theme: Theme, classes: Any, shape: tuple[int, int], size: tuple[float, float]
 ) -> Iterator[Any]:
-    """Yield an array of canvases in ``figure``, or in a new one of that size."""
+    """Yield an array of canvases in a new figure."""
     style, palette = style_of(theme), Palette.of(classes)
     with style.context():
-        if figure is None:
-            figure = plt.figure(figsize=size, layout="constrained")
+        figure = plt.figure(figsize=size, layout="constrained")
         axes = figure.subplots(*shape, squeeze=False)
         for ax in axes.flat:
             style.dress(ax)
@@ -53,7 +47,6 @@ def legend_beside(cell: Canvas, entries: Sequence[tuple[Any, str]]) -> None:
 
 
 def _grid(
-    figure: FigureBase | None,
     theme: Theme,
     classes: Any,
     names: Sequence[str],
@@ -65,7 +58,7 @@ def _grid(
     m, named = len(names), shortened(names, 20)
     side = max(CELL, LARGEST / (m + 1)) * m + 0.5
     window = around(values, 0.1)
-    with many_axes(figure, theme, classes, (m, m), (side + 1.2, side)) as cells:
+    with many_axes(theme, classes, (m, m), (side + 1.2, side)) as cells:
         for (row, column), cell in np.ndenumerate(cells):
             draw(cell, row, column)
             cell.ax.set_xlim(window[column])
@@ -110,7 +103,6 @@ def pairs(
     features: Sequence[Any] | None = None,
     coverage: Sequence[float] | None = None,
     theme: Theme = "light",
-    figure: FigureBase | None = None,
 ) -> Any:
     """Return an array (m, m) of axes: rows over each pair of features, with class ellipses.
 
@@ -142,7 +134,7 @@ def pairs(
             marks.points(cell, cut, codes, size=0.5)
             _ellipses(cell, cut, codes, marks.shares(cell, coverage))
 
-    return _grid(figure, theme, table.classes, [names[j] for j in chosen], values, draw)
+    return _grid(theme, table.classes, [names[j] for j in chosen], values, draw)
 
 
 def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
@@ -171,7 +163,6 @@ def real_against_synthetic(
     features: Sequence[Any] | None = None,
     random_state: int = 0,
     theme: Theme = "light",
-    figure: FigureBase | None = None,
 ) -> Any:
     """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
 
@@ -225,4 +216,4 @@ def real_against_synthetic(
         return [*classes, (filled, "real, below"), (outline, "synthetic, above")]
 
     names = [fitted.names[j] for j in chosen]
-    return _grid(figure, theme, fitted.classes, names, both, draw, entries)
+    return _grid(theme, fitted.classes, names, both, draw, entries)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.animation import FuncAnimation
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from suffice.errors import InvalidParameterError
 from suffice.plots.canvas import SOLID, Canvas, figure
-from suffice.plots.style import Style, Theme, mixed, style_of
+from suffice.plots.style import LIGHT, Style, mixed
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -27,60 +26,20 @@ MANY_STEPS = 300  # from which early steps are stretched
 WAY = "#D55E00"
 
 
-def draw(
-    path: DescentPath, axes: tuple[int, ...], window: Any = None, theme: Theme = "light"
-) -> Figure:
+def draw(path: DescentPath, axes: tuple[int, ...], window: Any = None) -> Figure:
     """Return a figure: loss and gradient by step, and the way over the contours of the loss."""
-    style = style_of(theme)
-    with style.context():
+    with LIGHT.context():
         whole = plt.figure(figsize=(9.4, 4.2), layout="constrained")
         grid = whole.add_gridspec(2, 2, width_ratios=(1, 1.3))
         loss = whole.add_subplot(grid[0, 0])
         slope = whole.add_subplot(grid[1, 0], sharex=loss)
-        ground: Any = whole.add_subplot(grid[:, 1])
-        _draw_curves(path, loss, slope, style)
-        draw_ground(path, axes, ground, style, window)
-        points, dots = _on_ground(path, axes), {"linestyle": "none", "zorder": 4}
-        ground.plot(*points.T, **_line(path))
-        for at, name, look in (
-            (0, "start", {"marker": "s", "color": style.ink, "markersize": 8}),
-            (-1, "end", {"marker": "*", "color": WAY, "markersize": 15}),
-        ):
-            said = f"{name}, loss {path.losses[at]:.4g}"
-            ground.plot(*points[at], label=said, markeredgecolor=style.ground, **look, **dots)
-        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2}
-        ground.legend(labelcolor=style.ink, **above)
+        ground = whole.add_subplot(grid[:, 1])
+        _draw_curves(path, loss, slope, LIGHT)
+        _draw_ground(path, axes, ground, LIGHT, window)
         for ax in (loss, slope, ground):
-            style.dress(ax)
+            LIGHT.dress(ax)
         whole.align_ylabels([loss, slope])
     return whole
-
-
-def animate(
-    path: DescentPath, axes: tuple[int, ...], n_frames: int, theme: Theme = "light"
-) -> FuncAnimation:
-    """Return an animation: the way appears step by step."""
-    style = style_of(theme)
-    with style.context():
-        whole, ground = plt.subplots(
-            figsize=(5.6, 4.6), layout="constrained", facecolor=style.ground
-        )
-        draw_ground(path, axes, ground, style)
-        style.dress(ground)
-        points = _on_ground(path, axes)
-        (way,) = ground.plot([], [], **_line(path))
-        (here,) = ground.plot([], [], "o", color=WAY, markersize=9, markeredgecolor=style.ground)
-        title = ground.set_title(" ", loc="left")
-    # early steps matter most: frames are spaced evenly in the root of the step
-    frames = np.unique(np.square(np.linspace(0, np.sqrt(len(path) - 1), n_frames)).astype(int))
-
-    def show(t: int) -> tuple[Any, ...]:
-        way.set_data(*points[: t + 1].T)
-        here.set_data(*points[t : t + 1].T)
-        title.set_text(f"step {t:,}   loss {path.losses[t]:.5g}")
-        return way, here, title
-
-    return FuncAnimation(whole, show, frames=frames.tolist(), interval=120, blit=False)
 
 
 def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None:
@@ -100,35 +59,34 @@ def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None
         ax.grid(axis="y", color=style.grid)
 
 
-def draw_ground(
-    path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style, window: Any = None
+def _draw_ground(
+    path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style, window: Any
 ) -> None:
-    """Draw the loss in a window, or around the way: contours in two parameters, a curve in one."""
-    grids = _grids(path, axes, window)
-    values = path.section(axes, grids)
-    x, y = [*(path.names[axis] for axis in axes), "loss"][:2]
-    ax.set_xlabel(x, parse_math=False)
-    ax.set_ylabel(y, parse_math=False)
+    """Draw the loss in a window, contours in two parameters, a curve in one; and the way on it."""
+    grids, points = _grids(path, axes, window), path.parameters[:, axes]
+    values, names = path.section(axes, grids), [path.names[axis] for axis in axes]
     if len(axes) == 1:
         ax.plot(grids[0], values, color=style.soft, linewidth=1)
-        return
-    levels, shades = _levels(values), _shades(style)
-    # a shade for each band, so that bands near the lowest loss differ as much as others
-    norm = BoundaryNorm(levels, shades.N, extend="both")
-    ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
-    ax.contour(*grids, values, levels=levels, colors=[style.ground], linewidths=0.6)
+        points, names = np.column_stack([points, path.losses]), [*names, "loss"]
+    else:
+        levels, shades = _levels(values), _shades(style)
+        # a shade for each band, so that bands near the lowest loss differ as much as others
+        norm = BoundaryNorm(levels, shades.N, extend="both")
+        ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
+        ax.contour(*grids, values, levels=levels, colors=[style.ground], linewidths=0.6)
+    ax.set_xlabel(names[0], parse_math=False)
+    ax.set_ylabel(names[1], parse_math=False)
+    ax.plot(*points.T, **_line(path))
+    marks = {"markeredgecolor": style.ground, "linestyle": "none", "zorder": 4}
+    start, end = (f"loss {path.losses[at]:.4g}" for at in (0, -1))
+    ax.plot(*points[0], "s", color=style.ink, markersize=8, label=f"start, {start}", **marks)
+    ax.plot(*points[-1], "*", color=WAY, markersize=15, label=f"end, {end}", **marks)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, labelcolor=style.ink)
 
 
 def _line(path: DescentPath) -> dict[str, Any]:
     dots = {"marker": "o", "markersize": 4} if len(path) <= FEW_STEPS else {}
     return {"color": WAY, "linewidth": 1.6, **dots}
-
-
-def _on_ground(path: DescentPath, axes: tuple[int, ...]) -> Floats:
-    """Return the points to draw, (T, 2)."""
-    if len(axes) == 1:
-        return np.column_stack([path.parameters[:, axes[0]], path.losses])
-    return path.parameters[:, axes]
 
 
 @figure(**SOLID)

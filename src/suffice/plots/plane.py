@@ -94,11 +94,6 @@ class Plane:
         half = (0.5 + margin) * width
         return np.stack([(low + high) / 2 - half, (low + high) / 2 + half], axis=1)
 
-    def stretch(self, x: Floats, margin: float = 0.1, n: int = 601) -> Floats:
-        """Return n values of the only coordinate, around rows."""
-        low, high = self.window(x, margin)[0]
-        return np.linspace(low, high, n)
-
 
 def plane_for(fitted: Fitted, y: Any, features: Any, at: Any) -> Plane:
     """Return the features asked for; else all, if one or two; else discriminant coordinates."""

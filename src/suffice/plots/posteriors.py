@@ -19,7 +19,7 @@ from suffice.typing import Floats
 def _along(fitted: Fitted, y: Any, feature: Any, at: Any) -> tuple[Plane, Floats, Floats]:
     """Return a line through feature space, places (n,) on it, and the posteriors there, (n, K)."""
     line = line_for(fitted, y, feature, at)
-    xs = line.stretch(fitted.rows)
+    xs = np.linspace(*line.window(fitted.rows, 0.1)[0], 601)
     return line, xs, fitted.posteriors(line.lift(xs[:, None]))
 
 

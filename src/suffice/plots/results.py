@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from suffice.plots.canvas import Canvas, new_axes
+from suffice.plots.canvas import Canvas, new_axes, write_legend
 from suffice.plots.style import Look, Palette, Style, Theme, style_of
 from suffice.text.lists import shortened
 from suffice.typing import Floats
@@ -24,29 +24,35 @@ WIDTH, LINE = 7.6, 0.3  # inches: of the figure, and for each member
 LONGEST = 30  # letters of a name
 
 
-def comparison(result: Comparison, *, theme: Theme = "light", axes: Any = None) -> Any:
+def comparison(result: Comparison, theme: Theme) -> Any:
     """Return two axes: the error of each member with its interval, and its log-loss.
 
     Members are sorted by error. Those not significantly different from the best are in colour.
     """
     style = style_of(theme)
     members = [row for row in result.rows() if not row["failure"]]
+    names = shortened([row["model"] for row in members], LONGEST)
     with style.context():
-        if axes is None:
-            size = (WIDTH, 1.25 + LINE * len(members))
-            figure = plt.figure(figsize=size, layout="constrained")
-            axes = figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
-        left, right = axes
-        _draw_errors(left, members, style)
-        _draw_log_losses(right, members, style)
-        _name_members(left, right, [row["model"] for row in members])
-        for ax in (left, right):
+        size = (WIDTH, 1.25 + LINE * len(members))
+        figure = plt.figure(figsize=size, layout="constrained")
+        axes = figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
+        _draw_errors(axes[0], members, style)
+        _draw_log_losses(axes[1], members, style)
+        axes[0].set_ylim(len(names) - 0.4, -0.6)
+        axes[0].set_yticks(range(len(names)), labels=names, parse_math=False)
+        for ax in axes:
             style.dress(ax)
             ax.grid(axis="x", color=style.grid)
             ax.tick_params(axis="y", length=0)
             ax.spines["left"].set_visible(False)
-        _comparison_legend(left, style, members)
-    return np.array([left, right])
+        if any(row["p_adjusted"] <= LEVEL for row in members):
+            same, worse = "no significant difference from the best", f"worse, p ≤ {LEVEL:g}"
+            said = ((style.accent, same), (style.soft, worse))
+            dot: Any = {"marker": "o", "markersize": 6}
+            entries = [(Line2D([], [], color=colour, **dot), words) for colour, words in said]
+            above = {"loc": "outside upper center", "ncols": 2, "handlelength": 2.0}
+            write_legend(figure, entries, labelcolor=style.ink, **above)
+    return axes
 
 
 def _draw_errors(ax: Any, members: list[dict[str, Any]], style: Style) -> None:
@@ -87,36 +93,6 @@ def _number_logs(axis: Any) -> None:
 
 def _colour(row: dict[str, Any], style: Style) -> str:
     return style.soft if row["p_adjusted"] <= LEVEL else style.accent
-
-
-def _name_members(left: Any, right: Any, names: list[str]) -> None:
-    left.set_ylim(len(names) - 0.4, -0.6)
-    left.set_yticks(range(len(names)), labels=shortened(names, LONGEST), parse_math=False)
-    if right not in left.get_shared_y_axes().get_siblings(left):
-        right.set_ylim(len(names) - 0.4, -0.6)
-        right.set_yticks([])
-    right.tick_params(labelleft=False)
-
-
-def _comparison_legend(ax: Any, style: Style, members: list[dict[str, Any]]) -> None:
-    if not any(row["p_adjusted"] <= LEVEL for row in members):
-        return
-    said = {
-        style.accent: "no significant difference from the best",
-        style.soft: f"worse, p ≤ {LEVEL:g}",
-    }
-    handles = [Line2D([], [], marker="o", color=colour, markersize=6) for colour in said]
-    words = {"labels": list(said.values()), "labelcolor": style.ink, "ncols": 2}
-    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
-    _legend(ax, "outside upper center", above, handles=handles, **words)
-
-
-def _legend(ax: Any, outside: str, inside: dict[str, Any], **words: Any) -> None:
-    """Write a legend beside all axes, or at one where the figure would not make room."""
-    if ax.figure.get_layout_engine() is None:
-        ax.legend(**inside, **words)
-    else:
-        ax.figure.legend(loc=outside, **words)
 
 
 # in the order of the columns of fold_losses
@@ -217,7 +193,7 @@ MOST_TIMES = 200  # the smallest log-loss is shown: few rows can make posteriors
 _PANELS = {"error": "error on test rows", "log_loss": "log-loss on test rows"}
 
 
-def learning_curves(result: LearningCurve, *, theme: Theme = "light", axes: Any = None) -> Any:
+def learning_curves(result: LearningCurve, theme: Theme) -> Any:
     """Return two axes: error and log-loss by the number of rows, bands of one standard error.
 
     Generative members have full lines, discriminative ones are dashed.
@@ -225,8 +201,8 @@ def learning_curves(result: LearningCurve, *, theme: Theme = "light", axes: Any 
     style, looks = style_of(theme), Palette.of([curve.name for curve in result.curves]).looks
     drawn = [_drawn(*each) for each in zip(looks, result.curves, strict=True)]
     with style.context():
-        if axes is None:
-            axes = plt.figure(figsize=SIZE, layout="constrained").subplots(1, 2)
+        figure = plt.figure(figsize=SIZE, layout="constrained")
+        axes = figure.subplots(1, 2)
         for ax, metric in zip(axes, _PANELS, strict=True):
             for curve, look in zip(result.curves, drawn, strict=True):
                 mean, se = curve.mean(metric), curve.standard_error(metric)
@@ -236,11 +212,11 @@ def learning_curves(result: LearningCurve, *, theme: Theme = "light", axes: Any 
             _scale(ax, result, metric)
             style.dress(ax)
             ax.grid(axis="y", color=style.grid)
-        handles = [Line2D([], [], markersize=5, **look) for look in drawn]
-        names = [curve.name for curve in result.curves]
-        words = {"labels": names, "labelcolor": style.ink, "handlelength": 3.0}
-        _legend(axes[0], "outside right upper", {"loc": "best"}, handles=handles, **words)
-    return np.asarray(axes)
+        named = zip(drawn, result.curves, strict=True)
+        entries = [(Line2D([], [], markersize=5, **look), curve.name) for look, curve in named]
+        beside = {"loc": "outside right upper", "handlelength": 3.0}
+        write_legend(figure, entries, labelcolor=style.ink, **beside)
+    return axes
 
 
 def _drawn(look: Look, curve: Curve) -> dict[str, Any]:
