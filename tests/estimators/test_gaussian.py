@@ -560,27 +560,6 @@ def test_the_decision_function_is_the_linear_score(iris, estimator, k):
     np.testing.assert_allclose(found, expected[:, 0] if k == 2 else expected, atol=1e-9)
 
 
-def test_the_likelihood_of_other_sums_needs_the_same_labels(iris):
-    X, y = iris
-    fitted = LDA().fit(X, y)
-    assert not hasattr(fitted.model_, "log_likelihood")  # it knows no labels
-    half = Moments.of(X[::2], y[::2])
-    expected = sum(
-        fitted.class_log_density(X[i : i + 1])[0, k] + np.log(fitted.priors_[k])
-        for i, k in zip(range(0, 150, 2), np.unique(y[::2], return_inverse=True)[1], strict=True)
-    )
-    assert fitted.log_likelihood(half) == pytest.approx(expected, rel=1e-10)
-    two = Moments.of(X[50:], y[50:])  # a class without rows, and in another place
-    whole = fitted.log_likelihood(Moments.of(X[:50], y[:50])) + fitted.log_likelihood(two)
-    assert fitted.log_likelihood() == pytest.approx(whole, rel=1e-10)
-    codes = np.unique(y, return_inverse=True)[1]
-    for other in (codes, np.char.add(y, "?")):
-        with pytest.raises(UnknownLabelError, match=r"rows of class .*no class of this model"):
-            fitted.log_likelihood(Moments.of(X, other))
-    with pytest.raises(FeatureMismatchError):
-        fitted.log_likelihood(Moments.of(X[:, :3], y))
-
-
 @pytest.mark.parametrize("preset", [LDA, QDA, GaussianNB, RDA])
 def test_an_unknown_setting_is_refused_in_the_name_of_the_class(preset):
     with pytest.raises(TypeError, match=rf"{preset.__name__}\(\).*unexpected keyword.*'foo'"):

@@ -31,7 +31,6 @@ from suffice.model.gaussian import bic
 from suffice.model.geometry import Boundary, boundary_between
 from suffice.model.linear import discriminant
 from suffice.moments import Moments
-from suffice.moments.algebra import aligned
 from suffice.moments.power_sums import check_power
 from suffice.power import PowerTransform
 from suffice.saved import densities as saved
@@ -566,13 +565,14 @@ class GaussianClassifier(
     @property
     def _space(self) -> DiscriminantSpace:
         model, centre = self.model_, self._numbers.grand_mean
-        within = model.shared_covariance or self._pooled_covariance()
-        return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
+        return DiscriminantSpace.of(model.priors, centre, model.means - centre, self._within())
 
-    def _pooled_covariance(self) -> Any:
+    def _within(self) -> Any:
+        """Return the covariance within classes: the shared one, or the pooled one of several."""
         covariance = "diagonal" if self.moments_.storage == "diagonal" else "full"
         recipe = Recipe.parse(covariance=covariance, tied=True, divisor=self.divisor)
-        return recipe.estimate(self._numbers, quiet=True).shared_covariance
+        known = self.model_.shared_covariance
+        return known or recipe.estimate(self._numbers, quiet=True).shared_covariance
 
     @property
     def _n_features_out(self) -> int:
@@ -614,7 +614,13 @@ class GaussianClassifier(
         ask for it by ``coordinates="transformed"``.
         """
         a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
-        self._check_coordinates(coordinates)
+        of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
+        if of_rows and self.moments_.power is not None:
+            raise errors.InvalidParameterError(
+                "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
+                "for boundary(a, b, coordinates='transformed') and evaluate it at "
+                "moments_.power.apply(X)"
+            )
         model = self.model_.as_gaussian()
         names, labels = self._numbers.feature_names, tuple(self.classes_[[a, b]].tolist())
         return boundary_between(model, a, b, feature_names=names, labels=labels)
@@ -627,18 +633,12 @@ class GaussianClassifier(
     @property
     def loadings_(self) -> Floats:
         """Correlation of each feature with each discriminant coordinate within classes, (d, r)."""
-        within = self.model_.shared_covariance or self._pooled_covariance()
-        return self._space.loadings(within)
+        return self._space.loadings(self._within())
 
     def log_likelihood(self, X: Any = None, y: Any = None) -> float:
-        """Return Σ log p(x, y) of the training rows, of given rows, or of those moments sum up.
-
-        Of training rows, and of ``Moments`` in the place of ``X``, no row is needed.
-        """
+        """Return Σ log p(x, y) of the training rows, from their sums alone, or of given rows."""
         if X is None and y is None:
             return self.model_._log_likelihood(self._numbers)
-        if isinstance(X, Moments) and y is None:
-            return self._log_likelihood_of(X)
         if X is None or y is None:
             msg = "log_likelihood takes rows and their labels, or neither: give X and y"
             raise errors.InvalidParameterError(msg)
@@ -648,17 +648,6 @@ class GaussianClassifier(
         # Σ_n log p(x_n | y_n) + log π_{y_n}
         joint = density[np.arange(len(codes)), codes] + np.log(self.priors_)[codes]
         return float(joint.sum())
-
-    def _log_likelihood_of(self, moments: Moments) -> float:
-        """Return that of rows summed up elsewhere, over the classes and columns of this model."""
-        here = moments.classes[moments.weights > 0].tolist()
-        unknown = [label for label in here if label not in self.classes_.tolist()]
-        if unknown:
-            msg = f"the moments have rows of class {unknown[0]!r}, which is no class of this model"
-            raise errors.UnknownLabelError(msg)
-        other = copy.copy(self)
-        other.moments_ = aligned(self.moments_, moments)[1]
-        return self.model_._log_likelihood(other._numbers)
 
     def aic(self) -> float:
         """Return Akaike's criterion, 2 p − 2 log L: smaller is better."""
@@ -689,15 +678,6 @@ class GaussianClassifier(
             return linear_error(model.as_gaussian(), *plane)
         posteriors = model.with_temperature(1.0).posterior(self.classifier_.rows(x))
         return rule_error(posteriors, asked.decide(x))
-
-    def _check_coordinates(self, coordinates: str) -> None:
-        of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
-        if of_rows and self.moments_.power is not None:
-            raise errors.InvalidParameterError(
-                "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
-                "for boundary(a, b, coordinates='transformed') and evaluate it at "
-                "moments_.power.apply(X)"
-            )
 
     def _linear_scores(self, name: str) -> list[Floats]:
         """Return weights and intercepts of each class; of two, of the second less the first."""
