@@ -100,15 +100,22 @@ class Solver(ABC):
         return Solution(before.point, len(trace) - 1, converged, trace)
 
 
-def backtracked(
-    evaluate: Callable[[Floats], Evaluation], here: Evaluation, step: Floats, decrement: float
-) -> tuple[Evaluation, float] | None:
-    """Return the first point among φ + t Δ, t = 1, ½, ¼ … that is low enough, and t."""
-    for halving in range(_HALVINGS):
-        t = 0.5**halving
-        there = evaluate(here.phi + t * step)
-        # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
-        fair = _SUFFICIENT * t * decrement
-        if there.loss <= here.loss - fair + _ROUNDING * abs(here.loss):
-            return there, t
-    return None
+def damped(
+    evaluate: Callable[[Floats], Evaluation],
+    start: Floats,
+    direction: Callable[[Evaluation], Floats],
+) -> Iterator[Step]:
+    """Yield the points of steps φ + t Δ, t the first of 1, ½, ¼ … that is low enough, if any is."""
+    here, t = evaluate(start), 0.0
+    while True:
+        delta = direction(here)
+        decrement = -float(np.vdot(here.gradient, delta))
+        yield Step(here, t, decrement)
+        for t in 0.5 ** np.arange(_HALVINGS):
+            there = evaluate(here.phi + t * delta)
+            # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
+            if there.loss <= here.loss - _SUFFICIENT * t * decrement + _ROUNDING * abs(here.loss):
+                break
+        else:
+            return
+        here = there

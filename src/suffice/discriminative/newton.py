@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.descent import Solution, Solver, Step, Stopping, backtracked
+from suffice.discriminative.descent import Solution, Solver, Step, Stopping, damped
 from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
 from suffice.linalg import Pair, generalised_inverse, positive_factor, quasi_newton, solve_factored
@@ -35,7 +35,7 @@ class Newton(Solver):
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
         """Yield the points of damped Newton steps, until the loss cannot be lowered."""
-        return newton_steps(problem.objective, start)
+        return damped(problem.objective.curve, start, newton_step)
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
@@ -51,19 +51,6 @@ def newton_step(here: Evaluation) -> Floats:
     """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
     factor = positive_factor(here.hessian)
     return -solve_factored(factor, here.gradient.ravel()).reshape(here.phi.shape)
-
-
-def newton_steps(objective: Objective, start: Floats) -> Iterator[Step]:
-    """Yield the points of damped Newton steps, until the loss cannot be lowered."""
-    here, size = objective.curve(start), 0.0
-    while True:
-        step = newton_step(here)
-        decrement = -float(np.vdot(here.gradient, step))
-        yield Step(here, size, decrement)
-        found = backtracked(objective.curve, here, step, decrement)
-        if found is None:
-            return
-        here, size = found
 
 
 def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
@@ -94,19 +81,18 @@ class QuasiNewton(Solver):
             start, inverse = _sampled_start(objective, start)
         else:
             inverse = _inverse_bound(problem)
-        here, size = objective.evaluate(start), 0.0
-        while True:
-            step = -quasi_newton(here.gradient, pairs, inverse)
-            decrement = -float(np.vdot(here.gradient, step))
-            yield Step(here, size, decrement)
-            found = backtracked(objective.evaluate, here, step, decrement)
-            if found is None:
-                return
-            there, size = found
-            s, y = there.phi - here.phi, there.gradient - here.gradient
-            if np.vdot(s, y) > 0:
-                pairs.append((s, y))
-            here = there
+        before: Evaluation | None = None
+
+        def direction(here: Evaluation) -> Floats:
+            nonlocal before
+            if before is not None:
+                s, y = here.phi - before.phi, here.gradient - before.gradient
+                if np.vdot(s, y) > 0:
+                    pairs.append((s, y))
+            before = here
+            return -quasi_newton(here.gradient, pairs, inverse)
+
+        return damped(objective.evaluate, start, direction)
 
 
 class SampledNewton(Solver):
@@ -139,7 +125,7 @@ def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, Inverse
     if n >= n_rows:
         return start, _inverse_of(objective.curve(start).hessian)
     sample = objective.sample(n)
-    *_, last = islice(newton_steps(sample, start), 1 + _SAMPLE_STEPS)
+    *_, last = islice(damped(sample.curve, start, newton_step), 1 + _SAMPLE_STEPS)
     share = sample.design.total_weight / objective.design.total_weight
     return last.point.phi, _inverse_of(last.point.hessian / share)
 
