@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision.classifier import Classifier
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.model import GaussianModel
 from suffice.table.labels import as_labels, code_of, codes_of
 from suffice.table.matrix import as_matrix
 from suffice.table.table import require_as_many
@@ -102,12 +101,6 @@ class Fitted:
     def n_features(self) -> int:
         """Number of features d."""
         return int(self.rows.shape[1])
-
-    @property
-    def model(self) -> GaussianModel | None:
-        """The Gaussian class densities behind the classifier, if that is what it is."""
-        model: Any = self.classifier.model
-        return model if hasattr(model, "covariance_of") else None
 
     def codes(self, y: Any) -> Codes:
         """Return the class of each row, (n,)."""

@@ -29,6 +29,8 @@ def effect_of_neighbours(
 ) -> None:
     """Return axes with the error of nearest neighbours on rows learnt from and rows held out.
 
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, figure 2.4.
+
     Parameters
     ----------
     X, y : array or frame (n, d) and array (n,)
@@ -40,15 +42,9 @@ def effect_of_neighbours(
     folds, random_state : int
         Of cross-validation.
 
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, figure 2.4.
-
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
-    >>> ax = effect_of_neighbours(*load_iris(return_X_y=True), [1, 5, 15], folds=3)
-    >>> ax.get_xlabel()
+    >>> effect_of_neighbours(X, y, [1, 5, 15], folds=3).get_xlabel()
     'neighbours k'
     """
     how: Any = {"weights": weights, "folds": folds, "random_state": random_state}

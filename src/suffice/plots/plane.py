@@ -138,7 +138,7 @@ def feature_index(names: tuple[str, ...], feature: Any) -> int:
 
 def _discriminant_space(fitted: Fitted, y: Any) -> Any:
     """Return the classifier's own discriminant coordinates, or those of the rows."""
-    if fitted.model is not None:
+    if hasattr(fitted.classifier.model, "covariance_of"):  # Gaussian classes
         return fitted.estimator
     if y is None:
         msg = "discriminant coordinates need labels: pass y, or choose two features"
