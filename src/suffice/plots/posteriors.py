@@ -19,7 +19,8 @@ from suffice.typing import Floats
 def _along(fitted: Fitted, y: Any, feature: Any, at: Any) -> tuple[Plane, Floats, Floats]:
     """Return a line through feature space, places (n,) on it, and the posteriors there, (n, K)."""
     line = line_for(fitted, y, feature, at)
-    xs = np.linspace(*line.window(fitted.rows, 0.1)[0], 601)
+    low, high = line.window(fitted.rows, 0.1)[0]
+    xs = np.linspace(low, high, 601)
     return line, xs, fitted.posteriors(line.lift(xs[:, None]))
 
 
