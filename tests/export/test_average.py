@@ -16,14 +16,7 @@ from suffice.export import average
 from suffice.export.sql import to_sql
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.outside import ForeignModel, TemperedModel, Trees
-from suffice.model.views import (
-    FourierFeatures,
-    LevelLogOdds,
-    PiecewiseLinear,
-    Plain,
-    PowerTransformed,
-    Softened,
-)
+from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
 from suffice.power import PowerTransform
 from suffice.table import Table
 
@@ -41,7 +34,6 @@ VIEWS = {
     "waves along the axes": FourierFeatures.of(Plain(), np.exp(X), 0.7, 5, 0, "Laplace"),
     "bent": PiecewiseLinear.of(np.exp(X), 9),
     "softened": Softened.of(Plain(), np.exp(X), 0.1),
-    "log-odds": LevelLogOdds(POWER, rng.normal(size=(3, 2))),
 }
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
@@ -106,10 +98,10 @@ def test_members_that_have_no_query_are_named(monkeypatch):
     foreign = TemperedModel(ForeignModel(sf.LDA(), 3), 1.0, 0.1, PRIORS)
     with pytest.raises(InvalidParameterError, match=r"not exported \(LDA\)"):
         to_sql(averaged([Share(Plain(), foreign, 1.0)]), "rows", columns="uvw")
-    wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 31)), Y).model_
-    shown = LevelLogOdds(Plain(), np.ones((3, 31)))
-    with pytest.raises(InvalidParameterError, match=r"member over features with class.*31 feat"):
-        to_sql(averaged([Share(shown, wide, 1.0)]), "rows", columns="uvw")
+    bent = PiecewiseLinear.of(np.exp(X), 99)
+    wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_
+    with pytest.raises(InvalidParameterError, match=r"member over features bent.*99 features is"):
+        to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns="uvw")
     monkeypatch.setattr(average, "MOST_NODES", 10)
     grown = TemperedModel(TREES, 1.0, 0.1, PRIORS)
     with pytest.raises(InvalidParameterError, match=r"extra trees has \d+ nodes.*best_estimator_"):

@@ -14,7 +14,7 @@ from tests.export.models import MODELS, fitted
 import suffice as sf
 from suffice import datasets
 from suffice.export.document import document_of, document_text, view_document
-from suffice.model.views import FourierFeatures, LevelLogOdds, PiecewiseLinear, Plain, Softened
+from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, Softened
 from suffice.text.jsonable import jsonable
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
@@ -149,9 +149,6 @@ def seen(view, x):
     if view["kind"] == "piecewise":
         pieces = zip(view["features"], view["left"], view["length"])
         return [min(max((x[j] - left) / length, 0.0), 1.0) for j, left, length in pieces]
-    if view["kind"] == "linear map":
-        below = seen(view["below"], x)
-        return [sum(v * w for v, w in zip(below, column)) for column in zip(*view["change"])]
     z = [(v - c) / s for v, c, s in zip(seen(view["below"], x), view["centre"], view["scale"])]
     phase = [sum(v * w for v, w in zip(z, column)) for column in zip(*view["frequencies"])]
     return [*z, *map(math.cos, phase), *map(math.sin, phase)]
@@ -291,13 +288,12 @@ def test_costs_by_pairs_of_labels_can_be_written():
     agrees(sf.LDA(costs=costs, reject_cost=0.2).fit(X, y), X[::10])
 
 
-@pytest.mark.parametrize("kind", ["pieces", "softened", "fourier", "log-odds"])
+@pytest.mark.parametrize("kind", ["pieces", "softened", "fourier"])
 def test_every_view_of_an_average_is_in_the_document(kind):
     X, _ = datasets.load("iris").arrays()
     made = {
         "pieces": lambda: PiecewiseLinear.of(X, 12),
         "softened": lambda: Softened.of(Plain(), X, 0.1),
-        "log-odds": lambda: LevelLogOdds(Plain(), np.arange(8.0).reshape(4, 2)),
         "fourier": lambda: FourierFeatures.of(Plain(), X, 0.4, 5, 0),
     }
     view = made[kind]()

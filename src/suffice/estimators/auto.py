@@ -137,7 +137,6 @@ class AutoGaussian(DensityMixin, BaseEstimator):
             table = table.with_rows(table.x[:, self.varying_])
         options: Any = {"n_kept": self.n_kept, "fourier_features": self.fourier_features}
         options |= {"seed": self.random_state, "members": self._invited(table)}
-        options["levels"] = level_features(self.encoding_, self.varying_)
         with one_blas_thread():
             self.choices_, self.members_, self.effort_ = chosen(table, **options)
             self.best_estimator_ = self._explained().fit(X, y, sample_weight)
@@ -293,12 +292,6 @@ def named_members(members: Any) -> dict[str, Learner]:
             raise InvalidParameterError(msg)
         found[called] = ForeignLearner(estimator)
     return found
-
-
-def level_features(encoding: Encoding | None, varying: Codes) -> list[Codes]:
-    """Return which of the varying features stand for the levels of each category."""
-    blocks = encoding.blocks if encoding else ()
-    return [np.flatnonzero((varying >= b.start) & (varying < b.stop)) for b in blocks]
 
 
 def _refuse_empty_columns(table: Table) -> None:

@@ -89,8 +89,6 @@ def _seen(view: views.View, d: int) -> Iterator[Stage]:
         yield {f"x{j}": f"f{j}" for j in range(d)}
     else:
         yield from _seen(view.below, d)
-    if isinstance(view, views.LevelLogOdds):
-        yield {f"x{i}": product(column, "x") for i, column in enumerate(view.change.T)}
     if isinstance(view, views.FourierFeatures):
         units = enumerate(zip(view.centre, view.scale, strict=True))
         z = {

@@ -121,5 +121,4 @@ _VIEWS: dict[type, str] = {
     views.Plain: "plain",
     views.FourierFeatures: "fourier",
     views.PiecewiseLinear: "piecewise",
-    views.LevelLogOdds: "linear map",
 }

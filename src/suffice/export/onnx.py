@@ -328,8 +328,8 @@ def _viewed(view: views.View, x: Any) -> Any:
         z = (_viewed(view.below, x) - view.centre) / view.scale
         phase = z @ view.frequencies
         return np.concatenate([z, np.cos(phase), np.sin(phase)], axis=1)
-    if isinstance(view, views.Softened | views.LevelLogOdds):
-        return replace(view, below=views.Plain()).apply(_viewed(view.below, x))
+    if isinstance(view, views.Softened):
+        return _viewed(view.below, x)
     return view.apply(x)
 
 

@@ -158,25 +158,8 @@ class Softened:
         return self.below.apply(x)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelLogOdds:
-    """The levels of each category replaced by K − 1 log-odds of the classes, learnt by counting."""
-
-    below: "View"
-    change: Floats  # from the features below to these  (d, D)
-    name = "features with class log-odds of each level"
-    lifted = False
-    by_feature = False  # log-odds come from all indicators of a category
-
-    def apply(self, x: Any) -> Floats:
-        """Return the rows, shape (n, D)."""
-        return self.below.apply(x) @ self.change
-
-
 #: A map of rows (n, d) to (n, D).
-View: TypeAlias = (
-    Plain | PowerTransformed | FourierFeatures | PiecewiseLinear | Softened | LevelLogOdds
-)
+View: TypeAlias = Plain | PowerTransformed | FourierFeatures | PiecewiseLinear | Softened
 
 
 #: The views, by the words that files know them by.
@@ -186,7 +169,6 @@ VIEWS: dict[str, Any] = {
     "fourier": FourierFeatures,
     "pieces": PiecewiseLinear,
     "softened": Softened,
-    "log-odds": LevelLogOdds,
 }
 
 

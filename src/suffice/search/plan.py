@@ -17,7 +17,6 @@ from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import is_open
 from suffice.model.views import (
     FourierFeatures,
-    LevelLogOdds,
     PiecewiseLinear,
     Plain,
     PowerTransformed,
@@ -29,11 +28,11 @@ from suffice.progress import Progress
 from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
 from suffice.search.members import Learner, Member, OutsideCandidate, judged_member
-from suffice.search.training import Cells, Training, fold_maps, log_odds_view
+from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.threads import side_by_side
-from suffice.typing import Codes, Floats
+from suffice.typing import Floats
 from suffice.validation.folds import Folds
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
@@ -93,17 +92,12 @@ class Grid:
     view: View
     recipe: Recipe  # at which no point is yet
     points: tuple[tuple[float, Floats], ...]
-    levels: tuple[Codes, ...] = ()  # categories whose log-odds each fold learns for itself
 
     def training(self, cells: Cells) -> Training:
         """Return what each fold learns from rows as the view shows them."""
-        if not self.levels or not isinstance(self.view, LevelLogOdds):
-            noise = self.view.noise if isinstance(self.view, Softened) else None
-            seen = self.view.apply(cells.table.x)
-            return Training.of(seen, cells, per_class=self.per_class, noise=noise)
-        seen = self.view.below.apply(cells.table.x)
-        found = Training.of(seen, cells, per_class=self.per_class)
-        return found.mapped(fold_maps(found, cells, self.levels)) if found.n_folds else found
+        noise = self.view.noise if isinstance(self.view, Softened) else None
+        seen = self.view.apply(cells.table.x)
+        return Training.of(seen, cells, per_class=self.per_class, noise=noise)
 
     @property
     def per_class(self) -> bool:
@@ -118,16 +112,14 @@ def chosen(
     n_kept: int,
     seed: int,
     members: Mapping[str, Learner] | None = None,
-    levels: Sequence[Codes] = (),
 ) -> tuple[list[Candidate | OutsideCandidate], tuple[Member, ...], str]:
     """Return the best candidates, those that count, fitted to all rows, and the effort in words.
 
-    ``members`` are classifiers of other kinds, by name, that may share in the average; ``levels``
-    are the indicators of each category.
+    ``members`` are classifiers of other kinds, by name, that may share in the average.
     """
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
-    grids = _grids(table, rows, effort, seed, lifted=fourier_features, levels=levels)
+    grids = _grids(table, rows, effort, seed, lifted=fourier_features)
     cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
     found = judged(cells, grids, n_kept, members or {})
     said = effort.describe(rows.n_rows)
@@ -140,9 +132,7 @@ def chosen(
     return shared, fitted_candidates(shared, table, sums), said
 
 
-def _grids(
-    table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool, levels: Sequence[Codes]
-) -> list[Grid]:
+def _grids(table: Table, rows: Table, effort: Effort, seed: int, *, lifted: bool) -> list[Grid]:
     """Return the views to judge: lifted ones where there are enough rows, and where they help."""
     transform = PowerTransform.of(rows.x, rows.weight, n_rows=EXPONENT_ROWS, seed=seed)
     power: View = PowerTransformed(transform) if (transform.exponents != 1).any() else Plain()
@@ -152,9 +142,6 @@ def _grids(
     plain = [Grid(view, Recipe.parse(), points) for view in views]
     softer = [Softened.of(power, rows.x, share) for share in SOFTNESS]
     plain += [Grid(view, Recipe.parse(), points) for view in softer if view.noise.any()]
-    # K − 1 log-odds of a category of as many indicators, or fewer, would say the same
-    if long := tuple(block for block in levels if len(block) >= table.n_classes):
-        plain.append(Grid(log_odds_view(power, table, long), Recipe.parse(), points, long))
     n = min(N_FREQUENCIES, n_distinct(rows.x) // 4)
     if not lifted or n < FEWEST_FREQUENCIES:
         return plain
@@ -207,7 +194,7 @@ def judged(
     found = [(grid.view, grid.recipe, v) for grid, _, v in pairs if v is not None]
     if not found:
         return None
-    moments = {id(grid.view): training.moments for grid, training, _ in pairs if not grid.levels}
+    moments = {id(grid.view): training.moments for grid, training, _ in pairs}
     return Judged.of(found, done[0][0].held_out.weights, moments, others)
 
 

@@ -1,6 +1,6 @@
 """The sums that every fold learns from, of all folds at once, and the rows that it is judged by."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from suffice.estimation.degenerate import SEPARATING_SHARE
 from suffice.linalg import EPS, unit_scale
-from suffice.model.views import LevelLogOdds, View
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import PerClassScatter, PooledScatter
 from suffice.table import Table
@@ -168,23 +167,6 @@ class Training:
         rows = self.held_out.rows[fold]
         return self.x[rows[0] : rows[0] + np.count_nonzero(self.held_out.weight[fold])]
 
-    def mapped(self, change: Floats) -> Self:
-        """Return the sums of rows that each fold maps in its own way, x ↦ x T_f, T (F, d, D)."""
-        x, to = np.zeros((len(self.x), change.shape[2])), change.transpose(0, 2, 1)
-        held = self.held_out
-        for f, rows in enumerate(held.rows):
-            there = rows[held.weight[f] > 0]
-            x[there] = self.x[there] @ change[f]
-        pooled = to @ self.pooled @ change
-        variance = np.einsum("fjj->fj", pooled)  # a view
-        variance[variance <= 0] = 1.0  # of a feature that is 0 throughout
-        scatters, varies = None, np.ones((*self.weights.shape, change.shape[2]), bool)
-        if self.scatters is not None:
-            scatters = to[:, None] @ self.scatters @ change[:, None]
-            varies = np.einsum("fkjj->fkj", scatters) > _ROUNDING * variance[:, None]
-        sums: Any = {"pooled": pooled, "scatters": scatters, "varies": varies}
-        return replace(self, x=x, means=self.means @ change, **sums)
-
     def take(self, folds: Any) -> Self:
         """Return some of the folds."""
         names = ("weights", "means", "pooled", "varies", "scatters")
@@ -257,45 +239,3 @@ def set_diagonal(matrix: Floats, columns: Codes, values: Any) -> None:
     matrix[columns] = 0.0
     matrix[:, columns] = 0.0
     matrix[columns, columns] = values
-
-
-_PSEUDO_ROWS = 2.0  # of each level, with the classes of all rows
-
-
-def log_odds_view(below: View, table: Table, levels: Sequence[Codes]) -> LevelLogOdds:
-    """Return the log-odds that all rows of a table tell, for rows as a view shows them."""
-    sums = np.zeros((table.n_classes, table.n_features))
-    np.add.at(sums, table.codes, table.weights[:, None] * table.x)
-    unit = np.ptp(below.apply(table.x), 0)
-    return LevelLogOdds(below, log_odds_map(sums, table.class_weights, levels, unit))
-
-
-def fold_maps(training: Training, cells: Cells, levels: Sequence[Codes]) -> Floats:
-    """Return the map of each fold (F, d, D), from the labels of the other folds only."""
-    table, others = cells.table, (1.0 - np.eye(cells.n_folds))[cells.teaching]
-    sums = np.tensordot(others, cells.summed(table.weights[:, None] * table.x), 1)
-    unit = np.ptp(training.x, 0)
-    pairs = zip(sums, training.weights, strict=True)
-    return np.stack([log_odds_map(s, w, levels, unit) for s, w in pairs])
-
-
-def log_odds_map(sums: Floats, weights: Floats, levels: Sequence[Codes], unit: Floats) -> Any:
-    """Return T (d, D): features that are no levels as they are, then K − 1 for each category.
-
-    ``sums`` (K, d) hold the weight of each level in each class, ``unit`` (d,) the difference that
-    its indicator makes in the rows to be mapped.
-    """
-    (k, d), n_k = sums.shape, np.maximum(weights, 1.0)
-    unit = np.where(unit > 0, unit, 1.0)
-    kept = np.setdiff1d(np.arange(d), np.concatenate(levels))
-    change = np.zeros((d, len(kept) + len(levels) * (k - 1)))
-    change[kept, np.arange(len(kept))] = 1.0
-    for i, block in enumerate(levels):
-        # the reference first, which has no feature
-        n = np.column_stack([weights - sums[:, block].sum(1), sums[:, block]])
-        # log p(l | k) with pseudo-counts α π_k, up to a term that all classes share
-        log_p = np.log(n / n_k[:, None] + _PSEUDO_ROWS / n_k.sum())
-        odds = log_p[1:] - log_p[0]
-        at = len(kept) + i * (k - 1)
-        change[block, at : at + k - 1] = ((odds[:, 1:] - odds[:, :1]) / unit[block]).T
-    return change
