@@ -101,7 +101,7 @@ def expected(report, X, y):
     yield f"How it was measured: {_folds(comparison)}"
     yield f"Held-out losses: {count(judged)} rows, {_folds(comparison)}"
     yield f"a stratified sample of {count(judged)} of {count(n)} rows"
-    yield f"fitted to all {count(n)} rows"
+    yield f"fitted to a sample of {count(judged)} rows"
     share = np.unique(np.asarray(y).astype(str), return_counts=True)
     yield from (f"| {name} | {percent(m / n)} |" for name, m in zip(*share, strict=True))
     for part in (_verdict, _classes, _comparison, _model, _slider):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
@@ -77,3 +78,19 @@ def test_of_many_rows_others_than_the_compared_ones_test_the_choice(mixed, monke
     assert "Of 120 other rows, which had no part in the choice" in " ".join(
         result.judgement.verdict.sentences
     )
+
+
+def test_a_model_too_slow_for_all_rows_learns_from_the_sample_and_the_page_says_so(monkeypatch):
+    monkeypatch.setattr(build, "SAMPLE_ROWS", 120)
+    monkeypatch.setattr("suffice.reporting.choosing.MANY_ROWS", 250)
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 300)
+    X = rng.normal(size=(300, 2)) + 2 * y[:, None]
+    slow = sf.report(X, y, estimator=KNeighborsClassifier(9), models=["LDA"], cv=3, fast=True)
+    assert slow.estimator.n_samples_fit_ == 120
+    said = slow.write("md")
+    assert "KNeighborsClassifier was then fitted to a sample of 120 rows" in said
+    assert "fitted to all rows" not in said
+    quick = sf.report(X, y, estimator=sf.LDA(), models=["NB"], cv=3, fast=True)
+    assert quick.estimator.moments_.counts.sum() == 300
+    assert "LDA was then fitted to all rows" in quick.write("md")

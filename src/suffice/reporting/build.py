@@ -141,7 +141,8 @@ def report(
     Notes
     -----
     Of more than 10,000 rows a stratified sample is judged and drawn, and the page says so; the
-    chosen classifier is fitted to all rows.
+    chosen classifier is fitted to all rows; of more than 50,000, slow ones (neighbours, trees,
+    SVM) to the sample.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.comparison import Comparison
-from suffice.comparison.comparison import compared, folds_for, size_of
+from suffice.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
 from suffice.comparison.importance import Importance, permutation_importance
 from suffice.comparison.judging import FromMoments, learner_of, overheard
 from suffice.comparison.learning_curve import Growth, growth
@@ -37,10 +37,10 @@ SEARCHING = ("RDA", "AutoGaussian")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """The models compared, and the classifier that was chosen, fitted on all rows."""
+    """The models compared, and the classifier that was chosen, fitted once more."""
 
     comparison: Comparison  # its reference is the chosen one
-    estimator: Any  # fitted on all rows
+    estimator: Any  # fitted on all rows, or on those judged where that would take too long
     explained: Any  # the Gaussian classifier behind it, None where there is none
     held_out: Predictions  # of the judged rows, in their order, each while it was held out
     expected_error: float | None  # of the Gaussian classifier, were it true
@@ -51,6 +51,7 @@ class Judgement:
     importance: tuple[Importance, ...]  # of the columns as they came, largest first
     growth: Growth | None  # what more rows would bring
     fast: bool  # whether simulations, importance and learning curve were left out
+    learnt_from: str = "all rows"  # what the estimator was fitted to
 
     @property
     def name(self) -> str:
@@ -114,9 +115,13 @@ def judge(
     if asked:
         comparison = comparison.against(members[0].name)
     member = next(m for m in members if m.name == comparison.reference)
+    learnt = sample if member.is_slow and data.table.n_rows > MANY_ROWS else data
     with overheard():
-        chosen = fitted_on(data, member.estimator)
-        tested = None if others is None else _tested(fitted_on(sample, member.estimator), others)
+        chosen = fitted_on(learnt, member.estimator)
+        trial = (
+            chosen if learnt is sample or others is None else fitted_on(sample, member.estimator)
+        )
+        tested = None if others is None else _tested(trial, others)
         explained = explained_by(chosen, data)
         expected = (
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))
@@ -133,7 +138,8 @@ def judge(
         first=checks.caveats,
         last=() if calibrated is None else calibrated.caveats,
     )
-    answer = (asked, checks, calibrated, verdict, importance, curve, settings.fast)
+    rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
+    answer = (asked, checks, calibrated, verdict, importance, curve, settings.fast, rows)
     return Judgement(comparison, chosen, explained, held_out, expected, *answer)
 
 

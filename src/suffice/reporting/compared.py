@@ -89,7 +89,8 @@ def _remarks(data: DocumentedTable, sample: DocumentedTable, judgement: Judgemen
     if sample.table.n_rows < data.table.n_rows:
         words = (
             f"The models were compared on a stratified sample of {sample.table.n_rows:,} of "
-            f"{data.table.n_rows:,} rows; {judgement.name} was then fitted to all of them."
+            f"{data.table.n_rows:,} rows; {judgement.name} was then fitted to "
+            f"{judgement.learnt_from}."
         )
         remarks.append(Paragraph(words, "note"))
     slow = judgement.comparison.left_out

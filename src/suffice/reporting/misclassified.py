@@ -194,8 +194,9 @@ def _worst(f: Findings) -> DataTable:
     styles: list[CellStyle] = ["signed"] * len(columns)
     said = (
         " On the right, why: log odds of the most probable wrong class against the true one, by "
-        "the model fitted to all rows, these too. They start from a typical row of the true class, "
-        "the one nearest to its mean; each column adds its part, and the last one is their sum."
+        f"the model fitted to {f.judgement.learnt_from}, these too. They start from a typical row "
+        "of the true class, the one nearest to its mean; each column adds its part, and the last "
+        "one is their sum."
     )
     return DataTable(
         "Most confused rows",

@@ -59,12 +59,12 @@ def _where(judgement: Judgement, made: Provenance, *, keepable: bool) -> str:
         )
     if made.model is None:
         return (
-            f"{judgement.name}, fitted to all rows, is the report's estimator: "
+            f"{judgement.name}, fitted to {judgement.learnt_from}, is the report's estimator: "
             "report.estimator.save('model.suffice') keeps it."
         )
     return (
-        f"{judgement.name}, fitted to all rows, is saved as {made.model} beside this page: "
-        "numbers and settings, no code, safe to load."
+        f"{judgement.name}, fitted to {judgement.learnt_from}, is saved as {made.model} beside "
+        "this page: numbers and settings, no code, safe to load."
     )
 
 
@@ -143,7 +143,7 @@ def _model(f: Findings) -> tuple[Download, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
         f.judgement.estimator.save(path)
-        what = f"{f.judgement.name}, fitted to all {f.data.table.n_rows:,} rows: sf.load reads it"
+        what = f"{f.judgement.name}, fitted to {f.judgement.learnt_from}: sf.load reads it"
         return _carried("model.suffice", what, path.read_bytes())
 
 

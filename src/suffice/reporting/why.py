@@ -66,7 +66,8 @@ def _sigmoid(f: Findings) -> tuple[Block, ...]:
     tips, ids = (tuple(map(verb, at.tolist())) for verb in (f.tip, f.id))
     ends = (f.rows.truth[at] == f.positive).astype(float)
     rows = (Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
-    caption = f"Posterior over {name}, the only feature, by the model fitted to all rows."
+    by = f"the model fitted to {f.judgement.learnt_from}"
+    caption = f"Posterior over {name}, the only feature, by {by}."
     return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
 
