@@ -57,21 +57,22 @@ class TypedTable:
         """Return all rows of these columns, lazily."""
         rows = self.scanner(path, self._types(columns)).select(cast(columns))
         scan = Scan(self.label, rows)
-        size = self._piece(path, len(columns)) if self.scanner is _scan_parquet else 0
-        return replace(scan, batches=partial(_in_pieces, rows, path, size)) if size else scan
+        piece = self._piece(path, len(columns)) if self.scanner is _scan_parquet else None
+        return replace(scan, batches=partial(_in_pieces, rows, path, *piece)) if piece else scan
 
-    def _piece(self, path: Any, width: int) -> int:
-        """Return how many rows to read at a time, or nothing where that is left to the reader.
+    def _piece(self, path: Any, width: int) -> tuple[int, int] | None:
+        """Return how many rows and columns to read at a time; None: that is left to the reader.
 
         It reads ahead without a bound. A piece is some whole row groups, or a part of a large one,
         which is fetched anew for every part; from another machine it would have to travel again.
         """
         n_rows = 0 if is_url(path) else self.n_rows(path) or 0
         if n_rows * width <= _NUMBERS:
-            return 0
+            return None
         first = self.scanner(path).select(pl.nth(0)).collect_batches(maintain_order=True)
         group, rows = max(next(iter(first)).height, 1), max(_NUMBERS // width, 1)
-        return max(rows // group * group or max(rows, group // 32), n_rows // _PIECES)
+        size = max(rows // group * group or max(rows, group // 32), n_rows // _PIECES)
+        return size, _NUMBERS // group
 
     def scan_stream(self, pieces: Iterable[bytes], columns: Mapping[str, Any]) -> Scan:
         """Return the rows of bytes that come piece by piece and can be read once."""
@@ -94,24 +95,24 @@ class TypedTable:
         return self.scanner(path).select(pl.len()).collect().item() if self.counts else None
 
 
-def _cut(rows: pl.LazyFrame, start: int, n_rows: int) -> pl.DataFrame:
+def _cut(rows: pl.LazyFrame, start: int, n_rows: int, wide: int = 0) -> pl.DataFrame:
     """Return some rows, a few columns at a time: the reader fetches whole columns of row groups."""
     names = rows.collect_schema().names()
-    wide = max(8, -(-len(names) // 16))
+    wide = max(wide, 8, -(-len(names) // 16))
     parts = [names[at : at + wide] for at in range(0, len(names) or 1, wide)]
     cuts = [rows.select(map(exactly, part)).slice(start, n_rows) for part in parts]
     return pl.concat([interruptibly(cut.collect) for cut in cuts], how="horizontal")
 
 
 def _in_pieces(
-    rows: pl.LazyFrame, path: Any, size: int, start: int, n_rows: int | None
+    rows: pl.LazyFrame, path: Any, size: int, wide: int, start: int, n_rows: int | None
 ) -> Iterator[pl.DataFrame]:
     """Yield rows from a start on, all or some, that many at a time."""
     before, left = stamp_of(str(path)), math.inf if n_rows is None else n_rows
     while left > 0:
         wanted = int(min(size, left))
         try:
-            frame = _cut(rows, start, wanted)
+            frame = _cut(rows, start, wanted, wide)
         finally:
             if stamp_of(str(path)) != before:
                 raise InvalidInputError(f"{path} has changed while it was read: read it again")
