@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
 from suffice.errors import InvalidInputError, NotConvergedWarning
-from suffice.estimation.edda import FAMILIES, edda_covariances
+from suffice.estimation.edda import FAMILIES, EddaStructure, edda_covariances
 from suffice.model.gaussian import bic
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "edda.json"
@@ -56,7 +56,7 @@ class Fit(NamedTuple):
 
 def fitted(code, weights, scatters):
     found = edda_covariances(code, weights, scatters)
-    n_parameters = FAMILIES[code].n_parameters(*scatters.shape[:2])
+    n_parameters = EddaStructure(code).n_parameters(*scatters.shape[:2])
     return Fit(found, log_likelihood(weights, scatters, found), n_parameters)
 
 
@@ -265,8 +265,8 @@ def test_a_duplicated_column_is_refused_with_a_cure(code):
 
 
 def test_there_are_fourteen_families():
-    assert len(FAMILIES) == 14
-    assert [family.code for family in FAMILIES.values()] == list(FAMILIES)
+    codes = "EII VII EEI VEI EVI VVI EEE VEE EVE VVE EEV VEV EVV VVV"
+    assert list(FAMILIES) == codes.split()
 
 
 @pytest.mark.parametrize("code", ["EVE", "VVE"])

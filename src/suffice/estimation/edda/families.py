@@ -13,12 +13,10 @@ from suffice.estimation.degenerate import RankDeficiency
 from suffice.estimation.edda.shared_axes import shared_axes
 from suffice.estimation.edda.volumes import (
     EddaProblem,
-    EqualVolume,
     Frame,
-    OwnVolume,
     Parts,
     Pattern,
-    Volume,
+    common_form,
     diagonal,
     roots,
     symmetric,
@@ -31,28 +29,28 @@ from suffice.moments import Moments
 from suffice.typing import Codes, Floats
 
 
-def own_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
+def own_form(problem: EddaProblem, w: Floats) -> Parts:
     """Return the best parts of Σ_k = λ_k C_k: C_k ∝ W_k."""
     problem.require_full_rank(w)
     # C_k = W_k / |W_k|^{1/m}
     sizes = np.exp(np.linalg.slogdet(w)[1] / w.shape[-1])
-    return Parts(volume.settle(problem.weights, sizes), w / sizes[:, None, None])
+    return Parts(problem.settle(sizes), w / sizes[:, None, None])
 
 
-def sphere(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+def sphere(problem: EddaProblem, pattern: Pattern, w: Floats) -> Parts:
     """Return the best parts with C = I: all that matters of a scatter is its trace."""
     d = w.shape[-1]
     traces = np.trace(w, axis1=1, axis2=2) / d
-    parts = pattern(problem, volume, traces[:, None, None])
+    parts = pattern(problem, traces[:, None, None])
     return replace(parts, forms=np.broadcast_to(np.eye(d), w.shape))
 
 
-def feature_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+def feature_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Parts:
     """Return the best parts with diagonal C: all that matters of a scatter is its diagonal."""
-    return pattern(problem, volume, w * np.eye(w.shape[-1]))
+    return pattern(problem, w * np.eye(w.shape[-1]))
 
 
-def own_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Parts:
     """Return the best parts with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone.
 
     Whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first.
@@ -62,64 +60,39 @@ def own_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) 
     # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
     _, s, axes = np.linalg.svd(f)
     s = np.where(np.arange(w.shape[-1]) < found[:, None], s, 0.0)
-    parts = pattern(problem, volume, diagonal(np.square(s)))
+    parts = pattern(problem, diagonal(np.square(s)))
     return replace(parts, forms=turned(parts.forms, axes))
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Σ_k = λ_k D_k A_k D_kᵀ, each of λ, A, D equal (E), varying (V) or the identity (I)."""
-
-    code: str
-    volume: Volume
-    pattern: Pattern
-    frame: Frame
-
-    def fit(self, problem: EddaProblem, w: Floats) -> Parts:
-        """Return the parts of greatest likelihood."""
-        return self.frame(problem, self.volume, self.pattern, w)
-
-    def n_parameters(self, n_classes: int, n_features: int) -> int:
-        """Return the number of free covariance parameters."""
-        d, copies = n_features, {"E": 1, "V": n_classes, "I": 0}
-        sizes = (1, d - 1, d * (d - 1) // 2)  # of λ, A and D
-        return sum(copies[letter] * size for letter, size in zip(self.code, sizes, strict=True))
+def _any_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Parts:
+    return pattern(problem, w)  # shape and orientation go together
 
 
-def _common_form(problem: EddaProblem, volume: Volume, w: Floats) -> Parts:
-    return volume.pool(problem, w)  # Σ_k = λ_k C
-
-
-def _any_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
-    return pattern(problem, volume, w)  # shape and orientation go together
-
-
-_VOLUMES: dict[str, Volume] = {"E": EqualVolume(), "V": OwnVolume()}
 _FORMS: dict[str, tuple[Pattern, Frame]] = {
-    "II": (_common_form, sphere),
-    "EI": (_common_form, feature_axes),
+    "II": (common_form, sphere),
+    "EI": (common_form, feature_axes),
     "VI": (own_form, feature_axes),
-    "EE": (_common_form, _any_axes),
+    "EE": (common_form, _any_axes),
     "VE": (own_form, shared_axes),
-    "EV": (_common_form, own_axes),
+    "EV": (common_form, own_axes),
     "VV": (own_form, _any_axes),
 }
-FAMILIES: Mapping[str, Family] = {
-    first + rest: Family(first + rest, volume, pattern, frame)
-    for rest, (pattern, frame) in _FORMS.items()
-    for first, volume in _VOLUMES.items()
+# Σ_k = λ_k D_k A_k D_kᵀ, each of λ, A, D equal (E), varying (V) or the identity (I)
+FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
+    volume + form: found for form, found in _FORMS.items() for volume in "EV"
 }
 
 
 def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
-    r"""Return the maximum-likelihood covariances of one of the 14 EDDA families, (K, d, d).
+    """Return the maximum-likelihood covariances of one of the 14 EDDA families, (K, d, d).
 
-    :math:`\Sigma_k = \lambda_k D_k A_k D_k^\top` (volume, shape, orientation), each part equal
-    for all classes (E), varying (V) or the identity (I): EII VII EEI VEI EVI VVI EEE VEE EVE
-    VVE EEV VEV EVV VVV. EII, VII, EVE, VVE, EEV and VEV depend on the units of the features.
+    Σ_k = λ_k D_k A_k D_kᵀ (volume, shape, orientation), each part equal for all classes (E),
+    varying (V) or the identity (I): EII VII EEI VEI EVI VVI EEE VEE EVE VVE EEV VEV EVV VVV.
+    EII, VII, EVE, VVE, EEV and VEV depend on the units of the features.
     Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
     """
-    parts = FAMILIES[code].fit(EddaProblem(code, weights), symmetric(scatters))
+    pattern, frame = FAMILIES[code]
+    parts = frame(EddaProblem(code, weights), pattern, symmetric(scatters))
     # Σ_k = λ_k C_k
     return symmetric(np.exp(parts.log_volumes)[:, None, None] * parts.forms)
 
@@ -159,4 +132,6 @@ class EddaStructure:
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
         """Return the number of free parameters of the family."""
-        return FAMILIES[self.code].n_parameters(n_groups, n_features)
+        d, copies = n_features, {"E": 1, "V": n_groups, "I": 0}
+        sizes = (1, d - 1, d * (d - 1) // 2)  # of λ, A and D
+        return sum(copies[letter] * size for letter, size in zip(self.code, sizes, strict=True))

@@ -21,7 +21,6 @@ from suffice.estimation.edda.volumes import (
     EddaProblem,
     Parts,
     Pattern,
-    Volume,
     diagonal,
     roots,
     turned,
@@ -37,7 +36,7 @@ UNFINISHED = 1e-9  # gain of log-likelihood, per unit of weight, that is worth a
 FLATTEST = 1e-2  # curvatures are dimensionless; flatter or negative ones count as this
 
 
-def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Floats) -> Parts:
+def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Parts:
     """Return the best parts with C_k = D A_k Dᵀ: common principal components.
 
     The likelihood may have several maxima in D. Several starts go a short way, the best of them
@@ -46,7 +45,7 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
     problem.require_full_rank(w)
     problem.require_like_units(w)
     f, _ = roots(w)
-    at = partial(axes_point, problem.weights, f, volume)
+    at = partial(axes_point, problem, f)
     scouts = [descend(at(axes), at, SCOUT_STEPS) for axes in starting_axes(problem.weights, f)]
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
     ends = [descend(point, at, MOST_STEPS) for point in finalists]
@@ -56,25 +55,25 @@ def shared_axes(problem: EddaProblem, volume: Volume, pattern: Pattern, w: Float
     if left > UNFINISHED:
         problem.warn_unfinished(left)
     axes = best.axes
-    parts = pattern(problem, volume, diagonal(np.square(f @ axes).sum(1)))
+    parts = pattern(problem, diagonal(np.square(f @ axes).sum(1)))
     return Parts(parts.log_volumes, turned(parts.forms, axes.T))
 
 
-def axes_point(weights: Floats, roots: Floats, volume: Volume, axes: Floats) -> AxesPoint:
+def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
     """Return −2 log-likelihood per unit of weight, variances fitted, as a function of the axes.
 
     Value, gradient and curvature are for D → D exp(Ω), Ω skew, at Ω = 0; W_k = F_kᵀ F_k has the
     root F_k. Flury & Gautschi (1986), SIAM J. Sci. Stat. Comput. 7; Browne & McNicholas (2014),
     Adv. Data Anal. Classif. 8; the preconditioner is that of Ablin, Cardoso & Gramfort (2018).
     """
-    n, total = weights, weights.sum()
+    n, total = problem.weights, problem.weights.sum()
     # M_k = Dᵀ W_k D,  its diagonal w_kj
     y = roots @ axes
     m = np.swapaxes(y, 1, 2) @ y
     w = np.square(y).sum(1)
     # Σ_k n_k log|Σ_k| = d Σ_k n_k log λ_k,  q_k = (Π_j w_kj)^{1/d}
     q = np.exp(np.log(w).mean(1))
-    u = volume.settle(n, q)
+    u = problem.settle(q)
     value = float(w.shape[1] * (n @ u) / total)
     # 1/σ²_kj = q_k / (λ_k w_kj)
     p = (q * np.exp(-u) / total)[:, None] / w
@@ -120,24 +119,17 @@ def descend(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> A
         slope = float(np.vdot(here.gradient, omega)) / 2
         if -slope / 2 <= TOLERANCE:
             break
-        t, there = _search(here, at, omega, slope)
+        # the first of the steps 1, ½, … that gains its fair share
+        t, slack = 1.0, SLACK * (1 + abs(here.value))
+        there = at(here.axes @ cayley(omega))
+        while there.value > here.value + 1e-4 * t * slope + slack and t > SLACK:
+            t /= 2
+            there = at(here.axes @ cayley(t * omega))
         s, y = t * omega, there.gradient - here.gradient
         if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):  # it curves upwards
             pairs.append((s, y))
         here = there
     return here
-
-
-def _search(
-    here: AxesPoint, at: Callable[[Floats], AxesPoint], omega: Floats, slope: float
-) -> tuple[float, AxesPoint]:
-    """Return the first of the steps 1, ½, … that gains its fair share, and where it leads."""
-    t, slack = 1.0, SLACK * (1 + abs(here.value))
-    there = at(here.axes @ cayley(omega))
-    while there.value > here.value + 1e-4 * t * slope + slack and t > SLACK:
-        t /= 2
-        there = at(here.axes @ cayley(t * omega))
-    return t, there
 
 
 def cayley(omega: Floats) -> Floats:

@@ -44,6 +44,18 @@ class EddaProblem:
     code: str
     weights: Floats  # n_k  (K,)
 
+    @property
+    def own_volumes(self) -> bool:
+        """Whether every class has its own λ_k, rather than one λ for all."""
+        return self.code.startswith("V")
+
+    def settle(self, q: Floats) -> Floats:
+        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
+        # λ_k = tr(C_k⁻¹ W_k) / (n_k m),  or λ = Σ_k tr(C_k⁻¹ W_k) / (n m)
+        if self.own_volumes:
+            return np.log(q / self.weights)
+        return np.full(len(q), np.log(q.sum() / self.weights.sum()))
+
     def require_full_rank(self, w: Floats) -> None:
         """Refuse the first class without spread in some direction."""
         found, m = roots(w)[1], w.shape[-1]
@@ -101,55 +113,26 @@ def turned(forms: Floats, axes: Floats) -> Floats:
     return np.swapaxes(axes, -1, -2) @ forms @ axes
 
 
-@dataclass(frozen=True, slots=True)
-class EqualVolume:
-    """λ_k = λ."""
-
-    def settle(self, n: Floats, q: Floats) -> Floats:
-        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
-        # λ = Σ_k tr(C_k⁻¹ W_k) / (n m)
-        return np.full(len(n), np.log(q.sum() / n.sum()))
-
-    def pool(self, problem: EddaProblem, w: Floats) -> Parts:
-        """Return the parts of Σ = Σ_k W_k / n."""
-        pooled, m = w.sum(0), w.shape[-1]
-        rank = int(roots(pooled[None])[1][0])
-        if rank < m:
-            problem.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
-        return _proportional(self, problem.weights, w, np.zeros(len(w)))
-
-
-@dataclass(frozen=True, slots=True)
-class OwnVolume:
-    """Every class has its own λ_k."""
-
-    def settle(self, n: Floats, q: Floats) -> Floats:
-        """Return log λ_k."""
-        # λ_k = tr(C_k⁻¹ W_k) / (n_k m)
-        return np.log(q / n)
-
-    def pool(self, problem: EddaProblem, w: Floats) -> Parts:
-        """Return the parts of Σ_k = λ_k C."""
-        _require_balance(problem, w)
-        return _proportional(self, problem.weights, w, _relative_volumes(problem, w))
-
-
-Volume: TypeAlias = EqualVolume | OwnVolume  # how the volumes λ_k of the classes are related
 # the best parts for scatters (K, m, m) where every symmetric C is allowed
-Pattern: TypeAlias = Callable[[EddaProblem, Volume, Floats], Parts]
+Pattern: TypeAlias = Callable[[EddaProblem, Floats], Parts]
 # the same where the axes of C are restricted, given a pattern for what remains
-Frame: TypeAlias = Callable[[EddaProblem, Volume, Pattern, Floats], Parts]
+Frame: TypeAlias = Callable[[EddaProblem, Pattern, Floats], Parts]
 
 
-def _proportional(volume: Volume, n: Floats, w: Floats, u: Floats) -> Parts:
-    """Return the parts of Σ_k = λ_k C where C is the sum of scatters divided by e^u."""
-    m = w.shape[-1]
+def common_form(problem: EddaProblem, w: Floats) -> Parts:
+    """Return the best parts of Σ_k = λ_k C; where the volumes are equal, Σ = Σ_k W_k / n."""
+    m, u = w.shape[-1], np.zeros(len(w))
+    if problem.own_volumes:
+        _require_balance(problem, w)
+        u = _relative_volumes(problem, w)
+    elif (rank := int(roots(w.sum(0)[None])[1][0])) < m:
+        problem.refuse(np.arange(len(w)), f"pooled scatter of rank {rank} < {m}")
     # C ∝ Σ_k W_k / λ_k,  |C| = 1
     s = np.einsum("k,kij->ij", np.exp(-u), w)
     factor = np.linalg.cholesky(s)
     size = np.exp(2 * np.log(np.diag(factor)).mean())
     q = size * np.trace(_whitened(w, factor), axis1=1, axis2=2) / m
-    return Parts(volume.settle(n, q), np.broadcast_to(s / size, w.shape))
+    return Parts(problem.settle(q), np.broadcast_to(s / size, w.shape))
 
 
 def _require_balance(problem: EddaProblem, w: Floats) -> None:
