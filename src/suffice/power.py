@@ -29,7 +29,7 @@ Column = tuple[float, float, float, float, float]  # λ, c, s, low, high
 def curve(e: Any, logs: Floats) -> Floats:
     """Return P = ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
     if not np.any(e == 0):
-        return np.asarray(np.expm1(e * logs) / e)
+        return np.expm1(e * logs) / e  # type: ignore[no-any-return]
     return np.where(e == 0, logs, np.expm1(e * logs) / np.where(e == 0, 1.0, e))
 
 
