@@ -7,7 +7,7 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import glob
 from typing import Any
@@ -59,10 +59,8 @@ def with_examples(*examples: str) -> str:
 class Command(click.Command):
     """A subcommand whose callback gets a ``Terminal`` and may raise what it likes."""
 
-    def __init__(
-        self, *args: Any, examples: Sequence[str] = (), in_place: str | None = None, **kwargs: Any
-    ) -> None:
-        super().__init__(*args, epilog=with_examples(*examples), **kwargs)
+    def __init__(self, *args: Any, in_place: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._in_place = in_place  # the argument that may be the output too
         self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
 
@@ -98,7 +96,7 @@ def subcommand(
     name: str, *examples: str, in_place: str | None = None
 ) -> Callable[[Callable[..., Any]], Command]:
     """Return what makes a subcommand of a function whose first argument is the ``Terminal``."""
-    options: dict[str, Any] = {"examples": examples, "in_place": in_place}
+    options: dict[str, Any] = {"epilog": with_examples(*examples), "in_place": in_place}
 
     def made(function: Callable[..., Any]) -> Command:
         return click.command(name, cls=Command, **options)(click.pass_obj(function))
