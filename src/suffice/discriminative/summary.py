@@ -34,7 +34,7 @@ class LogisticSummary:
     McFadden (1974), pseudo-R² = 1 − log L / log L of the model with intercepts only.
     """
 
-    beta: Floats  # in original units  (C, D): intercept first
+    coefficients: Floats  # log odds of each class against the first, intercept first  (C, D)
     covariance: Floats  # (C·D, C·D), classes outside; NaN where aliased
     degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
     log_likelihood: float
@@ -68,14 +68,9 @@ class LogisticSummary:
         return cls.of(problem, point, l2)
 
     @property
-    def coefficients(self) -> Floats:
-        """Log odds of each class against the first, intercept first, (C, D)."""
-        return self.beta
-
-    @property
     def standard_errors(self) -> Floats:
         """Roots of the covariance's diagonal, (C, D)."""
-        return np.sqrt(np.diagonal(self.covariance)).reshape(self.beta.shape)
+        return np.sqrt(np.diagonal(self.covariance)).reshape(self.coefficients.shape)
 
     @property
     def z(self) -> Floats:

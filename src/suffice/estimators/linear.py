@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.decision import Classifier
+from suffice.discriminative.logistic_loss import all_scores
 from suffice.errors import (
     InvalidInputError,
     InvalidParameterError,
@@ -123,10 +124,12 @@ class LinearDecisions(ScoreMixin):
     def boundary(self, label_a: Any, label_b: Any) -> Hyperplane:
         """Return where two classes score the same; positive values favour ``label_a``."""
         check_is_fitted(self)
-        (w_a, a), (w_b, b) = self._score_of(label_a), self._score_of(label_b)
-        names, labels = self._names(), (label_a, label_b)
+        a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
+        rows = np.column_stack([self.coef_, self.intercept_])
+        every = all_scores(rows) if len(rows) == 1 else rows  # of two, the first scores zero
         # (w_a − w_b)ᵀ x + (a − b) = 0
-        return Hyperplane(np.subtract(w_a, w_b), a - b, names, labels)
+        *w, w_0 = every[a] - every[b]
+        return Hyperplane(np.array(w), float(w_0), self._names(), (label_a, label_b))
 
     def _terms(self) -> tuple[str, ...]:
         """Return the names of an intercept and the coefficients of one score."""
@@ -137,12 +140,6 @@ class LinearDecisions(ScoreMixin):
         if len(self.coef_) == 1:
             return self._terms()
         return tuple(f"{label}: {term}" for label in self.classes_ for term in self._terms())
-
-    def _score_of(self, label: Any) -> tuple[Floats, float]:
-        k = code_of(label, self.classes_)
-        if len(self.coef_) > 1:
-            return self.coef_[k], float(self.intercept_[k])
-        return k * self.coef_[0], k * float(self.intercept_[0])
 
 
 def require_two(classes: Labels) -> None:

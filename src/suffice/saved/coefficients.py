@@ -89,7 +89,7 @@ def logistic_state(
     arrays = over("stream_", sums)
     if inference is not None:
         header["inference"] = {name: float(getattr(inference, name)) for name in _NUMBERS}
-        arrays["inference_beta"] = inference.beta
+        arrays["inference_beta"] = inference.coefficients
         arrays["inference_covariance"] = inference.covariance
     if separation is not None:
         columns = separation.features.tolist()
