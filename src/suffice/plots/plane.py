@@ -68,12 +68,6 @@ class Plane:
         """Return the coordinates of rows, (n, m)."""
         return self.place + (x - self.origin) @ self.reader
 
-    def spread(self, sigma: Floats) -> Floats:
-        """Return the covariance of the coordinates, (m, m), of rows of covariance Σ (d, d)."""
-        # RᵀΣR
-        covariance: Floats = self.reader.T @ sigma @ self.reader
-        return covariance
-
     def section(self, boundary: Boundary) -> Boundary:
         """Return where a boundary of feature space cuts the plane."""
         value = float(boundary.evaluate(self.origin)[0])

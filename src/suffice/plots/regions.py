@@ -151,7 +151,8 @@ def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -
     class_of = getattr(fitted, "class_of", range(len(canvas.palette)))
     for r, k in enumerate(class_of if hasattr(model, "covariance_of") else ()):
         mean = plane.coordinates(model.means[r : r + 1])[0]
-        sigma = plane.spread(model.covariance_of(r).dense())
+        # the covariance of the coordinates, RᵀΣR
+        sigma = plane.reader.T @ model.covariance_of(r).dense() @ plane.reader
         marks.ellipses(canvas, mean, sigma, int(k), coverage)
 
 
