@@ -98,16 +98,13 @@ def _told(
 
 def _shuffled(table: Any, column: int, order: Codes) -> Any:
     """Return a table, one of whose columns comes from its rows in another order."""
-    if isinstance(table, np.ndarray):
-        mixed = table.copy()
-        mixed[:, column] = table[order, column]
-        return mixed
-    other = taken(table, order)
-    if hasattr(table, "iloc"):
-        mixed = table.copy()
-        mixed[table.columns[column]] = other.iloc[:, column].array
-        return mixed
     if hasattr(table, "with_columns"):
-        return table.with_columns(other[table.columns[column]])
-    name = table.column_names[column]
-    return table.set_column(column, name, other[name])
+        return table.with_columns(table[table.columns[column]].gather(order))
+    if hasattr(table, "set_column"):
+        return table.set_column(column, table.column_names[column], table[column].take(order))
+    mixed = table.copy()
+    if hasattr(table, "iloc"):
+        mixed[table.columns[column]] = table.iloc[order, column].array
+    else:
+        mixed[:, column] = table[order, column]
+    return mixed

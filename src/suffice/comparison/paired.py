@@ -67,15 +67,10 @@ class RowLosses:
             capped = np.minimum(outcome.row_losses[:2], LARGEST)
             with np.errstate(invalid="ignore"):
                 losses[:, m] = [np.bincount(at, each, len(rows)) / times for each in capped]
-        return cls(
-            tuple(o.name for o in outcomes),
-            losses,
-            most.held_out.weights[first],
-            most.folds[first],
-            most.overlap,
-            np.nan_to_num([o.n_parameters for o in outcomes], nan=np.inf),
-            tuple(o.is_readable for o in outcomes),
-        )
+        names, readable = zip(*((o.name, o.is_readable) for o in outcomes), strict=True)
+        of_rows = (losses, most.held_out.weights[first], most.folds[first], most.overlap)
+        sizes = np.nan_to_num([o.n_parameters for o in outcomes], nan=np.inf)
+        return cls(names, *of_rows, sizes, readable)
 
     def within(self, rows: Floats) -> RowLosses:
         """Return the losses on some of the rows, given by a mask (n,)."""

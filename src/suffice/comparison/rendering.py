@@ -119,7 +119,7 @@ def _fitting(cells: list[list[str]], width: int) -> list[int]:
     """Return the columns that fit into a width; the least needed are left out first."""
     wide = [max(len(text) for text in column) for column in zip(_HEADINGS, *cells, strict=True)]
     shown = list(range(len(COLUMNS)))
-    for heading in _LEFT_OUT_FIRST:
+    for heading in _DROPPED:
         if sum(wide[j] + _GAP for j in shown) < width:
             break
         shown.remove(_HEADINGS.index(heading))
@@ -181,15 +181,6 @@ COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("p", _p_value),
 )
 _HEADINGS = tuple(heading for heading, _ in COLUMNS)
-_LEFT_OUT_FIRST = (
-    "approach",
-    "calib.",
-    "predict",
-    "Brier",
-    "params",
-    "AUC",
-    "fit",
-    "95 %",
-    "log-loss",
-)
+# in a narrow terminal these go, the least needed first
+_DROPPED = ("approach", "calib.", "predict", "Brier", "params", "AUC", "fit", "95 %", "log-loss")
 _GAP = 2  # letters between columns

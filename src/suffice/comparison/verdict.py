@@ -164,20 +164,9 @@ def verdict_on(
     usable: Usable = "with care" if useful or hopeful else "no"
     if "error" in useful and not serious:
         usable = "yes"
-    return Verdict(
-        own.name,
-        usable,
-        own.error,
-        *own.interval,
-        choice,
-        protocol,
-        gains,
-        found,
-        own.auc,
-        _threshold(own) if missed else None,
-        price_of(comparison),
-        (*serious, *last)[:MOST_CAVEATS],
-    )
+    measured = (own.error, *own.interval, choice, protocol, gains, found, own.auc)
+    at, caveats = _threshold(own) if missed else None, (*serious, *last)[:MOST_CAVEATS]
+    return Verdict(own.name, usable, *measured, at, price_of(comparison), caveats)
 
 
 def _gains(comparison: Comparison, own: Outcome) -> tuple[Gain, ...]:
