@@ -212,3 +212,23 @@ def test_pointing_sorting_filtering_selecting_and_sliding(chromium, rare_report,
     assert float(told["dear"]) == costs[120]
     at, least = told["cheapest"]
     assert costs[at] == costs.min() == float(least)
+
+
+def test_print_is_dark_on_white_with_heads_of_tables_and_nothing_cut_off(
+    browser, many_report, tmp_path
+):
+    many_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(720, 1000)
+    page.open((tmp_path / "page.html").as_uri())
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.call("Emulation.setEmulatedMedia", media="print", features=dark)
+    shown = "Array.from(document.querySelectorAll('{}')).filter(e => e.offsetWidth).length"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    box = page.evaluate("getComputedStyle(document.querySelector('p.answer')).backgroundColor")
+    assert min(map(int, re.findall(r"\d+", box))) > 200
+    assert page.evaluate(shown.format("table.data th button")) > 10
+    assert page.evaluate(shown.format("input, nav, .copy, .save")) == 0
+    assert page.evaluate(shown.format("ul.checks li")) > 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
