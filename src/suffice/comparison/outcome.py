@@ -122,20 +122,23 @@ def outcome_of(
     keep: bool = False,
 ) -> Outcome:
     """Return what all folds say of a model; posteriors are forgotten unless ``keep``."""
-    rows = Predictions.joined([fold.predictions for fold in folds])
-    costs = [(fold.n_parameters, fold.fit_seconds, fold.predict_seconds) for fold in folds]
-    sizes, *times = np.transpose(costs)
-    losses: Any = (
-        row_losses(rows),
-        _area(rows, [f.scores for f in folds]),
-        calibration_error(rows),
+    held_out = Predictions.joined([fold.predictions for fold in folds])
+    return Outcome(
+        name,
+        row_losses(held_out),
+        _area(held_out, [fold.scores for fold in folds]),
+        calibration_error(held_out),
+        float(np.rint(np.mean([fold.n_parameters for fold in folds]))),
+        float(np.median([fold.fit_seconds for fold in folds])),
+        float(np.median([fold.predict_seconds for fold in folds])),
+        is_generative,
+        is_readable,
+        held_out if keep else held_out.without_posteriors(),
+        np.repeat(np.arange(len(folds)), [len(fold.predictions.rows) for fold in folds]),
+        overlap,
+        tuple(fold.learnt for fold in folds) if keep else (),
+        tuple(notes),
     )
-    figures: Any = (*losses, float(np.rint(sizes.mean())), *(float(np.median(t)) for t in times))
-    kept = rows if keep else rows.without_posteriors()
-    at = np.repeat(np.arange(len(folds)), [len(fold.predictions.rows) for fold in folds])
-    learnt = tuple(fold.learnt for fold in folds) if keep else ()
-    kinds = (is_generative, is_readable)
-    return Outcome(name, *figures, *kinds, kept, at, overlap, learnt, tuple(notes))
 
 
 def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:
