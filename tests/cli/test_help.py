@@ -1,11 +1,13 @@
 """The help of every command: one line each in the group, examples that run."""
 
 import importlib.util
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import suffice as sf
 from suffice import datasets
 from suffice.cli.group import COMMANDS, suffice
 
@@ -39,28 +41,37 @@ def test_every_command_shows_examples(name, ok):
     assert examples(name)
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch, ok):
-    """Make the files that the examples speak of."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Make the files that the examples speak of, once."""
+    folder = tmp_path_factory.mktemp("files")
     iris = datasets.load("iris").frame().with_row_index("customer")
     iris = iris.with_columns(customer="c" + iris["customer"].cast(str))
-    for folder in ("site-a", "new", "data"):
-        (tmp_path / folder).mkdir()
+    for name in ("site-a", "new", "data"):
+        (folder / name).mkdir()
     rows = iris.drop("customer").rename({"species": "label"})
-    rows.write_parquet("site-a/1.parquet")
-    rows.rename({"label": "y"}).write_parquet("data/1.parquet")
-    rows.write_csv("rows.csv")
-    iris.drop("species").write_parquet("new/1.parquet")
-    iris.drop("species").write_csv("new.csv")
-    iris[:10].drop("customer").write_csv("withdrawn.csv")
+    rows.write_parquet(folder / "site-a/1.parquet")
+    rows.rename({"label": "y"}).write_parquet(folder / "data/1.parquet")
+    rows.write_csv(folder / "rows.csv")
+    iris.drop("species").write_parquet(folder / "new/1.parquet")
+    iris.drop("species").write_csv(folder / "new.csv")
+    iris[:10].drop("customer").write_csv(folder / "withdrawn.csv")
     sales = iris.with_columns(churned=pl.col("species") == "setosa").drop("species", "customer")
-    sales.write_parquet("sales.parquet")
-    ok("fit", "iris", "-o", "iris.suffice", "-q")
-    ok("fit", "iris", "-o", "model.suffice", "-q")
-    ok("summarize", "iris", "-o", "site-a.moments", "-q")
-    ok("summarize", "iris", "-o", "site-b.moments", "-q")
-    ok("merge", "site-a.moments", "site-b.moments", "-o", "all.moments", "-q")
+    sales.write_parquet(folder / "sales.parquet")
+    sums = sf.summarize("iris")
+    for name in ("iris", "model"):
+        sf.LDA().fit_moments(sums).save(folder / f"{name}.suffice")
+    for name in ("site-a", "site-b"):
+        sums.save(folder / f"{name}.moments")
+    (sums + sums).save(folder / "all.moments")
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path, monkeypatch):
+    """Give each test files of its own."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(
