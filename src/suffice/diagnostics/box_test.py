@@ -157,7 +157,10 @@ def box_m(moments: Moments) -> BoxM:
     present = np.flatnonzero(moments.weights > 0)
     codes = _comparable(used, present)
     v = used.weights[codes] - 1
-    log_dets = _log_det_ratios(used.scatters[codes], v)
+    scatters = used.scatters[codes]
+    whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
+    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|, whitened by the pooled Σ so that units cancel
+    log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]
     m, d = float(-v @ log_dets), used.n_features
     return BoxM(
         moments.classes[codes],
@@ -194,12 +197,3 @@ def _has_full_rank(moments: Moments, k: int) -> bool:
     variances = resolved(np.diagonal(sigma), moments.means[k], moments.total_variances)
     enough = min(moments.counts[k], moments.weights[k]) > moments.n_features
     return bool(enough and variances.all() and scaled_cholesky(sigma) is not None)
-
-
-def _log_det_ratios(scatters: Floats, v: Floats) -> Floats:
-    """Return log |Σ_k| / |Σ|, whitened by the pooled Σ first so that units cancel."""
-    whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
-    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|
-    whitened = whitening @ (scatters / v[:, None, None]) @ whitening.T
-    log_dets: Floats = np.linalg.slogdet(whitened)[1]
-    return log_dets

@@ -246,18 +246,15 @@ def _middle(mu_a: Floats, mu_b: Floats, P_a: Floats, P_b: Floats) -> Floats:
     return mu_a + s * (np.linalg.pinv(M, hermitian=True) @ (s * (P_b @ (mu_b - mu_a))))
 
 
-# Signs (p, q) of the eigenvalues of A, p ≥ q → names of zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0, c̃ > 0,
+# (d, p, q), signs p ≥ q of the eigenvalues of A → names of zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0, c̃ > 0,
 # and of zᵀΛz + t = 0, where b has a part t outside the range of A
-_Names = dict[tuple[int, int], tuple[str, str, str, str]]
-_POINTS: _Names = {
-    (1, 0): ("two points", "point", "empty", ""),
-    (0, 0): ("empty", "everything", "empty", "point"),
-}
-_CONICS: _Names = {
-    (2, 0): ("ellipse", "point", "empty", ""),
-    (1, 1): ("hyperbola", "intersecting lines", "hyperbola", ""),
-    (1, 0): ("parallel lines", "double line", "empty", "parabola"),
-    (0, 0): ("empty", "everything", "empty", "line"),
+_NAMES: dict[tuple[int, int, int], tuple[str, str, str, str]] = {
+    (1, 1, 0): ("two points", "point", "empty", ""),
+    (1, 0, 0): ("empty", "everything", "empty", "point"),
+    (2, 2, 0): ("ellipse", "point", "empty", ""),
+    (2, 1, 1): ("hyperbola", "intersecting lines", "hyperbola", ""),
+    (2, 1, 0): ("parallel lines", "double line", "empty", "parabola"),
+    (2, 0, 0): ("empty", "everything", "empty", "line"),
 }
 
 
@@ -275,10 +272,8 @@ def kind_of(A: Floats, b: Floats, c: float) -> str:
         sign = np.sign(extra) * (1 if whole_up > up else -1)
         case = 1 + int(sign if up >= down else -sign)
     signs = (max(up, down), min(up, down))
-    if d < 3:
-        return (_POINTS if d == 1 else _CONICS)[signs][case]
-    found = _surface(d, *signs)[case]
-    if d > 3:
+    found = (_NAMES[d, *signs] if d < 3 else _surface(d, *signs))[case]
+    if d != 3:
         return found
     if found == "hyperboloid":
         return f"hyperboloid of {'one sheet' if case == 0 else 'two sheets'}"
@@ -287,20 +282,16 @@ def kind_of(A: Floats, b: Floats, c: float) -> str:
 
 def _surface(d: int, p: int, q: int) -> tuple[str, str, str, str]:
     """Return the four names from three dimensions on, where p + q eigenvalues are not zero."""
-    few = {
-        (0, 0): ("empty", "everything", "empty", "hyperplane"),
-        (1, 0): ("parallel hyperplanes", "double hyperplane", "empty", "parabolic cylinder"),
-    }
-    if (p, q) in few:
-        return few[p, q]
+    if p == 0:
+        return "empty", "everything", "empty", "hyperplane"
+    if p + q == 1:
+        return "parallel hyperplanes", "double hyperplane", "empty", "parabolic cylinder"
     shape = "elliptic" if q == 0 else "hyperbolic"
     bowl = f"{shape} paraboloid" if p + q == d - 1 else "parabolic cylinder"
+    if p == d:
+        return "ellipsoid", "point", "empty", ""
     if q == 0:
-        return (
-            ("ellipsoid", "point", "empty", "")
-            if p == d
-            else (f"{shape} cylinder", "affine subspace", "empty", bowl)
-        )
+        return f"{shape} cylinder", "affine subspace", "empty", bowl
     body = "hyperboloid" if p + q == d else "hyperbolic cylinder"
     return body, "intersecting hyperplanes" if p == 1 else "cone", body, bowl
 
