@@ -86,12 +86,12 @@ def test_json_holds_the_verdict_and_the_line_up(ok_json):
     assert {"LDA", "QDA"} <= {row["model"] for row in told["models"]}
 
 
-def test_the_command_on_the_page_is_the_one_that_was_typed(ok):
-    typed = "report iris --cv 3 -i sepal_width --seed 4 --fast -o a.json -q"
+def test_the_command_on_the_page_is_the_one_that_was_typed_without_passwords(ok):
+    typed = "report iris --cv 3 -i sepal_width --missing sql://eve:s3cret@h --fast -o a.json -q"
     ok(*typed.split())
     page = json.loads(Path("a.json").read_text())
     code = [b["text"] for b in page["sections"][-1]["blocks"] if b["kind"] == "code"]
-    assert code[-1] == f"suffice {typed}"
+    assert code[-1] == f"suffice {typed}".replace("s3cret", "***")
 
 
 def test_sums_are_no_rows(ok, refused):

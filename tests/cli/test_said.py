@@ -47,15 +47,6 @@ def test_passwords_are_never_echoed(run, address, command):
     assert "cret" not in said.stdout + said.stderr
 
 
-def test_a_command_on_a_page_has_no_password():
-    from suffice.cli.data import Data
-    from suffice.cli.report import _again
-
-    made = _again(Data("postgresql://eve:s3cret@h/d"), Path("p.html"))
-    assert "s3cret" not in made
-    assert "eve" in made
-
-
 @pytest.mark.parametrize("command", ["fit", "report", "compare", "summarize"])
 def test_a_data_set_that_is_nearly_named_is_suggested(refused, command):
     line = refused(command, "iriss", "-o", "out.html" if command == "report" else "out.csv")
