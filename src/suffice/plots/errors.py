@@ -117,8 +117,7 @@ def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
         curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
         _curve(canvas, curve.false_positive, curve.true_positive, k, "default")
         drawn.append((k, curve.area))
-    _square(canvas, "false positive rate", "true positive rate")
-    _legend(canvas, drawn, "area under curve")
+    _frame(canvas, ("false positive rate", "true positive rate"), drawn, "area under curve")
 
 
 @figure("legend", of=ranked_by, size=(5.4, 3.9))
@@ -142,8 +141,7 @@ def precision_recall(canvas: Canvas, rows: Predictions, *, label: Any = None) ->
         drawn.append((k, curve.average))
     if len(drawn) == 1:
         canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
-    _square(canvas, "recall", "precision")
-    _legend(canvas, drawn, "average precision")
+    _frame(canvas, ("recall", "precision"), drawn, "average precision")
 
 
 def _shown(rows: Predictions, label: Any) -> list[int]:
@@ -163,16 +161,13 @@ def _curve(canvas: Canvas, x: Any, y: Any, k: int, steps: str) -> None:
     canvas.curve(x, y, k, "curve", **drawn)
 
 
-def _square(canvas: Canvas, x: str, y: str) -> None:
-    canvas.ax.set(xlim=(0, 1), ylim=(0, 1.0), aspect="equal")
+def _frame(
+    canvas: Canvas, names: tuple[str, str], drawn: Sequence[tuple[int, float]], quantity: str
+) -> None:
+    """Make a square, and write classes and what they reach; of many, those that reach least."""
     ticks = np.linspace(0, 1, 6)
-    canvas.ax.set_xticks(ticks)
-    canvas.ax.set_yticks(ticks)
-    canvas.name_axes(x, y)
-
-
-def _legend(canvas: Canvas, drawn: Sequence[tuple[int, float]], quantity: str) -> None:
-    """Write classes and what they reach; of many, those that reach least."""
+    canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=ticks, yticks=ticks)
+    canvas.name_axes(*names)
     palette, few = canvas.palette, len(drawn) <= MOST_ENTRIES
     shown = list(drawn) if few else sorted(drawn, key=itemgetter(1))[: MOST_ENTRIES - 1]
     entries = []

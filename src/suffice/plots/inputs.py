@@ -29,10 +29,7 @@ class ForeignClassifier:
     classes: Labels  # (K,)
     names: tuple[str, ...]  # of the features  (d,)
     given: Any  # rows as the caller gave them
-
-    @property
-    def model(self) -> None:
-        """None: nothing is known of how it decides."""
+    model = None  # nothing is known of how it decides
 
     @property
     def has_posterior(self) -> bool:

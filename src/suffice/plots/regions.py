@@ -65,7 +65,9 @@ def decision_regions(
         _outline(canvas, grid)
         _ellipses(canvas, grid, marks.shares(canvas, coverage))
         extra = _rows(canvas, grid, codes)
-        _frame(canvas, grid)
+        canvas.ax.set(xlim=grid.window[0], ylim=grid.window[1])
+        canvas.ax.set_aspect("equal" if plane.isometric else "auto")
+        canvas.name_axes(*plane.names)
     canvas.legend_of_classes(extra=extra)
 
 
@@ -83,7 +85,12 @@ def _draw_bands(
         canvas.ax.axvline(cut, color=canvas.style.ink, linewidth=1.5, label="_boundary")
     canvas.ax.set_xlim(low, high)
     canvas.name_axes(line.names[0])
-    _classes_up(canvas)
+    # classes along the vertical axis, the first on top
+    K, names = len(canvas.palette), canvas.palette.names
+    step = -(-K // MOST_NAMES)
+    canvas.ax.set_ylim(K - 0.5, -0.5)
+    canvas.ax.set_yticks(range(0, K, step), labels=names[::step], parse_math=False)
+    canvas.ax.tick_params(axis="y", length=0)
     if codes is None:
         return []
     rows, codes, wrong = _judged(fitted, codes)
@@ -120,15 +127,6 @@ def jitter(n: int, width: float = 0.6) -> Floats:
     golden: Floats = np.arange(1, n + 1, dtype=np.float64) * 0.6180339887498949 % 1
     offsets: Floats = (golden - 0.5) * width
     return offsets
-
-
-def _classes_up(canvas: Canvas) -> None:
-    """Make the vertical axis one of classes, the first on top."""
-    K = len(canvas.palette)
-    canvas.ax.set_ylim(K - 0.5, -0.5)
-    step = -(-K // MOST_NAMES)
-    canvas.ax.set_yticks(range(0, K, step), labels=canvas.palette.names[::step], parse_math=False)
-    canvas.ax.tick_params(axis="y", length=0)
 
 
 def _fill(canvas: Canvas, grid: PredictionGrid) -> None:
@@ -184,10 +182,3 @@ def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> list[tuple[Any, s
         patch = Patch(facecolor="none", edgecolor=canvas.style.soft, hatch="////", linewidth=0)
         extra.append((patch, "no decision"))
     return extra
-
-
-def _frame(canvas: Canvas, grid: PredictionGrid) -> None:
-    (x_low, x_high), (y_low, y_high) = grid.window
-    canvas.ax.set(xlim=(x_low, x_high), ylim=(y_low, y_high))
-    canvas.ax.set_aspect("equal" if grid.plane.isometric else "auto")
-    canvas.name_axes(*grid.plane.names)

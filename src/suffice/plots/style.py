@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from suffice.errors import InvalidParameterError
@@ -60,7 +59,7 @@ class Style:
         settings: Any = self.rc
         return mpl.rc_context(settings)
 
-    def dress(self, ax: Axes) -> None:
+    def dress(self, ax: Any) -> None:
         """Give the frame, ticks and labels of axes this style; ticks are made only later."""
         ax.tick_params(color=self.soft, labelcolor=self.ink, labelsize=8.5)
         for side, spine in ax.spines.items():
@@ -69,16 +68,12 @@ class Style:
         for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
             text.set_color(self.ink)
         if hasattr(ax, "zaxis"):
-            self._dress_box(ax)
-
-    def _dress_box(self, ax: Any) -> None:
-        """Give the box of a 3-D axes this style."""
-        ax.zaxis.label.set_color(self.ink)
-        ax.tick_params(axis="z", color=self.soft, labelcolor=self.ink, labelsize=8.5)
-        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-            axis.set_pane_color((0, 0, 0, 0))
-            axis.line.set_color(self.soft)
-            axis._axinfo["grid"].update(color=self.grid, linewidth=0.6)
+            ax.zaxis.label.set_color(self.ink)
+            ax.tick_params(axis="z", color=self.soft, labelcolor=self.ink, labelsize=8.5)
+            for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+                axis.set_pane_color((0, 0, 0, 0))
+                axis.line.set_color(self.soft)
+                axis._axinfo["grid"].update(color=self.grid, linewidth=0.6)
 
 
 LIGHT = Style("#1b1f24", "#6b7480", "#dfe3e8", "#ffffff", "#0072B2")
