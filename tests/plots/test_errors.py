@@ -250,3 +250,12 @@ def test_figures_of_error_share_a_figure(nb):
     for draw, ax in zip((roc, precision_recall, reliability), axes, strict=True):
         assert draw(est, X, y, ax=ax) is ax
     assert len(figure.axes) == 3
+
+
+def test_the_legend_of_costs_shows_their_own_line_beside_yours(nb):
+    est, X, y = nb
+    ax = plt.figure().add_subplot()
+    ax.plot([0.1, 0.9], [0, 0], color="magenta")
+    cost_against_threshold(est, X, y, label=est.classes_[0], ax=ax)
+    assert legend(ax)[0] == "both errors"
+    assert ax.get_legend().legend_handles[0].get_color() != "magenta"

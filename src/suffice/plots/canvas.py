@@ -51,12 +51,12 @@ class Canvas:
             (short,) = shortened([name], WIDEST_NAME)
             getattr(self.ax, f"set_{axis}label")(short, parse_math=False)
 
-    def curve(self, x: Any, y: Any, k: int, what: str, **options: Any) -> None:
-        """Draw a curve of class k in its colour and, of more than two classes, its dashes."""
+    def curve(self, x: Any, y: Any, k: int, what: str, **options: Any) -> Any:
+        """Draw a curve of class k in its colour and, of more than two, its dashes; return it."""
         look = self.palette.looks[k]
         dashes = look.line if len(self.palette) > 2 else "-"
         drawn = {"color": look.colour, "linestyle": dashes, "linewidth": 1.8} | options
-        self.ax.plot(x, y, label=f"_{what} {self.palette.labels[k]}", **drawn)
+        return self.ax.plot(x, y, label=f"_{what} {self.palette.labels[k]}", **drawn)[0]
 
     def dot(self, x: Any, y: Any, colour: str, size: float = 6, **options: Any) -> Any:
         """Draw one or several dots, edged in the colour of the page; return their handle."""

@@ -97,14 +97,14 @@ def cost_against_threshold(
     curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
     for j, curve in zip(shown, curves, strict=True):
         steps = {"drawstyle": "steps-pre", "zorder": 2.5}
-        canvas.curve(*_up_to_one(curve, curve.cost), j, "cost", **steps)
+        both = canvas.curve(*_up_to_one(curve, curve.cost), j, "cost", **steps)
         colour = canvas.palette.looks[j].colour
         canvas.dot(curve.best_threshold, curve.cost.min(), colour, 5.5, label="_best")
     best = curves[0].bayes_threshold
     dashes = {"color": canvas.style.soft, "linewidth": 1, "linestyle": (0, (4, 3)), "zorder": 1}
     entries = [(canvas.ax.axvline(best, **dashes), f"if calibrated: {best:.2g}")]
     if k is not None:
-        entries = [*_parts(canvas, curves[0], k), *entries]
+        entries = [(both, "both errors"), *_parts(canvas, curves[0], k), *entries]
     _frame(canvas, curves, "a class" if k is None else canvas.palette.names[k])
     if k is None:
         canvas.legend_of_classes(lines=True, extra=entries)
@@ -146,8 +146,7 @@ def _parts(canvas: Canvas, curve: CostCurve, k: int) -> list[tuple[Any, str]]:
         (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),
         (curve.miss_cost * curve.misses, ":", "misses"),
     )
-    both = canvas.ax.lines[0]
-    entries: list[tuple[Any, str]] = [(both, "both errors")]
+    entries: list[tuple[Any, str]] = []
     for cost, line, name in parts:
         soft = {"color": canvas.style.soft, "linestyle": line, "linewidth": 1.3}
         (drawn,) = canvas.ax.plot(
