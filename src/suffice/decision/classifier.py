@@ -167,8 +167,7 @@ class Classifier:
     def with_priors(self, priors: Floats) -> Classifier:
         """Return the same densities under other priors (K,)."""
         if isinstance(self.model, (LinearModel, AveragedModel)):
-            msg = "only a model of one density per class can take other priors"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError("only a model of one density a class can take other priors")
         return replace(self, model=self.model.with_priors(priors))
 
     def with_costs(

@@ -26,8 +26,7 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
         if np.array_equal(numbers[:-1].astype(classes.dtype), classes):
             return numbers
     elif reject_label is not None and any(x == reject_label for x in classes.tolist()):
-        msg = f"reject_label={reject_label!r} is also a class: choose another"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"reject_label={reject_label!r} is also a class: use another")
     if label.ndim == 0 and len(kinds) == 1:
         return np.append(classes, label)
     actions = np.empty(len(classes) + 1, dtype=object)

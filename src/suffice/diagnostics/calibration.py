@@ -127,6 +127,5 @@ def _probabilities(posteriors: Floats) -> Floats:
     total = posteriors.sum(1)
     bad = np.flatnonzero(~(np.abs(total - 1) < 1e-6))
     if len(bad):
-        msg = f"the posteriors of row {bad[0]} sum to {total[bad[0]]:g}: expected 1"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"posteriors of row {bad[0]} sum to {total[bad[0]]:g}: expected 1")
     return np.minimum(posteriors, 1.0)

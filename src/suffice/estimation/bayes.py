@@ -60,8 +60,7 @@ def check_prior(prior: NormalInverseWishart) -> None:
     least = np.linalg.eigvalsh((corr + corr.T) / 2).min(initial=0.0)
     slack = rank_tolerance(len(unit))
     if np.abs(corr - corr.T).max(initial=0.0) > slack or least < -slack:
-        msg = "the scale of prior must be symmetric, without negative eigenvalues"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError("prior needs a symmetric scale without negative eigenvalues")
 
 
 @dataclass(frozen=True, slots=True)

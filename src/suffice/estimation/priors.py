@@ -41,8 +41,7 @@ def _shares(weights: Floats) -> Floats:
     """Return each weight's part of the sum."""
     total = weights.sum()
     if not total > 0:
-        msg = "no class has any weight, so priors cannot be estimated: give priors"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("no class has any weight to estimate priors from: give priors")
     return np.asarray(weights / total)
 
 
@@ -61,6 +60,5 @@ def _checked(given: npt.ArrayLike, classes: Labels) -> Floats:
         msg = f"the prior of class {label!r} is {value:g}: a prior is a number of at least 0"
         raise InvalidParameterError(msg)
     if not abs(pi.sum() - 1) <= TOLERANCE:
-        msg = f"priors sum to {pi.sum():.10g}, not to 1: divide them by their sum"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"priors sum to {pi.sum():.10g}, not to 1: divide by their sum")
     return _shares(pi)

@@ -24,8 +24,7 @@ def stated(
     mu = np.array(means, np.float64)
     mu = mu[:, None] if mu.ndim == 1 else mu
     if mu.ndim != 2 or not mu.size or not np.isfinite(mu).all():
-        msg = f"means must be finite numbers of shape (K, d), got shape {mu.shape}"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"means must be finite, of shape (K, d), got shape {mu.shape}")
     k, d = mu.shape
     labels = as_labels(np.arange(k) if classes is None else classes)
     if len(labels) != k or len(set(labels.tolist())) != k:

@@ -27,11 +27,9 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
     for g, labels in enumerate(tied):
         for label in labels:
             if label not in position:
-                msg = f"tied names label {label!r}; the classes are {classes.tolist()}"
-                raise UnknownLabelError(msg)
+                raise UnknownLabelError(f"tied names {label!r}; the classes are {classes.tolist()}")
             if group_of[position[label]] >= 0:
-                msg = f"tied puts label {label!r} into two groups: name it once"
-                raise InvalidParameterError(msg)
+                raise InvalidParameterError(f"tied puts {label!r} into two groups: name it once")
             group_of[position[label]] = g
     left_out = np.flatnonzero(group_of < 0)
     # a class that is not named has a covariance of its own

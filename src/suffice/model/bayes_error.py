@@ -93,8 +93,7 @@ def rule_error(posteriors: Floats, decided: Codes) -> ErrorRate:
     """Return E[1 − p(decided class | x)] over rows drawn from a model, those refused left out."""
     answered = np.flatnonzero(decided >= 0)
     if not len(answered):
-        msg = "the rule refuses every row drawn from the model: it has no error rate"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("the rule refuses every row of the model: it has no error rate")
     return ErrorRate.mean(1 - posteriors[answered, decided[answered]])
 
 

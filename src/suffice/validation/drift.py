@@ -114,8 +114,7 @@ def drift(before: Moments, after: Moments) -> Drift:
     old, new = map(_of_all_classes, _alike(before, after))
     for m, which in ((old, "the fit"), (new, "the new rows")):
         if not m.total_weight > 1:
-            msg = f"{which}: weight {m.total_weight:g} is too little to see a drift"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{which}: weight {m.total_weight:g} is too little for a test")
     columns = (*_numbers(old, new), *_levels(old, new))
     statistic, df = _together(old, new)
     return Drift(columns, statistic, df, old.total_weight, new.total_weight)

@@ -90,8 +90,7 @@ class Predictions:
     def log_posteriors(self) -> Floats:
         """Logarithms of the posteriors, shape (n, K); an error where the classifier states none."""
         if self.logs is None:
-            msg = "these predictions have no posteriors: the classifier states none"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("these predictions have no posteriors: the model states none")
         return self.logs
 
     @property

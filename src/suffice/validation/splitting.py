@@ -108,8 +108,7 @@ def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes
 def _shares(validation: Any, test: Any) -> Floats:
     for name, share in (("validation", validation), ("test", test)):
         if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
-            msg = f"{name} must be a share of the rows in [0, 1), got {share!r}"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(f"{name} must be a share of rows in [0, 1), got {share!r}")
     if validation + test >= 1:
         msg = f"validation={validation} and test={test} leave no rows to learn from"
         raise InvalidParameterError(msg)

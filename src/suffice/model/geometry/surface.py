@@ -197,8 +197,7 @@ def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
         raise FeatureMismatchError(f"{name} has shape {array.shape}, expected {shape}")
     strange = array[~np.isfinite(array)]
     if strange.size:
-        msg = f"{name} holds {strange[0]}: a boundary needs finite coefficients"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"{name} holds {strange[0]}: coefficients must be finite")
     array.flags.writeable = False
     return array
 
