@@ -12,7 +12,6 @@ from suffice.comparison.outcome import Outcome, outcome_of
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
 from suffice.table.matrix import taken
-from suffice.validation.folds import Folds
 from suffice.validation.losses import CRITERIA, check_criterion
 from suffice.validation.splitting import Split, split
 
@@ -112,7 +111,10 @@ def select(
     comparison = compared(candidates, judged_on, random_state, progress)
     pick = _pick(candidates, comparison, criterion)
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
-    return Selection(comparison, criterion, *_tested(pick, final), parts)
+    with overheard() as caught:
+        met = judged_fold(ByFitting(pick.estimator), final, 0)
+    outcome = outcome_of(pick.name, [met], notes=in_short(caught))
+    return Selection(comparison, criterion, met.learnt, outcome, parts)
 
 
 def _pick(
@@ -127,13 +129,6 @@ def _pick(
         msg = f"no model has posteriors, so that none has a {criterion}: pick by 'error'"
         raise InvalidParameterError(msg)
     return known[outcomes[int(np.nanargmin(losses))].name]
-
-
-def _tested(pick: ComparedModel, folds: Folds) -> tuple[Any, Outcome]:
-    """Return the pick fitted on all rows but the test part, and what that part says of it."""
-    with overheard() as caught:
-        result = judged_fold(ByFitting(pick.estimator), folds, 0)
-    return result.learnt, outcome_of(pick.name, [result], notes=in_short(caught))
 
 
 def _check(validation: float, test: float, cv: int | None, criterion: str) -> None:

@@ -118,8 +118,7 @@ def report(
     path : str or Path, optional
         Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
     estimator : classifier, optional
-        The one to report about. By default the Gaussian classifier of fewest parameters whose
-        held-out log-loss is within one standard error of the smallest among them.
+        The one to report about; by default the simplest that is about as good as the best.
     models, cv, random_state, progress
         As in ``sf.compare``; by default ten folds, five from 2,000 rows on.
     sample_weight : array (n,), optional

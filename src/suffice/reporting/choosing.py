@@ -121,7 +121,10 @@ def judge(
         trial = (
             chosen if learnt is sample or others is None else fitted_on(sample, member.estimator)
         )
-        tested = None if others is None else _tested(trial, others)
+        tested = None
+        if others is not None:
+            wrong = np.asarray(trial.predict(others.asked)) != others.table.labels
+            tested = ChoiceEstimate.of_test(wrong, others.table.weights)
         explained = explained_by(chosen, data)
         expected = (
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))
@@ -141,11 +144,6 @@ def judge(
     rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
     answer = (asked, checks, calibrated, verdict, importance, curve, settings.fast, rows)
     return Judgement(comparison, chosen, explained, held_out, expected, *answer)
-
-
-def _tested(fitted: Any, rows: DocumentedTable) -> ChoiceEstimate:
-    wrong = np.asarray(fitted.predict(rows.asked)) != rows.table.labels
-    return ChoiceEstimate.of_test(wrong, rows.table.weights)
 
 
 def _explored(

@@ -66,7 +66,9 @@ def in_words(judgement: Judgement) -> str:
     model = judgement.explained
     gaussian = model.model_
     tied = gaussian.shared_covariance is not None
-    alone = "features independent within a class, " * _is_diagonal(gaussian)
+    sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
+    diagonal = sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
+    alone = "features independent within a class, " * diagonal
     shape = "one covariance shared by all classes" if tied else "a covariance for each class"
     bent = "linear" if tied else "quadratic"
     of = "" if model.moments_.power is None else " of transformed features"
@@ -78,11 +80,6 @@ def in_words(judgement: Judgement) -> str:
         f"boundaries are {bent}{of}. "
         f"{count(size)} free parameters{_regularisation(model)}."
     )
-
-
-def _is_diagonal(gaussian: Any) -> bool:
-    sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
-    return sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
 
 
 def _averaged(judgement: Judgement) -> tuple[Block, ...]:

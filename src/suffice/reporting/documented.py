@@ -64,10 +64,11 @@ class DocumentedTable:
         plain = encoding is None and not has_missing(table.x)
         names = table.names or tuple(f"x{j + 1}" for j in range(table.n_features))
         table = table.with_rows(np.asarray(filled(table.x), np.float64), names)
-        known = _ids(X, table.n_rows) if ids is None else np.asarray(ids)
+        if ids is None:  # the index of a pandas frame, or the place of each row
+            ids = X.index if hasattr(X, "iloc") else np.arange(table.n_rows)
         word = target or str(getattr(y, "name", None) or "class")
         said: dict[str, Any] = {"notes": _said(read, names), "profiles": _profiles(read, names)}
-        return cls(table, known, name, word, source=None if plain else X, **said)
+        return cls(table, np.asarray(ids), name, word, source=None if plain else X, **said)
 
     @property
     def rows(self) -> Any:
@@ -152,11 +153,3 @@ def _said(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     left = [f"{c.name!r} ({c.reason})" for c in columns if isinstance(c, LeftOut)]
     left += [f"{c.name!r} (always the same)" for c in categories if c.n_levels < 2]
     return (*notes, *([f"columns left out: {listed(left)}"] if left else []))
-
-
-def _ids(X: Any, n_rows: int) -> Labels:
-    """Return the index of a pandas frame, or the place of each row, counted from zero."""
-    index = getattr(X, "index", None)
-    if index is not None and hasattr(index, "to_numpy"):
-        return np.asarray(index.to_numpy())
-    return np.arange(n_rows)

@@ -67,7 +67,9 @@ def fenced(text: str, language: str = "") -> str:
 def as_html(report: Report) -> str:
     """Return the report as a page."""
     style, script = _asset("style.css"), _asset("script.js")
-    assets = {"style": Markup(style), "script": Markup(script), "script_hash": _digest(script)}
+    # by its hash the page allows its own script and no other
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assets = {"style": Markup(style), "script": Markup(script), "script_hash": digest}
     page = _environment().get_template("page.html.j2")
     text: str = page.render(report=report, **assets)
     return text
@@ -133,11 +135,6 @@ def anchor(block: DataTable | Matrix | Intervals) -> str:
 def _asset(name: str) -> str:
     source, _, _ = _environment().loader.get_source(_environment(), name)
     return str(source)
-
-
-def _digest(script: str) -> str:
-    """Return the hash by which the page allows its own script and no other."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 RENDERERS: Mapping[str, Callable[[Report], str]] = {
