@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 from sklearn.neighbors import KNeighborsClassifier
@@ -13,6 +14,7 @@ import suffice as sf
 from suffice.comparison.comparison import compared, folds_for
 from suffice.comparison.models import parse_models
 from suffice.reporting import build
+from suffice.reporting.documented import DocumentedTable
 from suffice.table.sampling import stratified_sample
 from suffice.validation.predictions import Predictions
 
@@ -94,3 +96,16 @@ def test_a_model_too_slow_for_all_rows_learns_from_the_sample_and_the_page_says_
     quick = sf.report(X, y, estimator=sf.LDA(), models=["NB"], cv=3, fast=True)
     assert quick.estimator.moments_.counts.sum() == 300
     assert "LDA was then fitted to all rows" in quick.write("md")
+
+
+def test_rows_of_numbers_are_held_once_however_many_there_are():
+    rng = np.random.default_rng(6)
+    x = np.asfortranarray(rng.normal(size=(500, 3)))
+    data = DocumentedTable.of(pl.DataFrame(x, schema=["a", "b", "c"]), np.arange(500) % 2)
+    assert np.shares_memory(data.table.x, x)
+    assert np.shares_memory(data.asked.to_numpy(), x)
+    assert all(np.shares_memory(p.values, x) for p in data.profiles)
+    assert len({id(p.empty) for p in data.profiles}) == 1
+    x[3, 1] = np.nan
+    holed = DocumentedTable.of(pl.DataFrame(x, schema=["a", "b", "c"]), np.arange(500) % 2)
+    assert [int(p.empty.sum()) for p in holed.profiles] == [0, 1, 0]
