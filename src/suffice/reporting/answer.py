@@ -1,7 +1,5 @@
 """The answer: can it be used, how much better than a constant one, what next, and more data."""
 
-from typing import Any
-
 import numpy as np
 
 from suffice.comparison.paired import CONSTANT
@@ -40,11 +38,11 @@ def answer(judgement: Judgement) -> Section:
         else:
             said = f"{OTHER} {cell(gain.constant, style)}; {p}"
             facts.append(Fact(gain.measure, gain.model, said, style))
-    shares: list[Any] = [
-        (f.label, f.found / f.of, f"{count(f.found)} of {count(f.of)}") for f in verdict.found
-    ]
-    found = tuple(Interval(str(label), *rest) for label, *rest in shares[:MOST_FOUND])
-    few = f"The {MOST_FOUND} classes it misses most." if len(shares) > MOST_FOUND else ""
+    found = tuple(
+        Interval(str(f.label), f.found / f.of, f"{count(f.found)} of {count(f.of)}")
+        for f in verdict.found[:MOST_FOUND]
+    )
+    few = f"The {MOST_FOUND} classes it misses most." * (len(verdict.found) > MOST_FOUND)
     blocks: list[Block] = [
         Paragraph(verdict.headline, verdict.usable),
         *(Paragraph(caveat, "caution") for caveat in verdict.caveats),
@@ -59,9 +57,9 @@ def answer(judgement: Judgement) -> Section:
 
 def _next(judgement: Judgement) -> str:
     """Return what to do with this page."""
-    verdict, curve, found = judgement.verdict, judgement.growth, judgement.checks.suspects
-    if found:
-        name = found[0].column
+    verdict, curve, checks = judgement.verdict, judgement.growth, judgement.checks
+    if checks.suspects:
+        name = checks.suspects[0].column
         return f"find out whether {name} is known before the class is; if not, leave it out"
     if verdict.threshold is not None:
         return (
@@ -70,8 +68,10 @@ def _next(judgement: Judgement) -> str:
         )
     if verdict.usable == "no":
         return "look for other columns, since these do not tell the classes apart"
-    if judgement.outcome.n_rows < FEW_ROWS:
-        return "collect more rows before anything depends on it"
+    if verdict.usable == "with care":
+        which = "" if judgement.outcome.n_rows < FEW_ROWS else f" of class {verdict.found[0].label}"
+        what = "see to what is said above" if checks.caveats else f"collect more rows{which}"
+        return f"{what} before anything depends on it"
     if curve is not None and curve.helps == "would help":
         return "use it as shown under How to use it, and collect more rows, since they would help"
     return (

@@ -63,10 +63,7 @@ class Outliers:
 
     def least_likely(self, most: int = MOST) -> Codes:
         """Return the rows of least log density, least first."""
-        n = min(most, len(self.log_densities))
-        at = np.argpartition(self.log_densities, n - 1)[:n]
-        found: Codes = at[np.argsort(self.log_densities[at], kind="stable")]
-        return found
+        return np.asarray(np.argsort(self.log_densities, kind="stable")[:most])
 
 
 def least_likely_rows(outliers: Outliers, explained: Any, data: DocumentedTable) -> DataTable:
