@@ -133,6 +133,7 @@ def test_a_preset_refuses_the_setting_it_stands_for(refused):
         ("nb", {"sample", "boundary", "forget"}),
         ("rda", {"sample", "boundary", "forget"}),
         ("gaussian", {"sample", "boundary", "forget"}),
+        ("mixture", {"sample"}),
         ("auto", {"sample"}),
         ("least-squares", {"boundary", "forget"}),
         ("logistic", {"boundary"}),
