@@ -132,7 +132,7 @@ def _grouped(tasks: Sequence[Any], size: int = 0) -> list[Sequence[Any]]:
 
 _LABEL = "the Dask collection"
 _AHEAD = 32  # parts that workers begin before the first of them is taken
-_STEPS = 32  # of the progress of a sum
+_STEPS = 8  # of the progress of a sum: each sends sums from the cluster
 _Parts: TypeAlias = Sequence[tuple[int, Any]]  # partitions and their numbers
 
 
