@@ -321,7 +321,7 @@ def test_an_average_integrates_where_it_can_and_fills_the_rest():
                 )
             )
         else:
-            p = share.posterior(model.best.impute(rows))
+            p = share.model.posterior(share.view.apply(model.best.impute(rows)))
         p[0] = share.model.priors
         expected += (1 - model.doubt) * share.weight * p
     np.testing.assert_allclose(found, expected, atol=1e-9)
