@@ -282,3 +282,11 @@ def test_select_never_picks_the_constant_it_was_not_asked_for(iris):
     noise = DummyClassifier(strategy="uniform", random_state=0)
     chosen = sf.select(*iris, {"noise": noise})
     assert chosen.pick == "noise"
+
+
+def test_a_support_vector_machine_does_not_mind_rows_in_order():
+    rng = np.random.default_rng(0)
+    a, b = np.repeat([-1.2, 0, 1.2], 100), rng.integers(0, 2, 300) * 2 - 1.0
+    y = ((b > 0) == (a == 0)) ^ (rng.random(300) < 0.1)
+    X = np.c_[a, b]
+    assert np.mean(CalibratedSvm().fit(X, y).predict(X) != y) < 0.15

@@ -68,10 +68,11 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
 
     def _calibrated(self, X: Any, codes: Any, c: float) -> tuple[float, float, Any]:
         from sklearn.linear_model import LogisticRegression
-        from sklearn.model_selection import cross_val_predict
+        from sklearn.model_selection import StratifiedKFold, cross_val_predict
         from sklearn.svm import SVC
 
-        how: Any = {"cv": N_FOLDS, "method": "decision_function"}
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)  # rows may come in order
+        how: Any = {"cv": folds, "method": "decision_function"}
         scores = cross_val_predict(SVC(C=c), X, codes, **how).reshape(len(codes), -1)
         link = LogisticRegression(max_iter=1000, tol=1e-3).fit(scores, codes)
         stated = link.predict_log_proba(scores)[np.arange(len(codes)), codes]
