@@ -286,22 +286,14 @@ def compared(
             notes = () if on is folds else (few,)
             results.append(judged(model, on, steps.step, notes, keep=keep))
             steps.reach((at + 1) * n_folds)
-    return _comparison(results, folds, left_out)
-
-
-def _comparison(
-    results: list[Outcome | Failure], folds: Folds, left_out: tuple[str, ...]
-) -> Comparison:
     outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
     failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)
     if failures and all(o.name == CONSTANT for o in outcomes):
         reasons = "; ".join(f"{f.name}: {f.message}" for f in failures)
         raise InvalidInputError(f"none of the models could be judged. {reasons}")
     rows = RowLosses.of(outcomes)
-    how = (len(folds.judged_rows), len(folds.splits), folds.protocol)
-    recommended = rows.names[rows.recommended()]
-    found = (tuple(outcomes), tuple(failures), left_out)
-    return Comparison(*found, folds.classes, *how, recommended)
+    how = (folds.classes, n_rows, n_folds, folds.protocol, rows.names[rows.recommended()])
+    return Comparison(tuple(outcomes), tuple(failures), left_out, *how)
 
 
 def single_threaded(folds: Folds) -> AbstractContextManager[Any]:

@@ -99,7 +99,11 @@ def select(
     >>> chosen.estimator.predict(X[:3]).tolist()
     [0, 0, 0]
     """
-    _check(validation, test, cv, criterion)
+    check_criterion(criterion)
+    if test == 0:
+        raise InvalidParameterError("test=0 leaves no rows to test the pick by: use sf.compare")
+    if validation == 0 and not cv:
+        raise InvalidParameterError("validation=0 leaves no rows to choose by: set it, or cv=10")
     candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state)
     learnt_from = np.sort(np.concatenate([parts.train.rows, parts.validation.rows]))
@@ -126,16 +130,5 @@ def _pick(
     outcomes = [outcome for outcome in comparison.outcomes if outcome.name in known]
     losses = [float(outcome.means[column]) for outcome in outcomes]
     if np.isnan(losses).all():
-        msg = f"no model has posteriors, so that none has a {criterion}: pick by 'error'"
-        raise InvalidParameterError(msg)
+        raise InvalidParameterError(f"no model has posteriors, and a {criterion}: pick by 'error'")
     return known[outcomes[int(np.nanargmin(losses))].name]
-
-
-def _check(validation: float, test: float, cv: int | None, criterion: str) -> None:
-    check_criterion(criterion)
-    if test == 0:
-        msg = "test=0 leaves no rows to test the pick by: use sf.compare for estimates alone"
-        raise InvalidParameterError(msg)
-    if validation == 0 and not cv:
-        msg = "validation=0 leaves no rows to choose by: give a share, or cv=10"
-        raise InvalidParameterError(msg)
