@@ -197,7 +197,11 @@ def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
         msg = f"models must be names, estimators or a mapping of both, got {models!r}"
         raise InvalidParameterError(msg)
     compared = _with_names([_model(entry, seed) for entry in models])
-    _check_names([model.name for model in compared])
+    if not compared:
+        raise InvalidParameterError("models is empty: name a classifier, or leave it out")
+    name, times = Counter(model.name for model in compared).most_common(1)[0]
+    if times > 1:
+        raise InvalidParameterError(f"models has {name!r} twice: name each in a mapping")
     return compared
 
 
@@ -252,14 +256,6 @@ def _check_estimator(name: Any, estimator: Any) -> None:
         raise InvalidParameterError(msg)
     if not is_classifier(estimator):
         raise InvalidParameterError(f"{where} is {_in_full(estimator)}, which is no classifier")
-
-
-def _check_names(names: list[str]) -> None:
-    if not names:
-        raise InvalidParameterError("models is empty: name a classifier, or leave it out")
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise InvalidParameterError(f"models has {twice[0]!r} twice: name each in a mapping")
 
 
 def is_readable(fitted: Any) -> bool:
