@@ -292,3 +292,13 @@ def test_values_of_levels_have_no_outliers():
     report = sf.report(X, y, models=["LDA"], cv=3, fast=True)
     assert "Least likely rows" not in report.write("md")
     assert "outliers" not in [f.name for b in blocks(report, Facts) for f in b.items]
+
+
+def test_more_rows_are_asked_for_of_the_class_that_the_caveat_names():
+    rng = np.random.default_rng(0)
+    y = np.array([*"a" * 60, *"b" * 60, *"c" * 6])
+    X = rng.normal(size=(126, 2)) + 3 * np.searchsorted(["a", "b", "c"], y)[:, None]
+    report = sf.report(X, y, models=["LDA"], cv=3, fast=True)
+    text = report.write("md")
+    assert "Class c has only 6 rows" in text
+    assert "Next: collect more rows of class c before" in text

@@ -69,7 +69,8 @@ def _next(judgement: Judgement) -> str:
     if verdict.usable == "no":
         return "look for other columns, since these do not tell the classes apart"
     if verdict.usable == "with care":
-        which = "" if judgement.outcome.n_rows < FEW_ROWS else f" of class {verdict.found[0].label}"
+        who = min(verdict.found, key=lambda each: (each.found >= each.of / 2, each.of))
+        which = "" if judgement.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
         what = "see to what is said above" if checks.caveats else f"collect more rows{which}"
         return f"{what} before anything depends on it"
     if curve is not None and curve.helps == "would help":
