@@ -103,6 +103,8 @@ def judge(
 
     Rows that are not in the sample, if any, say how good the choice was.
     """
+    with overheard():  # first, since it needs memory for all rows, and models keep theirs
+        checks = data_checks(data.table if data.source is None else data.source, data.table.labels)
     table = sample.table
     cv = 3 if settings.fast and settings.cv is None else settings.cv
     folds = folds_for(sample.rows, table.labels, cv, table.weight, None, settings.seed)
@@ -130,7 +132,6 @@ def judge(
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))
         )
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
-        checks = data_checks(data.table if data.source is None else data.source, data.table.labels)
     comparison = _forgetful(comparison, n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)
