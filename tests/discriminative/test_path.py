@@ -91,6 +91,11 @@ def test_unknown_or_equal_parameters_cannot_be_drawn(path, parameters):
         path.plot(parameters)
 
 
+def test_animations_can_be_written(path, tmp_path, close_figures):
+    path.animate(n_frames=3).save(tmp_path / "way.gif", "pillow")
+    assert (tmp_path / "way.gif").read_bytes()[:6] == b"GIF89a"
+
+
 def test_descent_on_a_convex_loss_forgets_its_start_and_on_another_does_not():
     bowl, valley = (lambda w: w @ w), (lambda w: float((w[0] ** 2 - 1) ** 2))
     ends = [descend(bowl, lambda w: 2 * w, [s]).parameters[-1, 0] for s in (-3.0, 3.0)]

@@ -24,6 +24,7 @@ def test_digits_are_significant_digits():
 def test_very_large_and_small_numbers_are_powers_of_ten():
     plane = Hyperplane([1.2341e-9, -2e9], 0.0)
     assert plane.equation() == "1.234×10⁻⁹·x₁ − 2×10⁹·x₂ = 0"
+    assert plane.latex() == r"1.234\times 10^{-9}\,x_{1} - 2\times 10^{9}\,x_{2} = 0"
 
 
 def test_a_quadric_is_written_with_its_squares_and_products():
@@ -36,6 +37,8 @@ def test_a_quadric_is_written_with_its_squares_and_products():
 def test_names_of_several_words_stay_readable():
     q = Quadric([[2.0]], [1.0], 0.0, ("petal width (cm)",))
     assert q.equation() == "2·(petal width (cm))² + petal width (cm) = 0"
+    assert q.latex() == (r"2\,\mathrm{petal\ width\ (cm)}^{2} + \mathrm{petal\ width\ (cm)} = 0")
+    assert r"\mathrm{a\_b}" in Hyperplane([1.0], 0.0, ("a_b",)).latex()
 
 
 def test_an_equation_is_written_about_the_origin_whatever_the_anchor():
@@ -51,3 +54,9 @@ def test_the_equation_written_is_the_one_evaluated():
     x = rng.normal(size=(6, 2))
     values = [eval(text, {"u": u, "v": v}) for u, v in x]
     np.testing.assert_allclose(values, q.evaluate(x), rtol=1e-10)
+
+
+def test_latex_is_accepted_by_a_renderer():
+    mathtext = pytest.importorskip("matplotlib.mathtext")
+    q = Quadric([[1e-9, 0.5], [0.5, 2.0]], [1.0, 0.0], -3.0, ("petal width (cm)", "a_b%"))
+    mathtext.MathTextParser("path").parse(f"${q.latex()}$")

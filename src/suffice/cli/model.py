@@ -128,12 +128,19 @@ def _by_class(moments: Moments) -> Any:
     return _cut("class", moments.classes.tolist(), rows)
 
 
-@subcommand("boundary", "suffice boundary iris.suffice versicolor virginica")
+@subcommand(
+    "boundary",
+    "suffice boundary iris.suffice versicolor virginica",
+    "suffice boundary iris.suffice setosa virginica --latex",
+)
 @file_argument("model")
 @click.argument("class_a", metavar="A")
 @click.argument("class_b", metavar="B")
 @click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True)
-def boundary(terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int) -> None:
+@click.option("--latex", is_flag=True, help="Write the equation in LaTeX.")
+def boundary(
+    terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int, *, latex: bool
+) -> None:
     """Print where two classes are equally probable.
 
     The left-hand side is positive where A is the more probable.
@@ -141,7 +148,7 @@ def boundary(terminal: Terminal, /, model: Path, class_a: str, class_b: str, dig
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
     labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
     border = fitted.boundary(*labels)
-    text = border.equation(digits)
+    text = border.latex(digits) if latex else border.equation(digits)
     document = {"kind": type(border).__name__, "labels": labels, "equation": text}
     terminal.result({**document, **_arrays(border)}, text)
 

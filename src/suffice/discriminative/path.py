@@ -16,6 +16,7 @@ from suffice.typing import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
     ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
@@ -82,6 +83,13 @@ class DescentPath:
         ``window`` is (low, high) of each parameter that is drawn, by default around the way.
         """
         return cast("Figure", draw("path", self, self.pair(parameters), window))
+
+    def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:
+        """Return an animation of the way over the contours of the loss.
+
+        Its ``save("way.gif", "pillow")`` writes a file, its ``to_jshtml()`` makes a page.
+        """
+        return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
         """Return the positions of the parameters to draw: two, or the only one."""

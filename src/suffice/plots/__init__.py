@@ -32,6 +32,7 @@ DRAWERS: Mapping[str, Callable[..., Any]] = {
     "learning curve": results.learning_curves,
     "normality": diagnostics.normality,
     "path": paths.draw,
+    "animated path": paths.animate,
     "predictive check": diagnostics.predictive_check,
 }
 

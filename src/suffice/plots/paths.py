@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.animation import FuncAnimation
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -40,6 +41,26 @@ def draw(path: DescentPath, axes: tuple[int, ...], window: Any = None) -> Figure
             LIGHT.dress(ax)
         whole.align_ylabels([loss, slope])
     return whole
+
+
+def animate(path: DescentPath, axes: tuple[int, ...], n_frames: int) -> FuncAnimation:
+    """Return an animation: a point walks the way, step by step."""
+    with LIGHT.context():
+        whole, ground = plt.subplots(figsize=(5.6, 4.8), layout="constrained")
+        _draw_ground(path, axes, ground, LIGHT, None)
+        LIGHT.dress(ground)
+        (here,) = ground.plot([], [], "o", color=WAY, markersize=9, markeredgecolor=LIGHT.ink)
+        said = whole.suptitle(" ")
+    points = np.column_stack([path.parameters[:, axes], path.losses])[:, :2]
+    # early steps matter most: frames are spaced evenly in the root of the step
+    frames = np.unique(np.square(np.linspace(0, np.sqrt(len(path) - 1), n_frames)).astype(int))
+
+    def show(t: int) -> tuple[Any, ...]:
+        here.set_data(*points[t : t + 1].T)
+        said.set_text(f"step {t:,}, loss {path.losses[t]:.5g}")
+        return here, said
+
+    return FuncAnimation(whole, show, frames=frames.tolist(), interval=120, blit=False)
 
 
 def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from typing import Any, Self, cast
 
@@ -19,7 +20,8 @@ from suffice.text.lists import default_names
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_DIGITS = "-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+_RAISED, _LEVEL = str.maketrans(*_DIGITS), str.maketrans(*_DIGITS[::-1])
 
 
 class Surface(ABC):
@@ -155,6 +157,19 @@ class Surface(ABC):
             line += f" {sign} {number}" if line else sign + number
         return f"{line or '0'} = 0"
 
+    def latex(self, digits: int = 4) -> str:
+        """Return the equation in LaTeX."""
+        d, names = self.n_features, self.feature_names
+        signs = [chr(0x4E00 + i) for i in range(d)]  # in the place of names
+        line = replace(cast(Any, self), feature_names=tuple(signs)).equation(digits)
+        tens = "×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+        line = re.sub(tens, lambda m: rf"\times 10^{{{m[1].translate(_LEVEL)}}}", line)
+        line = line.replace("²", "^{2}").replace("·", r"\,").replace("−", "-")
+        for i, sign in enumerate(signs):
+            plain = "x" if d == 1 else f"x_{{{i + 1}}}"
+            line = line.replace(sign, plain if names is None else _upright(names[i]))
+        return line
+
     def _repr_html_(self) -> str:
         a, b = self.labels or ("one side", "the other")
         above = f"<p>Above zero: {escape(str(a))}; below: {escape(str(b))}.</p>"
@@ -220,6 +235,12 @@ def _number(value: float, digits: int) -> str:
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}×10{str(int(exponent)).translate(_RAISED)}"
+
+
+def _upright(name: str) -> str:
+    """Return a name as LaTeX writes it."""
+    escaped = re.sub(r"([#$%&_{}])", r"\\\1", name.replace("\\", "/"))
+    return rf"\mathrm{{{escaped}}}".replace(" ", r"\ ")
 
 
 def signed(y: Floats, distance: Floats) -> Floats:
