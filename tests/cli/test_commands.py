@@ -306,7 +306,7 @@ def test_datasets_writes_one(ok):
     assert ok("datasets", "exam").splitlines()[0] == "hours,passed"
 
 
-def test_commands_options_and_files_are_completed():
+def test_commands_options_data_sets_and_files_are_completed():
     from click.shell_completion import ShellComplete
 
     from suffice.cli.group import suffice
@@ -314,7 +314,8 @@ def test_commands_options_and_files_are_completed():
     complete = ShellComplete(suffice, {}, "suffice", "_SUFFICE_COMPLETE").get_completions
     assert [item.value for item in complete([], "fi")] == ["fit"]
     assert "--target" in [item.value for item in complete(["fit"], "--ta")]
-    assert [item.type for item in complete(["fit"], "pen")] == ["file"]
+    offered = complete(["fit"], "pen")
+    assert [(item.value, item.type) for item in offered] == [("penguins", "plain"), ("pen", "file")]
 
 
 @pytest.mark.parametrize("name", datasets.names())

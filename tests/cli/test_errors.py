@@ -185,7 +185,7 @@ def test_what_nobody_expected_is_still_one_line(refused, monkeypatch):
         msg = "two\nlines"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr("suffice.cli.data.open_source", broken)
+    monkeypatch.setattr("suffice.sources.opening.open_source", broken)
     line = refused("fit", "iris", "-o", "m")
     assert (
         line == "suffice: unexpected RuntimeError: two lines; run again with --debug to see where"

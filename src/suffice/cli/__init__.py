@@ -1,61 +1,6 @@
-"""The command ``suffice``: one module per subcommand, imported when it is called.
+"""The command ``suffice``: one module per subcommand, imported when it is called."""
 
-Ctrl-C, a hangup and a request to stop have the same end at every moment, with nothing left over.
-"""
-
-import os
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
-SIGNALLED = 128  # plus the number of the signal: the exit code, as shells have it
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not everywhere
-_HEARD = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-
-
-class Stopped(KeyboardInterrupt):
-    """A signal that ends the command once it has cleaned up."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = SIGNALLED + number
-
-
-def listen() -> None:
-    """Leave at once when a signal comes, unless whoever started the program said to ignore it."""
-    for number in _HEARD:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
-
-
-@contextmanager
-def cleaning_up() -> Iterator[None]:
-    """While a command is at work, let a signal raise ``Stopped``, so that it cleans up."""
-    ours = [number for number in _HEARD if signal.getsignal(number) is _end]
-    for number in ours:
-        signal.signal(number, _stop)
-    try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, _end)
-
-
-def leave_at_once(exit_code: int) -> None:
-    """Leave without waiting for compiled threads, which must not outlive the interpreter."""
-    sys.stderr.flush()
-    os._exit(exit_code)
-
-
-def _stop(number: int, _: Any) -> None:
-    raise Stopped(number)
-
-
-def _end(number: int, _: Any) -> None:
-    os.write(2, b"suffice: interrupted: no output was written\n")
-    leave_at_once(SIGNALLED + number)
+from suffice.cli.signals import SIGNALLED, leave_at_once, listen
 
 
 def main() -> None:
@@ -69,3 +14,6 @@ def main() -> None:
         if isinstance(leaving.code, int) and leaving.code > SIGNALLED:
             leave_at_once(leaving.code)
         raise
+
+
+__all__ = ["main"]

@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from suffice.cli import cleaning_up
 from suffice.cli.options import OutputFile
+from suffice.cli.signals import cleaning_up
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 from suffice.text.printable import without_passwords

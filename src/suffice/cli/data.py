@@ -1,28 +1,31 @@
 """The rows a person names on the command line, with all that was said about them."""
 
+from __future__ import annotations
+
 import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice import archive
-from suffice.cli.terminal import Terminal
 from suffice.errors import FileFormatError, InvalidInputError, UnknownTargetError
-from suffice.files import load
-from suffice.moments import Moments
-from suffice.sources.chunks import Chunk, load_rows
-from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
-from suffice.sources.opening import open_source
-from suffice.sources.source import Source, TextStyle
-from suffice.sources.summarize import summarize_source
+
+if TYPE_CHECKING:
+    from suffice.cli.terminal import Terminal
+    from suffice.moments import Moments
+    from suffice.sources.chunks import Chunk
+    from suffice.sources.columns import Roles
+    from suffice.sources.source import Source
 
 
 def load_model(path: Path) -> Any:
     """Return the fitted estimator of a file."""
+    from suffice.files import load
+    from suffice.moments import Moments
+
     loaded = load(path)
     if isinstance(loaded, Moments):
         msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
@@ -41,6 +44,9 @@ def able(fitted: Any, verb: str, path: Path, cure: str) -> Any:
 
 def load_moments(path: Path) -> Moments:
     """Return the sums of a file: moments, or those inside a model."""
+    from suffice import archive
+    from suffice.moments import Moments
+
     header, arrays = archive.read(path)
     if "storage" not in header:
         msg = f"{path} holds {header['suffice']!r} without sums: give a moments file"
@@ -76,6 +82,10 @@ class Data:
         """
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
+        from suffice.sources.columns import ColumnOptions, roles_for_learning
+        from suffice.sources.opening import open_source
+        from suffice.sources.source import TextStyle
+
         source = open_source(self.name, TextStyle(**self.reading))
         said = ColumnOptions(**self.columns, **taken)
         try:
@@ -86,6 +96,8 @@ class Data:
 
     def moments(self, terminal: Terminal, **options: Any) -> Moments:
         """Return the sums of the rows, read once."""
+        from suffice.sources.summarize import summarize_source
+
         source, roles = self.opened()
         with terminal.progress("rows") as progress:
             return summarize_source(source, roles, progress=progress, **options)
@@ -98,6 +110,8 @@ class Data:
 
     def rows(self, **taken: bool) -> Chunk:
         """Return every usable row, in memory; see ``opened`` for what may be ``taken``."""
+        from suffice.sources.chunks import load_rows
+
         return load_rows(*self.opened("this needs rows", **taken))
 
 

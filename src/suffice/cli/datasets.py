@@ -6,18 +6,19 @@ from pathlib import Path
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import output
+from suffice.cli.options import DataName, output
 from suffice.cli.terminal import Terminal, write_table
-from suffice.datasets import DATASETS, load
 
 
 @subcommand(
     "datasets", "suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins"
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=DataName())
 @output("The file to write; without it CSV goes to standard output.")
 def command(terminal: Terminal, /, name: str | None, output: Path | None) -> None:
     """List the built-in data sets, or write one."""
+    from suffice.datasets import DATASETS, load
+
     if name is None:
         cards = DATASETS.values()
         if terminal.json:

@@ -7,16 +7,15 @@ from typing import Any
 
 import click
 
-from suffice.archive import replacing
 from suffice.cli.command import subcommand
-from suffice.cli.data import load_model
 from suffice.cli.options import choice, file_argument, output, several
 from suffice.cli.terminal import Terminal
-from suffice.export.document import document_of, document_text
 
 
 def _as_json(fitted: Any, _: Mapping[str, Any]) -> bytes:
     """Return all that scoring needs as a JSON document."""
+    from suffice.export.document import document_of, document_text
+
     return document_text(document_of(fitted)).encode() + b"\n"
 
 
@@ -59,6 +58,9 @@ def command(
     JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
     table; ONNX is a graph for any ONNX runtime.
     """
+    from suffice.archive import replacing
+    from suffice.cli.data import load_model
+
     if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
         raise click.UsageError("ONNX is not for reading: name a file with -o")
     data = _EXPORTERS[kind](load_model(model), said)

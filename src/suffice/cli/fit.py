@@ -1,5 +1,7 @@
 """``suffice fit``: rows or sums to a saved model, by the name it has on the command line."""
 
+from __future__ import annotations
+
 import difflib
 import inspect
 import json
@@ -7,23 +9,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.data import Data
 from suffice.cli.options import choice, given, learning_data, output, several
 from suffice.cli.terminal import Terminal
-from suffice.errors import (
-    InvalidInputError,
-    InvalidParameterError,
-    MissingStatisticsError,
-    SufficeError,
-)
-from suffice.estimation.settings import is_open
-from suffice.table.labels import label_written
+from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
+
+if TYPE_CHECKING:
+    from suffice.cli.data import Data
+
 
 _CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
 MODELS: Mapping[str, str] = {
@@ -54,6 +52,8 @@ def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:
 
 def _refuse_without_rows(estimator: Any, name: str) -> None:
     """Raise if a model cannot be fitted from the sums that a file holds."""
+    from suffice.estimation.settings import is_open
+
     if not hasattr(estimator, "fit_moments"):
         msg = f"{name} holds sums, and {type(estimator).__name__} learns from rows: give the data"
         raise InvalidInputError(msg)
@@ -66,6 +66,8 @@ def _refuse_without_rows(estimator: Any, name: str) -> None:
 
 def _left_open(estimator: Any) -> list[str]:
     """Return the settings that are chosen by looking at rows."""
+    from suffice.estimation.settings import is_open
+
     settings = estimator.get_params()
     left_open = [name for name in _CHOSEN if is_open(settings.get(name))]
     return left_open + (["power"] if isinstance(settings.get("power"), str) else [])
@@ -88,13 +90,15 @@ def setting(text: str) -> tuple[str, Any]:
 
 def _priors(texts: tuple[str, ...], classes: Any) -> Any:
     """Return priors written as one word such as uniform, or as LABEL=P for every class."""
+    from suffice.table.labels import label_written
+
     if len(texts) == 1 and "=" not in texts[0]:
         return texts[0]
     pairs = [text.rpartition("=") for text in texts]
     try:
         return {label_written(name, classes): float(value) for name, _, value in pairs}
     except ValueError as error:
-        if isinstance(error, SufficeError):
+        if isinstance(error, suffice.errors.SufficeError):
             raise
         msg = f"a prior is written LABEL=PROBABILITY, got {' '.join(texts)!r}"
         raise InvalidParameterError(msg) from error

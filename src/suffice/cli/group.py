@@ -68,7 +68,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, "command", None) or getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name, None) or module.command
         return command
 
     def resolve_command(

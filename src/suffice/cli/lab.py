@@ -6,11 +6,8 @@ import click
 
 from suffice.archive import replacing
 from suffice.cli.command import subcommand
-from suffice.cli.options import DATA, output
+from suffice.cli.options import DataName, output
 from suffice.cli.terminal import Terminal
-from suffice.lab import page
-from suffice.lab.server import Lab, serve
-from suffice.lab.table import LabTable
 
 
 @subcommand(
@@ -20,7 +17,7 @@ from suffice.lab.table import LabTable
     "suffice lab iris",
     "suffice lab sales.parquet --target churned --no-browser",
 )
-@click.argument("data", type=DATA, required=False)
+@click.argument("data", type=DataName(), required=False)
 @click.option("-t", "--target", metavar="COLUMN", help="The column of labels.")
 @output("Write the page, less what needs Python, and serve nothing.", option="--save")
 @click.option("--browser/--no-browser", default=True, help="Open it in a browser (default).")
@@ -29,10 +26,14 @@ def command(
     *, browser: bool,
 ) -> None:  # fmt: skip
     """Play with classifiers: paint points, see every model, descend, follow the course."""
+    from suffice.lab import page
+
     if save is not None:
         with replacing(save) as file:
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")
+    from suffice.lab.server import Lab, serve
+    from suffice.lab.table import LabTable
 
     def opened(address: str) -> None:
         terminal.result({"address": address}, address)

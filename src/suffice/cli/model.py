@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import polars as pl
-from polars.io.plugins import register_io_source
 
 from suffice.cli.command import subcommand
-from suffice.cli.data import able, load_model
 from suffice.cli.options import file_argument, output, seed
 from suffice.cli.terminal import Terminal, write_table
-from suffice.decision import Classifier
-from suffice.errors import FileFormatError, InvalidInputError
-from suffice.files import load_classifier, read, unfitted
-from suffice.moments import Moments
-from suffice.table.labels import label_written
-from suffice.table.schema import Encoding
-from suffice.text.lists import listed
+from suffice.errors import FileFormatError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from suffice.decision import Classifier
+    from suffice.moments import Moments
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 
@@ -31,6 +27,9 @@ _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
 @file_argument("file")
 def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
+    from suffice.files import read
+    from suffice.moments import Moments
+
     header, arrays = read(file)
     moments = Moments.of_archive(header, arrays) if "storage" in header else None
     document = {name: value for name, value in header.items() if name != "sha256"}
@@ -58,6 +57,8 @@ def show(terminal: Terminal, /, file: Path) -> None:
 def _title(file: Path, header: dict[str, Any]) -> str:
     lines = [f"{file}: {header['suffice']}, format {header['format']}"]
     if "estimator" in header:
+        from suffice.files import unfitted
+
         lines.append(" ".join(repr(unfitted(header)).split()))  # settings that are not defaults
     return "\n".join([*lines, ", ".join(_facts(header))])
 
@@ -66,6 +67,8 @@ def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> Iterator[str]:
     """Yield the classes and, of an average, what is averaged; models of sums have tables."""
     if "storage" in header:
         return
+    from suffice.text.lists import listed
+
     classes = arrays["classes"].tolist()
     yield f"{len(classes):,} classes: {listed([str(label) for label in classes], _CLASSES)}"
     if "choices" not in header:
@@ -93,6 +96,8 @@ def _cut(
 
 def _coefficients(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     """Return a table with a column per score: its intercept and coefficients."""
+    from suffice.table.schema import Encoding
+
     labels = arrays["classes"].tolist()
     scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else labels
     encoding = Encoding.from_json(header.get("encoding"))
@@ -145,6 +150,9 @@ def boundary(
 
     The left-hand side is positive where A is the more probable.
     """
+    from suffice.cli.data import able, load_model
+    from suffice.table.labels import label_written
+
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
     labels = [label_written(text, fitted.classes_) for text in (class_a, class_b)]
     border = fitted.boundary(*labels)
@@ -179,6 +187,9 @@ def sample(
 
     A class is drawn from the priors, then a row from the density of the class.
     """
+    from suffice.errors import InvalidInputError
+    from suffice.files import load_classifier
+
     fitted = load_classifier(model)
     if not fitted.has_density:
         msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
@@ -190,6 +201,9 @@ def sample(
 
 def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
     """Return the rows as a lazy table that is drawn while it is written."""
+    import numpy as np
+    from polars.io.plugins import register_io_source
+
     rng = np.random.default_rng(seed)
 
     def frames(*_: Any) -> Iterator[pl.DataFrame]:
@@ -201,6 +215,8 @@ def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.
 
 
 def _frame(fitted: Classifier, number: int, rng: Any, label: str) -> pl.DataFrame:
+    import polars as pl
+
     x, y = fitted.sample(number, rng)
     if not isinstance(x, dict):  # of columns of several kinds
         names = fitted.feature_names or [f"x{j}" for j in range(x.shape[1])]

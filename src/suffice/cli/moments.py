@@ -1,20 +1,23 @@
 """``suffice summarize``, ``merge`` and ``forget``: rows to moments, and moments to moments."""
 
+from __future__ import annotations
+
 import functools
 import operator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.data import Data, able, load_moments
 from suffice.cli.options import file_argument, learning_data, output, sums_options
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
-from suffice.files import load
-from suffice.moments import Moments
+
+if TYPE_CHECKING:
+    from suffice.cli.data import Data
+    from suffice.moments import Moments
 
 
 @subcommand(
@@ -56,6 +59,8 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
 
     FILES are moments or models of the same columns; the order does not matter.
     """
+    from suffice.cli.data import load_moments
+
     _refuse_twins(files)
     parts, seen = [load_moments(file) for file in files], dict[bytes, Path]()
     for file in files:
@@ -94,6 +99,10 @@ def forget(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
+    from suffice.cli.data import able
+    from suffice.files import load
+    from suffice.moments import Moments
+
     whole = load(total)
     known = isinstance(whole, Moments)
     sums = whole if known else able(whole, "moments_", total, "fit it again").moments_
@@ -108,6 +117,8 @@ def forget(
 
 def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
+    from suffice.cli.data import Data
+
     known = total.schema.names if total.schema else total.feature_names
     data = Data(part, {"target": target, "features": known, "schema": total.schema})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

@@ -6,11 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-DATA = click.Path()  # or a glob, a URL, a database, - or the name of a built-in data set
+class DataName(click.ParamType[str]):
+    """A path, a glob, a URL, a database, - or the name of a built-in data set."""
+
+    name = "data"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer the built-in data sets and the files."""
+        from suffice.datasets import names
+
+        known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [*known, CompletionItem(incomplete, type="file")]
 
 
 def several(*names: str, text: str, of: str = "COLUMN") -> Decorator:
@@ -56,7 +72,8 @@ def learning_data(function: Callable[..., Any]) -> Callable[..., Any]:
         columns, reading = _said(options, _COLUMNS), _said(options, _READING)
         return function(*args, data=Data(data, columns, reading), **options)
 
-    return given(click.argument("data", type=DATA), *_COLUMNS.values(), *_READING.values())(packed)
+    argument = click.argument("data", type=DataName())
+    return given(argument, *_COLUMNS.values(), *_READING.values())(packed)
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.options import DATA, file_argument, output, reading_options, several
+from suffice.cli.options import DataName, file_argument, output, reading_options, several
 from suffice.cli.terminal import Terminal, write_to_standard_output
 from suffice.errors import InvalidInputError
 from suffice.text.lists import plural
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "cat new.csv | suffice predict iris.suffice - > answers.csv",
 )
 @file_argument("model")
-@click.argument("data", type=DATA)
+@click.argument("data", type=DataName())
 @output("The file or object to write; without it CSV goes to standard output.", urls=True)
 @several("--keep", text="Copy too; ids by default.")
 @click.option("--keep-all", is_flag=True, help="Copy every column.")
@@ -97,7 +97,7 @@ _SHOWN = 25  # rows of the table, largest change first
     "suffice drift iris.suffice new.csv --json",
 )
 @file_argument("model")
-@click.argument("data", type=DATA)
+@click.argument("data", type=DataName())
 @output("A picture of the changes to write, such as drift.png.")
 @reading_options
 def drift(

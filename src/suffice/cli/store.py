@@ -1,20 +1,23 @@
 """``suffice store``: sums of partitions, kept apart, and the model of any set of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.command import subcommand, with_examples
-from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.options import given, learning_data, output, several, sums_options
 from suffice.cli.terminal import Terminal
-from suffice.moments import Moments
-from suffice.store import MomentStore
 from suffice.text.lists import plural, quoted
+
+if TYPE_CHECKING:
+    from suffice.cli.data import Data
+    from suffice.moments import Moments
 
 _place, _partition = click.argument("store"), click.argument("partition")
 _why = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
@@ -41,9 +44,15 @@ def command() -> None:
     """
 
 
+def _opened(store: str) -> Any:
+    from suffice.store import MomentStore
+
+    return MomentStore(store)
+
+
 def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Moments:
     """Return the sums of the partitions that options name."""
-    opened = MomentStore(store)
+    opened = _opened(store)
     with terminal.working("adding up partitions"):
         total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
     return total
@@ -59,7 +68,7 @@ def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any
 
 def _tell_last(store: str, terminal: Terminal) -> None:
     """Say what the last change was."""
-    record = MomentStore(store).log[-1]
+    record = _opened(store).log[-1]
     text = "{!r}: {:,} rows before, {:,} now".format(record["partition"], *record["rows"])
     terminal.result({"store": store, **record}, f"{store}: {text}")
 
@@ -94,9 +103,7 @@ def add(
     """
     named = partition or (Path(data.name).stem if data.is_ours else None)
     said = {name: value for name, value in sums.items() if value not in ("auto", False)}
-    counted = _count(
-        terminal, data, partial(MomentStore(store).add, partition=named, why=why), **said
-    )
+    counted = _count(terminal, data, partial(_opened(store).add, partition=named, why=why), **said)
     new = {name: rows for name, rows in counted.items() if rows}
     rows = f", {sum(new.values()):,} rows: {quoted(new, 5)}" if new else ""
     text = f"{plural(len(new), 'partition')} counted{rows}; {len(counted) - len(new)} unchanged"
@@ -115,7 +122,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
 
     Nothing is left of the sums before but their digest in the log.
     """
-    _count(terminal, data, partial(MomentStore(store).replace, partition, why=why))
+    _count(terminal, data, partial(_opened(store).replace, partition, why=why))
     _tell_last(store, terminal)
 
 
@@ -125,7 +132,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
 @_why
 def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
     """Withdraw a partition, as if it had never been added."""
-    MomentStore(store).remove(partition, why=why)
+    _opened(store).remove(partition, why=why)
     _tell_last(store, terminal)
 
 
@@ -133,7 +140,7 @@ def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
 @_place
 def list_(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
-    entries = MomentStore(store).entries
+    entries = _opened(store).entries
     rows = [(e.partition, e.rows, e.digest[:12], (e.file or [""])[0]) for e in entries]
     fields = ("partition", "rows", "sums", "file")
     _show(terminal, store, "entries", [vars(entry) for entry in entries], fields, rows)
@@ -143,7 +150,7 @@ def list_(terminal: Terminal, /, store: str) -> None:
 @_place
 def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
-    records, fields = MomentStore(store).log, ("when", "who", "action", "partition", "why")
+    records, fields = _opened(store).log, ("when", "who", "action", "partition", "why")
     rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
     _show(terminal, store, "records", records, (*fields, "rows"), rows)
 
@@ -165,6 +172,8 @@ def total(terminal: Terminal, /, store: str, output: Path, **selection: Any) -> 
 @model_options
 def fit(terminal: Terminal, /, store: str, **options: Any) -> None:
     """Fit a classifier to some partitions, or to all, and save it. No row is read."""
+    from suffice.cli.data import Data
+
     chosen = {name: options.pop(name) for name in ("only", "except_", "last")}
     fit_and_save(terminal, Data(store, total=_total(terminal, store, **chosen)), **options)
 

@@ -3,13 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-import suffice as sf
-from suffice import compiled
 from suffice.cli.command import subcommand
 from suffice.cli.terminal import Terminal
-from suffice.threads import usable_cores
 
 _ROWS = 30_000  # so many that no part takes the way of small data
 
@@ -21,6 +16,9 @@ def command(terminal: Terminal, /) -> None:
     The code is kept beside the package, in the user's cache folder, or in NUMBA_CACHE_DIR, which
     later commands must be given as well.
     """
+    from suffice import compiled
+    from suffice.threads import usable_cores
+
     with terminal.working("compiling"):
         for step in _steps():
             step()
@@ -31,6 +29,10 @@ def command(terminal: Terminal, /) -> None:
 
 def _steps() -> Iterator[Any]:
     """Yield everyday work on rows of every layout: sums, models, and their answers."""
+    import numpy as np
+
+    import suffice as sf
+
     rng = np.random.default_rng(0)
     y, weights = np.arange(_ROWS) % 3, rng.uniform(1, 2, _ROWS)
     plain = rng.normal(size=(_ROWS, 4)) + y[:, None]
