@@ -36,17 +36,15 @@
   // the section that is read
   var links = {};
   all(document, "nav a").forEach(function (a) { links[a.hash.slice(1)] = a; });
-  if ("IntersectionObserver" in window) {
-    var seen = new IntersectionObserver(function (entries) {
-      entries.forEach(function (e) {
-        if (e.isIntersecting && links[e.target.id]) {
-          Object.keys(links).forEach(function (k) { links[k].removeAttribute("aria-current"); });
-          links[e.target.id].setAttribute("aria-current", "true");
-        }
-      });
-    }, { rootMargin: "-10% 0px -75% 0px" });
-    all(document, "section[id]").forEach(function (s) { seen.observe(s); });
-  }
+  var seen = new IntersectionObserver(function (entries) {
+    entries.forEach(function (e) {
+      if (e.isIntersecting && links[e.target.id]) {
+        Object.keys(links).forEach(function (k) { links[k].removeAttribute("aria-current"); });
+        links[e.target.id].setAttribute("aria-current", "true");
+      }
+    });
+  }, { rootMargin: "-10% 0px -75% 0px" });
+  all(document, "section[id]").forEach(function (s) { seen.observe(s); });
 
   // values under the pointer
   var tip = at("tip");
@@ -146,7 +144,6 @@
     };
     var dot = function (figure, x, y) {
       var svg = document.querySelector("#f-" + figure + " svg");
-      if (!svg) { return; }
       var now = svg.querySelector(".now") || svg.appendChild(
         document.createElementNS("http://www.w3.org/2000/svg", "circle"));
       now.setAttribute("class", "now");
