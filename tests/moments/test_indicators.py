@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from suffice.errors import FeatureMismatchError
 from suffice.files import load
 from suffice.moments import Moments
-from suffice.moments.algebra import under_schema
 from suffice.moments.collect import all_numbers
+from suffice.moments.merging import under_schema
 from suffice.table import Table
 
 

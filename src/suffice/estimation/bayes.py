@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.estimation.divisors_and_tied_covariances import full_groups, resolved_variances
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Evidence, gaussian_model
 from suffice.estimation.structures import factored
-from suffice.estimation.tied_covariance import full_groups, resolved_variances
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel
@@ -123,7 +123,7 @@ class Predictive:
             tuple(scales),
             evidence.group_of,
             degrees,
-            strengths / (strengths + 1),  # s = κ / (κ + 1)
+            np.where(known, [p.predictive_share for p in learned], 0.5),
         )
 
 

@@ -141,6 +141,12 @@ class NormalInverseWishart:
         return self.degrees - len(self.mean) + 1
 
     @property
+    def predictive_share(self) -> float:
+        """Return s, so that the shape of the predictive density is Ψ / (s f)."""
+        # s = κ / (κ + 1)
+        return self.mean_strength / (self.mean_strength + 1)
+
+    @property
     def improper(self) -> str:
         """Return what to say where the predictive density is not proper."""
         d = len(self.mean)

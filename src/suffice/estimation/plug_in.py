@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
-from suffice.estimation.tied_covariance import full_groups
+from suffice.estimation.divisors_and_tied_covariances import full_groups
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import Covariance, FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel

@@ -13,7 +13,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, MissingStat
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
 from suffice.estimation.degenerate import independent_columns
-from suffice.estimation.divisors import unbiased_by_class
+from suffice.estimation.divisors_and_tied_covariances import Tied, group_codes, unbiased_by_class
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing import completed
@@ -28,7 +28,6 @@ from suffice.estimation.plug_in import (
 from suffice.estimation.priors import PriorRule
 from suffice.estimation.regularisation import Regularisation
 from suffice.estimation.structures import Structure
-from suffice.estimation.tied_covariance import Tied, group_codes
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel

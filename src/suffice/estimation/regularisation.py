@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.estimation.tied_covariance import GroupScatter
+from suffice.estimation.divisors_and_tied_covariances import GroupScatter
 from suffice.linalg import unit_scale
 from suffice.typing import Floats
 

@@ -17,14 +17,13 @@ from suffice.estimation.bayes import (
     given_belief,
 )
 from suffice.estimation.categories import Indicators, Reading, Tree
-from suffice.estimation.divisors import DivisorWord
+from suffice.estimation.divisors_and_tied_covariances import DivisorWord, Tied
 from suffice.estimation.edda import FAMILIES, EddaStructure
 from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, Learning, PlugIn
 from suffice.estimation.priors import PriorRule
 from suffice.estimation.regularisation import Intensity, ShrinkageTarget
 from suffice.estimation.structures import DiagonalStructure, FullStructure, Structure
-from suffice.estimation.tied_covariance import Tied
 
 OPEN = "auto"  # left open, to be chosen from the data
 V = TypeVar("V")

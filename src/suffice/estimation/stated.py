@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.estimation.divisors_and_tied_covariances import Tied
 from suffice.estimation.settings import parse_priors
-from suffice.estimation.tied_covariance import Tied
 from suffice.linalg import scaled_cholesky
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import PerClassScatter

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.estimation.degenerate import RankDeficiency, ReferenceCovariance, filled_variances
-from suffice.estimation.regularisation import Regularisation, pooled_groups, shrunk
-from suffice.estimation.tied_covariance import (
+from suffice.estimation.divisors_and_tied_covariances import (
     GroupScatter,
     diagonal_groups,
     divided,
@@ -17,6 +16,7 @@ from suffice.estimation.tied_covariance import (
     full_groups,
     resolved_variances,
 )
+from suffice.estimation.regularisation import Regularisation, pooled_groups, shrunk
 from suffice.linalg import inverse_lower, resolved, scaled_cholesky, unit_scale
 from suffice.model.covariance import Covariance, DiagonalCovariance, FullCovariance, lower_factor
 from suffice.moments import Moments

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import FileFormatError
-from suffice.moments.algebra import by_class
+from suffice.moments.merging import by_class
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import SCATTERS, FourthMoments

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import ForgetError
-from suffice.moments.algebra import merged, without_gone
+from suffice.moments.merging import merged, without_gone
 from suffice.moments.patterns import combined
 from suffice.table.matrix import column_name
 from suffice.typing import Floats

@@ -13,7 +13,6 @@ import numpy as np
 from suffice import archive
 from suffice.errors import MissingStatisticsError
 from suffice.linalg import resolved
-from suffice.moments.algebra import aligned, merged
 from suffice.moments.collect import SMALLEST, collect, plan, refuse_vanishing
 from suffice.moments.device import (
     device_codes,
@@ -25,6 +24,7 @@ from suffice.moments.device import (
 )
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
 from suffice.moments.forgetting import without
+from suffice.moments.merging import aligned, merged
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
 from suffice.moments.power_sums import PowerSums, parse_power
 from suffice.moments.scatter_storage import FourthMoments, Scatter

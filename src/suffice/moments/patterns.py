@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.errors import ForgetError
-from suffice.moments.algebra import aligned, by_class, merged, placed, taken, without_gone
 from suffice.moments.collect import (
     SMALL,
     all_numbers,
@@ -28,6 +27,7 @@ from suffice.moments.collect import (
     recentred,
     two_sum,
 )
+from suffice.moments.merging import aligned, by_class, merged, placed, taken, without_gone
 from suffice.moments.scatter_storage import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
 from suffice.table.labels import encode

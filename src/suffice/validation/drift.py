@@ -10,7 +10,7 @@ from scipy.special import chdtrc, ndtr
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.moments import Moments
-from suffice.moments.algebra import aligned, under_schema
+from suffice.moments.merging import aligned, under_schema
 from suffice.table import Table
 from suffice.table.schema import Schema
 from suffice.text.lists import quoted

@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 
 from suffice.estimation.degenerate import ReferenceCovariance
+from suffice.estimation.divisors_and_tied_covariances import (
+    divided,
+    full_groups,
+    resolved_variances,
+)
 from suffice.estimation.recipe import Recipe
 from suffice.estimation.regularisation import Regularisation, pooled_groups
 from suffice.estimation.structures import FullStructure
-from suffice.estimation.tied_covariance import divided, full_groups, resolved_variances
 from suffice.linalg import rank_tolerance, scaled_cholesky
 from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import LogPosterior

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.recipe import collecting
 from suffice.moments import Moments
-from suffice.moments.algebra import aligned
+from suffice.moments.merging import aligned
 from suffice.sources.chunks import Chunk, chunks_of
 from suffice.sources.columns import ColumnOptions, check_names, roles_for_learning
 from suffice.sources.opening import open_source

@@ -1,21 +1,39 @@
-"""Tied covariances: which classes share one, their sums, and these divided."""
+"""Divisors and tied covariances: which classes share one, their sums, and these divided.
+
+With w_k the weight of class k and S_k its scatter, by maximum likelihood or without bias,
+
+    Σ_k = S_k / w_k  or  S_k / (w_k − 1)      tied  Σ = Σ_k S_k / w  or  Σ_k S_k / (w − K)
+
+and tied as the average of unbiased ones, Σ = Σ_k w_k / w · S_k / (w_k − 1).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
-from suffice.estimation.divisors import divisors
-from suffice.linalg import resolved
+from suffice.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    MissingStatisticsError,
+    UnknownLabelError,
+)
+from suffice.linalg import EPS, resolved
 from suffice.moments import Moments
 from suffice.moments.collect import SMALLEST
 from suffice.table.matrix import column_name
 from suffice.typing import Codes, Floats, Labels
 
 Tied: TypeAlias = bool | tuple[tuple[Any, ...], ...]  # all classes, none, or groups of labels
+
+
+class DivisorWord(NamedTuple):
+    """What a word for ``divisor`` stands for."""
+
+    unbiased: bool = False  # one less for each mean, rather than the weight
+    averaged: bool = False  # unbiased class by class; tied classes share the mean by weight
 
 
 def group_codes(tied: Tied, classes: Labels) -> Codes:
@@ -94,12 +112,39 @@ def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatte
     return GroupScatter(scatters, weights, n_means)
 
 
+def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
+    """Return the divisor of the scatter of each group, (G,); zero where nothing is left of it.
+
+    Maximum likelihood divides by the weight w; without bias it is w − 1 for one class, and
+    w − K for K classes that share a covariance (Bessel's correction: one for each mean).
+    """
+    w = weights - (n_means if unbiased else 0.0)
+    return np.where(w > EPS * np.maximum(weights, 1.0), w, 0.0)
+
+
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
     """Return Σ_g = S_g / w_g, or S_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
     w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
     w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
     # Σ_g = Σ_{k∈g} S_k / (w_g − K_g)
     return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)
+
+
+def unbiased_by_class(moments: Moments) -> Moments:
+    """Return the sums with S_k w_k / (w_k − 1); zero for a class of one row.
+
+    Divided by the weight of their classes they are Σ_k w_k / w · S_k / (w_k − 1).
+    """
+    if moments.storage == "pooled":
+        raise MissingStatisticsError(
+            "divisor='averaged' needs the scatter of each class, and these moments hold their sum: "
+            "collect them with storage='per-class'"
+        )
+    w = moments.weights
+    less, values = divisors(w, np.ones(len(w)), unbiased=True), moments.scatter.values
+    factors = np.divide(w, less, out=np.zeros(len(w)), where=less > 0)
+    scaled = values * factors.reshape(-1, *[1] * (values.ndim - 1))
+    return replace(moments, scatter=replace(moments.scatter, values=scaled))
 
 
 def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
