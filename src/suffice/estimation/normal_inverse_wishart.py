@@ -142,8 +142,7 @@ class NormalInverseWishart:
 
     @property
     def predictive_share(self) -> float:
-        """Return s, so that the shape of the predictive density is Ψ / (s f)."""
-        # s = κ / (κ + 1)
+        """Return s = κ / (κ + 1): the shape of the predictive density is Ψ / (s f)."""
         return self.mean_strength / (self.mean_strength + 1)
 
     @property
