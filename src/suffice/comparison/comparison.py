@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from suffice.comparison.judging import judged
@@ -21,6 +23,7 @@ from suffice.estimators.encoder import TableEncoder
 from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete, taken
 from suffice.text.tables import Tabled
+from suffice.threads import usable_cores
 from suffice.typing import Labels
 from suffice.validation.folds import Folds
 
@@ -28,6 +31,7 @@ MANY_ROWS = 50_000  # above this, slow models are judged on a sample
 MANY_FOLDED = 2_000  # rows from which five folds suffice
 SAMPLE_ROWS = 20_000  # of so many rows
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
+_MANY = 5_000  # rows from which a forest gains by threads
 _AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
 
 
@@ -278,7 +282,7 @@ def compared(
     n_folds, n_rows = len(folds.splits), len(folds.judged_rows)
     small = folds.sampled(SAMPLE_ROWS, seed) if n_rows > MANY_ROWS else None
     results: list[Outcome | Failure] = []
-    with Progress(progress, len(models) * n_folds, "compare") as steps, single_threaded(folds):
+    with Progress(progress, len(models) * n_folds, "compare") as steps, threads_for(folds):
         for at, model in enumerate(models):
             steps.begin(model.name)
             on = small if small is not None and model.is_slow else folds
@@ -296,7 +300,10 @@ def compared(
     return Comparison(tuple(outcomes), tuple(failures), left_out, *how)
 
 
-def single_threaded(folds: Folds) -> AbstractContextManager[Any]:
-    """Return a limit to one thread of BLAS and OpenMP for small tables."""
-    size = len(folds.codes) * getattr(folds.X, "shape", (0, 1))[1]
-    return threadpool_limits(1) if size < _SMALL else nullcontext()
+@contextmanager
+def threads_for(folds: Folds) -> Iterator[None]:
+    """Give small tables one thread of BLAS and OpenMP, and forests of many rows all cores."""
+    small = len(folds.codes) * getattr(folds.X, "shape", (0, 1))[1] < _SMALL
+    n_jobs = usable_cores() if len(folds.codes) >= _MANY else None
+    with threadpool_limits(1 if small else None), parallel_config("threading", n_jobs=n_jobs):
+        yield

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from suffice.comparison.comparison import single_threaded
+from suffice.comparison.comparison import threads_for
 from suffice.comparison.judging import judged
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.comparison.outcome import Failure, Outcome
@@ -145,7 +145,7 @@ def learning_curve(
     known = _sizes(sizes, everything, len(orders[0][0]))
     of_sizes = [replace(everything, splits=_prefixes(orders, size)) for size in known]
     total = len(compared) * len(of_sizes) * n_repeats
-    with Progress(progress, total, "learning curve") as steps, single_threaded(everything):
+    with Progress(progress, total, "learning curve") as steps, threads_for(everything):
         curves = tuple(_curve(model, of_sizes, steps, n_repeats) for model in compared)
     return LearningCurve(curves, known, n_repeats)
 
@@ -211,7 +211,7 @@ def growth(
     if len(sizes) < 3:
         return None
     each = [replace(folds, splits=_prefixes(orders, size)) for size in sizes]
-    with Progress(wish=False, total=1, what="learning curve") as steps, single_threaded(folds):
+    with Progress(wish=False, total=1, what="learning curve") as steps, threads_for(folds):
         curve = _curve(model, each, steps, n_repeats)
     errors = curve.losses[:, :, 0]
     if not np.isfinite(errors).all():
