@@ -86,6 +86,18 @@ def test_json_holds_the_verdict_and_the_line_up(ok_json):
     assert {"LDA", "QDA"} <= {row["model"] for row in told["models"]}
 
 
+def test_the_command_on_the_page_names_no_folder_of_the_author(ok, tmp_path):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(60)]
+    (tmp_path / "own rows.csv").write_text("\n".join(["a,b,y", *rows]))
+    given = ["report", tmp_path / "own rows.csv", "--target=y", "--fast", "-q", "-o"]
+    ok(*given, tmp_path / "a.json", f"--against={tmp_path / 'own rows.csv'}")
+    page = Path("a.json").read_text()
+    assert str(tmp_path) not in page
+    code = [b["text"] for b in json.loads(page)["sections"][-1]["blocks"] if b["kind"] == "code"]
+    words = "--target=y --fast -q -o a.json '--against=own rows.csv'"
+    assert code[-1] == f"suffice report 'own rows.csv' {words}"
+
+
 def test_the_command_on_the_page_is_the_one_that_was_typed_without_passwords(ok):
     typed = "report iris --cv 3 -i sepal_width --missing sql://eve:s3cret@h --fast -o a.json -q"
     ok(*typed.split())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -72,7 +74,7 @@ def command(
         path, model = (_unused(each, terminal) for each in (path, model))
     progress = False if terminal.quiet else None
     settings = ReportSettings(cv=cv, seed=seed, progress=progress, fast=fast)
-    command = without_passwords(click.get_current_context().meta["typed"])
+    command = without_passwords(without_folders(click.get_current_context().meta["typed"]))
     documented = _documented(data, stem)
     new = None if against is None else _new_rows(against, data, documented)
     made = report_of(documented, settings, Provenance(command, model.name, seed), new)
@@ -86,6 +88,12 @@ def command(
         )
     made.save(path, written)
     _tell(made, path, model if kept else None, terminal)
+
+
+def without_folders(command: str) -> str:
+    """Return a command whose files lie in no folder of this machine: the page travels."""
+    words = (re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in shlex.split(command))
+    return shlex.join(words)
 
 
 def _unused(path: Path, terminal: Terminal) -> Path:
