@@ -40,7 +40,8 @@ def in_words(comparison: Comparison) -> str:
     rest = f" Against {own.name}: {'; '.join(parts)}." if parts else ""
     log_losses = {d.model: d for d in comparison.differences("log_loss")}
     useful = "worse" in (beside.verdict, log_losses[constant.name].verdict)
-    told = "Recommended" if useful else "None is better than the constant classifier; the closest"
+    none = "None is significantly better than the constant classifier; the closest"
+    told = "Recommended" if useful else none
     return (
         f"{told}: {own.name}, {percent(own.error)} misclassified (95 % interval "
         f"{percent(low)} to {percent(high)}){f', {price}' if price else ''}; the constant "
