@@ -124,11 +124,17 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
 def _encode_text(y: Labels) -> tuple[Labels, Codes]:
     if len(y) < _FEW:
         return _encode_by_sorting(y)
-    first_seen: dict[str, int] = {}
-    arrivals = (first_seen.setdefault(v, len(first_seen)) for v in y.tolist())
-    arrival = np.fromiter(arrivals, np.intp, len(y))
-    classes, rank = np.unique(np.array(list(first_seen)), return_inverse=True)
+    seen = _Arrivals()
+    arrival = np.fromiter(map(seen.__getitem__, y.tolist()), np.intp, len(y))
+    classes, rank = np.unique(np.array(list(seen)), return_inverse=True)
     return classes, rank.astype(np.intp)[arrival]
+
+
+class _Arrivals(dict[str, int]):
+    """Labels in the order in which they were asked for first, each with its place."""
+
+    def __missing__(self, label: str) -> int:
+        return self.setdefault(label, len(self))
 
 
 def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
