@@ -81,3 +81,10 @@ def test_a_file_merged_twice_is_refused_and_a_copy_is_pointed_out(ok, run, refus
     said = run("merge", "a.moments", "copy.moments", "-o", "b.moments")
     assert said.exit_code == 0
     assert "the same sums as" in said.stderr
+
+
+def test_a_model_and_the_sums_it_was_fitted_to_are_the_same_rows(run, ok):
+    ok("summarize", "iris", "-o", "iris.moments")
+    ok("fit", "iris", "-o", "iris.suffice")
+    said = run("merge", "iris.moments", "iris.suffice", "-o", "b.moments")
+    assert "iris.suffice holds the same sums as iris.moments" in " ".join(said.stderr.split())

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import suffice as sf
 from suffice.cli.group import suffice
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table import foreign
 
 torch = pytest.importorskip("torch")
@@ -95,3 +95,9 @@ def test_no_pytorch_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(InvalidInputError, match="need PyTorch"):
         sf.summarize(frame(50), "y", device="cuda")
+
+
+@pytest.mark.parametrize("groups", [None, "w"])
+def test_a_device_that_is_not_there_is_told(groups):
+    with pytest.raises(InvalidParameterError, match="no device='nowhere' here"):
+        sf.summarize(frame(50), "y", groups=groups, device="nowhere")

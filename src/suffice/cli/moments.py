@@ -63,14 +63,20 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
 
     _refuse_twins(files)
     parts, seen = [load_moments(file) for file in files], dict[bytes, Path]()
-    for file in files:
-        if (same := seen.setdefault(sha256(file.read_bytes()).digest(), file)) is not file:
+    for file, part in zip(files, parts, strict=True):
+        if part.counts.any() and (same := seen.setdefault(_digest(part), file)) is not file:
             terminal.note(f"{file} holds the same sums as {same}: its rows count twice")
         if file.suffix == ".suffice":
             terminal.note(f"{file} is a model: the sums of the rows it was fitted to are added")
     total = functools.reduce(operator.add, parts)
     total.save(output)
     terminal.written(output, repr(total), files=len(files), rows=int(total.counts.sum()))
+
+
+def _digest(sums: Moments) -> bytes:
+    """Return what two sums have in common only if they are of the same rows."""
+    arrays = sums.classes, sums.counts, sums.weights, sums.means, sums.means_low
+    return sha256(b"".join(part.tobytes() for part in arrays)).digest()
 
 
 def _refuse_twins(files: tuple[Path, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -304,6 +304,7 @@ def compared(
 def threads_for(folds: Folds) -> Iterator[None]:
     """Give small tables one thread of BLAS and OpenMP, and forests of many rows all cores."""
     small = len(folds.codes) * getattr(folds.X, "shape", (0, 1))[1] < _SMALL
-    n_jobs = usable_cores() if len(folds.codes) >= _MANY else None
-    with threadpool_limits(1 if small else None), parallel_config("threading", n_jobs=n_jobs):
+    many = len(folds.codes) >= _MANY
+    cores = parallel_config("threading", n_jobs=usable_cores()) if many else nullcontext()
+    with threadpool_limits(1 if small else None), cores:
         yield

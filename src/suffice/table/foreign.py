@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
 
 V = TypeVar("V")
 _SMALLEST = 1 << 12  # rows of a block
@@ -71,12 +71,12 @@ def beside(constants: Any, x: Any) -> Any:
 
 def on_device(x: Any, device: Any) -> Any:
     """Return numbers of the host as an array of PyTorch on a device."""
-    return _torch().from_numpy(x).to(device, non_blocking=True)
+    return _torch(device).from_numpy(x).to(device, non_blocking=True)
 
 
 def copied_quickly(shape: tuple[int, ...], device: Any) -> Any:
     """Return an array of the host (page-locked) that a GPU reads without another copy."""
-    torch = _torch()
+    torch = _torch(device)
     locked = torch.device(device).type == "cuda"
     return torch.empty(shape, dtype=torch.float64, pin_memory=locked).numpy()
 
@@ -106,11 +106,19 @@ def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Itera
         lo += block
 
 
-def _torch() -> Any:
+def _torch(device: Any) -> Any:
+    """Return PyTorch, if it has this device."""
     try:
         import torch
+
+        torch.empty(0, device=device)
     except ImportError as error:
         raise InvalidInputError("sums on a device need PyTorch: pip install torch") from error
+    except (RuntimeError, AssertionError) as error:
+        why = str(error).partition("\n")[0]
+        raise InvalidParameterError(
+            f"PyTorch has no device={device!r} here ({why}): name another, or leave it out"
+        ) from error
     return torch
 
 
