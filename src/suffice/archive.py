@@ -58,14 +58,24 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         _take_mode(name, target)
         Path(name).replace(target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        os.fsync(folder)  # so that the name lasts, too
-        os.close(folder)
+        _write_out(target.parent)  # so that the name lasts, too
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
         raise
+
+
+def _write_out(folder: Path) -> None:
+    """Write a folder to the disk, where the system lets it be opened."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _take_mode(name: str, target: Path) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +64,16 @@ def test_a_full_disk_names_the_output(tmp_path, monkeypatch, number):
         write(tmp_path / "out")
     assert caught.value.filename == str(tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_opened_takes_a_file_all_the_same(tmp_path, monkeypatch):
+    opened = os.open
+
+    def guarded(path, flags, *mode, **options):
+        if Path(path).is_dir():
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, flags, *mode, **options)
+
+    monkeypatch.setattr(os, "open", guarded)
+    write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"new"
