@@ -97,6 +97,14 @@ def test_kept_sums_are_read_and_go_with_what_they_hold(tmp_path):
     assert len(os.listdir(tmp_path / "objects")) == len(NAMES) - 2
 
 
+def test_what_killed_writers_left_goes_with_the_next_change(tmp_path):
+    store = filled(tmp_path / "s", NAMES[:1])
+    for folder in ("s", "s/objects"):
+        (tmp_path / folder / ".half.abc.tmp").write_bytes(b"torn")
+    store.add(SUMS[NAMES[1]], NAMES[1])
+    assert not list((tmp_path / "s").rglob("*.tmp"))
+
+
 def test_adding_twice_counts_once_and_other_sums_are_refused(place):
     store = filled(place, NAMES[:2])
     assert store.add(SUMS[NAMES[0]], NAMES[0]) == {NAMES[0]: 0}

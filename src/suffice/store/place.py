@@ -42,6 +42,8 @@ class _Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            for part in self.path.rglob(".*.tmp"):  # of writers that were killed
+                part.unlink()
             yield self
 
     def get(self, name: str) -> bytes | None:
