@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ForgetError, InvalidParameterError
-from suffice.estimation.rank_one_downdate import downdated_scores
+from suffice.estimation.leave_one_out_scores import downdated_scores
 from suffice.estimation.recipe import Recipe, collecting
 from suffice.estimation.settings import is_open
 from suffice.model.posterior import LogPosterior
