@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from suffice.diagnostics.calibration import calibration as calibration
     from suffice.diagnostics.normality import normality as normality
     from suffice.discriminative.path import descend as descend
-    from suffice.estimation.normal_inverse_wishart import (
-        NormalInverseWishart as NormalInverseWishart,
-    )
+    from suffice.estimation.bayes import NormalInverseWishart as NormalInverseWishart
     from suffice.estimators.auto import AutoClassifier as AutoClassifier
     from suffice.estimators.auto import AutoGaussian as AutoGaussian
     from suffice.estimators.encoder import TableEncoder as TableEncoder
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from suffice.model.geometry import Hyperplane as Hyperplane
     from suffice.model.geometry import Quadric as Quadric
     from suffice.moments import Moments as Moments
-    from suffice.power import PowerTransform as PowerTransform
+    from suffice.power_transform import PowerTransform as PowerTransform
     from suffice.reporting.build import Report as Report
     from suffice.reporting.build import report as report
     from suffice.sources.predict import predict_stream as predict_stream
@@ -64,7 +62,7 @@ _HOMES = {
         "comparison.learning_curve": "learning_curve",
         "diagnostics": "box_m calibration class_separation normality predictive_check",
         "discriminative.path": "descend",
-        "estimation.normal_inverse_wishart": "NormalInverseWishart",
+        "estimation.bayes": "NormalInverseWishart",
         "estimators.auto": "AutoClassifier AutoGaussian",
         "estimators.encoder": "TableEncoder",
         "estimators.gaussian": "GaussianClassifier LDA QDA RDA GaussianNB",
@@ -75,7 +73,7 @@ _HOMES = {
         "files": "load",
         "model.geometry": "Hyperplane Quadric",
         "moments": "Moments",
-        "power": "PowerTransform",
+        "power_transform": "PowerTransform",
         "reporting": "Report report",
         "sources.predict": "predict_stream",
         "sources.summarize": "summarize",

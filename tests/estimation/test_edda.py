@@ -272,6 +272,6 @@ def test_there_are_fourteen_families():
 @pytest.mark.parametrize("code", ["EVE", "VVE"])
 def test_axes_that_have_not_settled_are_warned_of_by_family_with_a_cure(code, monkeypatch):
     for name in ("SCOUT_STEPS", "MOST_STEPS"):
-        monkeypatch.setattr(f"suffice.estimation.edda.shared_axes.{name}", 1)
+        monkeypatch.setattr(f"suffice.estimation.edda.{name}", 1)
     with pytest.warns(NotConvergedWarning, match=f"family '{code}' stopped.*'VVV' or 'EEE'"):
         fitted(code, *random_sums(5, n_features=5))

@@ -19,7 +19,7 @@ from suffice.errors import (
 from suffice.estimation import missing
 from suffice.estimation.missing import em
 from suffice.estimation.recipe import Recipe
-from suffice.moments.e_step import observed_log_likelihood
+from suffice.moments.missing_e_step import observed_log_likelihood
 
 # Days 2, 4 and 14 after a heart attack, serum cholesterol of 28 patients: Ryan & Joiner (1994);
 # Schafer (1997), Analysis of Incomplete Multivariate Data, section 5.3.6.

@@ -17,7 +17,7 @@ from suffice.export.sql import to_sql
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.outside import ForeignModel, TemperedModel, Trees
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table import Table
 
 rng = np.random.default_rng(0)

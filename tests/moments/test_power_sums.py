@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import suffice as sf
 from suffice.errors import FeatureMismatchError, FileFormatError, InvalidParameterError
 from suffice.moments import Moments
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.lognormal(size=90), RNG.normal(size=90), RNG.gamma(2, size=90)])

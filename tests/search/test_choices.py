@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 import suffice as sf
 from suffice.estimation.edda import FAMILIES
 from suffice.model.views import Plain
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.search import plan
 from suffice.search.candidates import TEMPERATURES, at_best_temperature
 from suffice.search.plan import POOLINGS, SHRINKAGES

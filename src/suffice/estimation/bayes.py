@@ -1,4 +1,8 @@
-"""Bayesian learning of Gaussian classes: parameters most probable (MAP), or integrated out."""
+"""Bayesian learning of Gaussian classes: parameters most probable (MAP), or integrated out.
+
+The prior of mean(s) and covariance is Normal–inverse-Wishart: its posterior, its mode, and the
+degrees of freedom of the predictive density.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,161 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.estimation.divisors_and_tied_covariances import full_groups, resolved_variances
-from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.errors import DegenerateDataWarning, InvalidInputError, InvalidParameterError, warn
+from suffice.estimation.covariances import factored, full_groups, resolved_variances
 from suffice.estimation.plug_in import Evidence, gaussian_model
-from suffice.estimation.structures import factored
 from suffice.linalg import inverse_lower, rank_tolerance, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.gaussian import GaussianModel
 from suffice.model.student import StudentModel
+from suffice.typing import Floats
+
+NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalInverseWishart:
+    """A conjugate prior, or posterior, of the mean(s) and the covariance of Gaussian classes.
+
+    Σ ~ IW(Ψ, ν) and μ ∣ Σ ~ N(m, Σ / κ).
+
+    Geisser (1964), JRSS B 26; Fraley & Raftery (2007), J. Classification 24.
+
+    Parameters
+    ----------
+    mean : array (d,)
+        m.
+    mean_strength : float
+        κ: the prior counts as this many rows at m.
+    scale : array (d, d)
+        Ψ.
+    degrees : float
+        ν: the mean of Σ is Ψ / (ν − d − 1).
+    n_means : int, default=1
+        Classes that share the one Σ, each with a mean of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prior = NormalInverseWishart(np.zeros(1), 1.0, np.eye(1), 3.0)
+    >>> posterior = prior.posterior(3.0, np.array([4.0]), np.array([[2.0]]))
+    >>> posterior.map_mean, posterior.map_covariance
+    (array([3.]), array([[1.66666667]]))
+    >>> posterior.predictive_degrees
+    6.0
+    """
+
+    mean: Floats
+    mean_strength: float
+    scale: Floats
+    degrees: float
+    n_means: int = 1
+
+    def __post_init__(self) -> None:
+        d = np.shape(self.mean)[0]
+        if np.shape(self.scale) != (d, d) or not self.mean_strength >= 0:
+            raise InvalidParameterError(
+                f"mean of length {d}, scale {np.shape(self.scale)}, mean_strength "
+                f"{self.mean_strength!r}: scale must be ({d}, {d}) and mean_strength ≥ 0"
+            )
+
+    @classmethod
+    def flat(cls, n_features: int, n_means: int = 1) -> NormalInverseWishart:
+        """Return the reference prior p(μ, Σ) ∝ |Σ|^{−(d+1)/2}: improper, free of any choice."""
+        d = n_features
+        return cls(np.zeros(d), 0.0, np.zeros((d, d)), -float(n_means), n_means)
+
+    @classmethod
+    def default(
+        cls,
+        weights: Floats,
+        means: Floats,
+        pooled: Floats,
+        *,
+        mean_strength: float = 0.01,
+        quiet: bool = False,
+    ) -> NormalInverseWishart:
+        """Return a weak proper prior that follows the units of the features.
+
+        It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k S_k (d, d).
+        The mean is the mean of all rows, ν = d + 2 is the least whole number with a finite
+        expectation, and E Σ is the diagonal of the pooled within-class covariance (divisor n).
+        A feature without spread within classes takes its spread over all rows, and one without
+        any spread takes one, with a warning unless ``quiet``.
+        """
+        n, d = weights.sum(), means.shape[1]
+        m = weights @ means / n
+        within = np.diagonal(pooled) / n
+        total = within + weights @ np.square(means - m) / n
+        scale = np.where(within > NO_SPREAD * total, within, total)
+        flat = np.flatnonzero(scale <= 0)
+        if len(flat) and not quiet:
+            told = f"columns {flat.tolist()} are constant over all rows: their prior variance is 1"
+            warn(told, DegenerateDataWarning)
+        return cls(m, mean_strength, np.diag(np.where(scale > 0, scale, 1.0)), d + 2.0)
+
+    def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
+        """Return what is known after rows of one class, given by their sums."""
+        (known,) = self.posteriors(np.array([weight]), mean[None], scatter)
+        return replace(known, n_means=self.n_means)
+
+    def posteriors(
+        self, weights: Floats, means: Floats, pooled: Floats
+    ) -> tuple[NormalInverseWishart, ...]:
+        """Return the posterior of each of K classes that share one covariance.
+
+        They need weights (K,), means (K, d) and the pooled scatter Σ_k S_k (d, d), and have the
+        same scale and degrees. The reference prior of K classes is ``flat(d, n_means=K)``.
+        """
+        w, shifts = weights.tolist(), means - self.mean
+        kappas = self.mean_strength + weights
+        # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row
+        pulls = np.where(kappas > 0, self.mean_strength / np.where(kappas > 0, kappas, 1.0), 1.0)
+        # m_k = (κ m + w_k x̄_k) / (κ + w_k)
+        centres = means - pulls[:, None] * shifts
+        # Ψ ← Ψ + Σ_k (S_k + κ w_k / (κ + w_k) · (x̄_k − m)(x̄_k − m)ᵀ),  ν ← ν + Σ_k w_k
+        scale = self.scale + pooled + (pulls * w * shifts.T) @ shifts
+        degrees = self.degrees + sum(w)
+        return tuple(
+            NormalInverseWishart(m, self.mean_strength + w_k, scale, degrees, len(w))
+            for m, w_k in zip(centres, w, strict=True)
+        )
+
+    @property
+    def map_mean(self) -> Floats:
+        """Return the mean at the joint mode of (μ, Σ)."""
+        return self.mean
+
+    @property
+    def map_covariance(self) -> Floats:
+        """Return the covariance at the joint mode of the mean(s) and Σ."""
+        # Σ = Ψ / (ν + d + 1 + number of means)
+        return self.scale / (self.degrees + len(self.mean) + 1 + self.n_means)
+
+    @property
+    def predictive_degrees(self) -> float:
+        """Return the degrees of freedom f of the predictive density; none is proper if f ≤ 0.
+
+        The next row, (μ, Σ) integrated out, is a Student t at m with shape Ψ (κ + 1) / (κ f).
+        """
+        # f = ν − d + 1
+        return self.degrees - len(self.mean) + 1
+
+    @property
+    def predictive_share(self) -> float:
+        """Return s = κ / (κ + 1): the shape of the predictive density is Ψ / (s f)."""
+        return self.mean_strength / (self.mean_strength + 1)
+
+    @property
+    def improper(self) -> str:
+        """Return what to say where the predictive density is not proper."""
+        d = len(self.mean)
+        return (
+            f"no proper predictive density of {d} features from {self.degrees:g} degrees "
+            f"of freedom (more than {d - 1} are needed, and a scale of full rank): "
+            "collect more rows, drop constant or duplicated columns, or use a proper prior"
+        )
+
 
 # the prior of some number of classes that share Σ, about the grand mean
 Belief: TypeAlias = "Callable[[Evidence, int], NormalInverseWishart]"

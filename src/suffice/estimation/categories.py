@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from suffice.estimation.covariances import FullStructure, full_groups, pooled_groups
 from suffice.estimation.degenerate import ReferenceCovariance
-from suffice.estimation.divisors_and_tied_covariances import full_groups
-from suffice.estimation.regularisation import pooled_groups
-from suffice.estimation.structures import FullStructure
 from suffice.linalg import solve_semidefinite
 from suffice.model.class_model import ClassModel
 from suffice.model.covariance import DiagonalCovariance

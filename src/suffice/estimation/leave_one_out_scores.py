@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.estimation.divisors_and_tied_covariances import (
+from suffice.estimation.covariances import (
+    DiagonalStructure,
+    FullStructure,
     GroupScatter,
+    Regularisation,
     diagonal_groups,
     divided,
     full_groups,
+    pooled_groups,
     resolved_variances,
 )
-from suffice.estimation.regularisation import Regularisation, pooled_groups
-from suffice.estimation.structures import DiagonalStructure, FullStructure
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.posterior import Joint

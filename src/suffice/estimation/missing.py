@@ -19,7 +19,7 @@ from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConverge
 from suffice.linalg import EPS, resolved, unit_scale
 from suffice.moments import Moments
 from suffice.moments.collect import two_sum
-from suffice.moments.e_step import Expected, e_step
+from suffice.moments.missing_e_step import Expected, e_step
 from suffice.moments.patterns import with_patterns
 from suffice.moments.scatter_storage import Scatter
 from suffice.text.lists import noun, plural, quoted

@@ -35,7 +35,7 @@ from suffice.model.posterior import Joint
 from suffice.model.tiles import LANES, empty_tile
 from suffice.moments import Moments
 from suffice.moments.device import shared_sums
-from suffice.moments.e_step import e_step
+from suffice.moments.missing_e_step import e_step
 from suffice.table import Table
 from suffice.table.foreign import beside, in_blocks, is_foreign, namespace, to_numpy
 from suffice.table.matrix import has_missing, taken

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
+from suffice.estimation.covariances import full_groups
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
-from suffice.estimation.divisors_and_tied_covariances import full_groups
 from suffice.linalg import scaled_cholesky
 from suffice.model.covariance import Covariance, FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel
@@ -20,8 +20,7 @@ from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.estimation.bayes import MostProbable, Predictive
-    from suffice.estimation.regularisation import Regularisation
-    from suffice.estimation.structures import Structure
+    from suffice.estimation.covariances import Regularisation, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,14 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError, warn
 from suffice.estimation import settings
 from suffice.estimation.categories import Indicators, Reading, numbers_of
+from suffice.estimation.covariances import (
+    Regularisation,
+    Structure,
+    Tied,
+    group_codes,
+    unbiased_by_class,
+)
 from suffice.estimation.degenerate import independent_columns
-from suffice.estimation.divisors_and_tied_covariances import Tied, group_codes, unbiased_by_class
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing import completed
@@ -26,8 +32,6 @@ from suffice.estimation.plug_in import (
     require_two_classes,
 )
 from suffice.estimation.priors import PriorRule
-from suffice.estimation.regularisation import Regularisation
-from suffice.estimation.structures import Structure
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
 from suffice.model.transformed import TransformedModel
@@ -78,9 +82,9 @@ class Recipe:
         # moments that suffice for a full covariance suffice for every family
         word = settings.parse_covariance("full" if chosen_by_moments else covariance)
         learning = settings.parse_estimate(estimate, prior)
-        divided_by = settings.parse_word(divisor, settings.DIVISORS, "divisor")
+        unbiased, averaged = settings.parse_word(divisor, settings.DIVISORS, "divisor")
         regularisation = Regularisation(
-            divided_by.unbiased,
+            unbiased,
             settings.parse_share(pooling),
             settings.parse_shrinkage(shrinkage),
             settings.parse_word(target, settings.TARGETS, "target"),
@@ -98,7 +102,7 @@ class Recipe:
             categories=reading,
             smoothing=1.0 if dirichlet is None else float(dirichlet),
             n_components=settings.parse_n_components(n_components, covariance, tied, estimate),
-            averaged=divided_by.averaged and learning.plugs_in,
+            averaged=averaged and learning.plugs_in,
         )
         if not chosen_by_moments:
             return recipe

@@ -10,6 +10,7 @@ from suffice.errors import InvalidParameterError
 from suffice.estimation.bayes import (
     Belief,
     MostProbable,
+    NormalInverseWishart,
     Predictive,
     check_prior,
     default_belief,
@@ -17,13 +18,17 @@ from suffice.estimation.bayes import (
     given_belief,
 )
 from suffice.estimation.categories import Indicators, Reading, Tree
-from suffice.estimation.divisors_and_tied_covariances import DivisorWord, Tied
+from suffice.estimation.covariances import (
+    DiagonalStructure,
+    FullStructure,
+    Intensity,
+    ShrinkageTarget,
+    Structure,
+    Tied,
+)
 from suffice.estimation.edda import FAMILIES, EddaStructure
-from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.estimation.plug_in import Debiased, Learning, PlugIn
 from suffice.estimation.priors import PriorRule
-from suffice.estimation.regularisation import Intensity, ShrinkageTarget
-from suffice.estimation.structures import DiagonalStructure, FullStructure, Structure
 
 OPEN = "auto"  # left open, to be chosen from the data
 V = TypeVar("V")
@@ -83,11 +88,8 @@ def parse_tied(tied: Any) -> Tied:
     return tuple(tuple(group) for group in tied)
 
 
-DIVISORS: Mapping[str, DivisorWord] = {
-    "mle": DivisorWord(),
-    "unbiased": DivisorWord(unbiased=True),
-    "averaged": DivisorWord(averaged=True),
-}
+# one less for each mean, and that class by class: tied classes share the mean by weight
+DIVISORS = {"mle": (False, False), "unbiased": (True, False), "averaged": (False, True)}
 CLOSED_FORMS: Mapping[str, Intensity] = {
     "oas": Intensity(),
     "ledoit-wolf": Intensity(needs_fourth=True),

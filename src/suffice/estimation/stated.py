@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.divisors_and_tied_covariances import Tied
+from suffice.estimation.covariances import Tied
 from suffice.estimation.settings import parse_priors
 from suffice.linalg import scaled_cholesky
 from suffice.moments import Moments

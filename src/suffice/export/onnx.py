@@ -25,7 +25,7 @@ from suffice.model import views
 from suffice.model.averaged import AveragedModel
 from suffice.model.outside import TemperedModel, Trees
 from suffice.model.scoring import Formula
-from suffice.power import Branch, PowerTransform
+from suffice.power_transform import Branch, PowerTransform
 from suffice.table.schema import Category, Encoding
 from suffice.typing import Codes, Labels
 

@@ -12,7 +12,7 @@ import numpy as np
 from suffice.export.dialects import Dialect, literal, name, number, total
 from suffice.export.marginal import marginals
 from suffice.model.scoring import Formula, LinearScores
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table.schema import Category, Encoding
 from suffice.typing import Floats
 

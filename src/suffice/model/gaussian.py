@@ -21,7 +21,7 @@ from suffice.model.linear import discriminant
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, Scorer
 from suffice.moments import Moments
-from suffice.moments.e_step import observed_log_likelihood
+from suffice.moments.missing_e_step import observed_log_likelihood
 from suffice.typing import Array, Codes, Floats
 
 

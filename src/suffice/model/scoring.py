@@ -17,7 +17,7 @@ import numpy as np
 from suffice.errors import InvalidInputError
 from suffice.model.posterior import Readout
 from suffice.model.tiles import LANES, empty_tile, padded
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import n_threads_of, one_blas_thread, together
 from suffice.typing import Array, Codes, Floats

@@ -15,7 +15,7 @@ from suffice.model.elliptical import EllipticalModel
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula
 from suffice.moments import Moments
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.typing import Array, Codes, Floats
 
 BLOCK = 1 << 20  # numbers transformed at a time

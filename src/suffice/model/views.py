@@ -6,7 +6,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from suffice.linalg import unit_scale
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.typing import Codes, Floats
 
 

@@ -29,7 +29,7 @@ from suffice.moments.scatter_storage import (
     Scatter,
     by_column,
 )
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table import Table
 from suffice.table.matrix import column_name
 from suffice.threads import in_order

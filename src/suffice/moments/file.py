@@ -12,7 +12,7 @@ from suffice.moments.merging import by_class
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums
 from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import SCATTERS, FourthMoments
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table import Table
 from suffice.table.schema import Schema
 

@@ -28,7 +28,7 @@ from suffice.moments.merging import aligned, merged
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
 from suffice.moments.power_sums import PowerSums, parse_power
 from suffice.moments.scatter_storage import FourthMoments, Scatter
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table import Table
 from suffice.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels

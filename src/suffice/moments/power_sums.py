@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, InvalidParameterError
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.table import Table
 from suffice.typing import Codes, Floats
 

@@ -19,7 +19,7 @@ from suffice.model.outside import TemperedModel, Trees
 from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.saved.fields import (
     Fields,
     State,

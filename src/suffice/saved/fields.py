@@ -10,9 +10,9 @@ import numpy as np
 
 from suffice import archive
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeError
-from suffice.estimation.normal_inverse_wishart import NormalInverseWishart
+from suffice.estimation.bayes import NormalInverseWishart
 from suffice.moments.file import check_field
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 
 KIND = "model"
 Fields: TypeAlias = Mapping[str, Any]  # of a header, or arrays by name

@@ -23,7 +23,7 @@ from suffice.model.views import (
     Softened,
     View,
 )
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 from suffice.progress import Progress
 from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid

@@ -7,7 +7,7 @@ from scipy import linalg
 from sklearn import discriminant_analysis as theirs
 
 from suffice.discriminative.design import coded_moments
-from suffice.estimation.regularisation import ledoit_wolf_intensity
+from suffice.estimation.covariances import ledoit_wolf_intensity
 from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
 from suffice.model.covariance import FullCovariance
 from suffice.model.scoring import Scorer

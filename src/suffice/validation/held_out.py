@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from suffice.estimation.degenerate import ReferenceCovariance
-from suffice.estimation.divisors_and_tied_covariances import (
+from suffice.estimation.covariances import (
+    FullStructure,
+    Regularisation,
     divided,
     full_groups,
+    pooled_groups,
     resolved_variances,
 )
+from suffice.estimation.degenerate import ReferenceCovariance
 from suffice.estimation.recipe import Recipe
-from suffice.estimation.regularisation import Regularisation, pooled_groups
-from suffice.estimation.structures import FullStructure
 from suffice.linalg import rank_tolerance, scaled_cholesky
 from suffice.model.gaussian import GaussianModel
 from suffice.model.posterior import LogPosterior

@@ -10,7 +10,7 @@ from scipy import integrate
 from scipy.stats import norm, yeojohnson
 
 from suffice.errors import InvalidParameterError
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 
 EXPONENTS = st.one_of(st.floats(-4, 6), st.sampled_from([0.0, 1.0, 2.0, 1e-12, 2 - 1e-12]))
 ROWS = st.lists(st.floats(-50, 50), min_size=2, max_size=8)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from suffice.errors import InvalidInputError
-from suffice.power import PowerTransform
+from suffice.power_transform import PowerTransform
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
