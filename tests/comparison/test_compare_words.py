@@ -8,7 +8,7 @@ from rich.console import Console
 from sklearn.dummy import DummyClassifier
 
 import suffice as sf
-from suffice.comparison.rendering import _alike, _different
+from suffice.comparison.verdict import _alike, _different
 from suffice.text.numbers import seconds as in_words
 
 

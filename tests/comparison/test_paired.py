@@ -11,8 +11,14 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
 from suffice.comparison.comparison import compared, folds_for, size_of
-from suffice.comparison.competitors import NUMBERS, CalibratedSvm, ChosenNeighbours
-from suffice.comparison.models import FitSize, affordable, parse_models
+from suffice.comparison.models import (
+    NUMBERS,
+    CalibratedSvm,
+    ChosenNeighbours,
+    FitSize,
+    affordable,
+    parse_models,
+)
 from suffice.comparison.paired import RowLosses, choice_estimate
 
 

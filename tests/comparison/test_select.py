@@ -105,3 +105,12 @@ def test_the_pick_has_the_least_criterion_of_all(criterion, wine):
     losses = chosen.comparison.to_frame()[criterion]
     assert losses.nunique() > 2
     assert chosen.pick == losses.idxmin() == "LDA"
+
+
+def test_a_pick_that_takes_only_numbers_learns_from_an_encoded_table():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    frame = pd.DataFrame({"a": rng.normal(size=120) + y, "b": np.where(y == 1, "u", "v")})
+    chosen = sf.select(frame, y, {"tree": DecisionTreeClassifier(random_state=0)})
+    assert chosen.test_error == 0.0
+    assert (chosen.estimator.predict(frame) == y).all()

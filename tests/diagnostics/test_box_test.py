@@ -8,7 +8,7 @@ from scipy import stats
 
 from suffice import Moments
 from suffice.diagnostics import box_m
-from suffice.diagnostics.box_test import _cumulant, cumulant_test
+from suffice.diagnostics.box_m_and_wilks import _cumulant, cumulant_test
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,

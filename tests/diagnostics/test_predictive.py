@@ -34,16 +34,16 @@ def test_anderson_darling_is_its_integral():
 def test_statistics_are_those_of_the_definitions(iris):
     X, y = iris
     est = sf.QDA().fit(X, y)
-    found = predictive_check(est, X, y, simulations=39).observed
+    found = predictive_check(est, X, y, simulations=39).values[0]
     for k, label in enumerate(est.classes_):
         u = X[y == label] - est.means_[k]
         squares = np.einsum("ij,jk,ik->i", u, np.linalg.inv(est.covariance_[k]), u)
         levels = np.sort(stats.chi2.cdf(squares, 4))
         a2 = anderson_darling(np.log(levels)[:, None], np.log1p(-levels)[:, None])
-        np.testing.assert_allclose(found.distances[k], a2[0], rtol=1e-6)
+        np.testing.assert_allclose(found[k, 0], a2[0], rtol=1e-6)
         z = np.sort(u[:, 1] / np.sqrt(est.covariance_[k][1, 1]))
         a2 = anderson_darling(stats.norm.logcdf(z)[:, None], stats.norm.logsf(z)[:, None])
-        np.testing.assert_allclose(found.marginals[k, 1], a2[0], rtol=1e-8)
+        np.testing.assert_allclose(found[k, 2], a2[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("preset", [sf.LDA, sf.QDA, sf.GaussianNB])
@@ -115,8 +115,7 @@ def test_units_change_nothing(iris, scale):
     X, y = iris
     Z = X * np.array([1.0, scale, 1.0, 1 / scale])
     a, b = (predictive_check(sf.LDA().fit(x, y), x, y, simulations=39) for x in (X, Z))
-    np.testing.assert_allclose(b.observed.distances, a.observed.distances, rtol=1e-6)
-    np.testing.assert_allclose(b.observed.marginals, a.observed.marginals, rtol=1e-6)
+    np.testing.assert_allclose(b.values[0], a.values[0], rtol=1e-6)
     assert b.p_values == a.p_values
 
 
@@ -124,8 +123,8 @@ def test_the_seed_decides_and_nothing_else(iris):
     X, y = iris
     est = sf.QDA().fit(X, y)
     a, b, c = (predictive_check(est, X, y, simulations=39, random_state=s) for s in (1, 1, 2))
-    assert a.expected.distances.tolist() == b.expected.distances.tolist()
-    assert a.expected.distances.tolist() != c.expected.distances.tolist()
+    assert a.values.tolist() == b.values.tolist()
+    assert a.values.tolist() != c.values.tolist()
     assert est.score(X, y) == 0.98
 
 
@@ -146,9 +145,9 @@ def test_columns_without_variance_of_their_own_are_left_out_and_named(preset):
     found = predictive_check(est, more, y, simulations=39)
     assert len(found.left_out) == 2
     assert str(found).endswith(f"; columns left out: {', '.join(map(repr, found.left_out))}")
-    assert found.observed.marginals.shape == (2, 2)
+    assert found.values[0].shape == (2, 3)
     plain = predictive_check(preset().fit(X, y), X, y, simulations=39)
-    np.testing.assert_allclose(found.observed.distances, plain.observed.distances, rtol=1e-6)
+    np.testing.assert_allclose(found.values[0], plain.values[0], rtol=1e-6)
     assert found.p_values == plain.p_values
 
 

@@ -9,7 +9,7 @@ from suffice.estimation.recipe import Recipe
 from suffice.table import Table
 from suffice.validation.folds import Folds
 from suffice.validation.held_out import held_out_losses
-from suffice.validation.losses import losses_of_rows
+from suffice.validation.predictions import losses_of_rows
 
 
 def singular(seed):

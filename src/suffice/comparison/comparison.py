@@ -6,23 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
-from suffice.comparison.judging import judged
-from suffice.comparison.models import ComparedModel, FitSize, affordable, parse_models
-from suffice.comparison.outcome import Failure, Outcome
-from suffice.comparison.paired import CONSTANT, LOSSES, Difference, RowLosses
-from suffice.comparison.rendering import InTerminal, as_html, as_text, in_words
+from suffice.comparison.judging import Failure, Outcome, judged
+from suffice.comparison.models import CONSTANT, ComparedModel, FitSize, affordable, parse_models
+from suffice.comparison.paired import LOSSES, Difference, RowLosses
+from suffice.comparison.verdict import in_words
 from suffice.drawing import draw
 from suffice.errors import InvalidInputError
 from suffice.estimators.encoder import TableEncoder
 from suffice.progress import Progress, Wish
 from suffice.table.matrix import is_complete, taken
-from suffice.text.tables import Tabled
+from suffice.text.numbers import NOTHING, cell, p_value
+from suffice.text.tables import Row, Tabled, html_table, rich_table, text_lines
 from suffice.threads import usable_cores
 from suffice.typing import Labels
 from suffice.validation.folds import Folds
@@ -33,6 +34,9 @@ SAMPLE_ROWS = 20_000  # of so many rows
 _SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
 _MANY = 5_000  # rows from which a forest gains by threads
 _AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
+# in a narrow terminal these go, the least needed first
+_DROPPED = ("approach", "calib.", "predict", "Brier", "params", "AUC", "fit", "95 %", "log-loss")
+_GAP = 2  # letters between columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,13 +129,49 @@ class Comparison(Tabled):
         )
 
     def __str__(self) -> str:
-        return as_text(self)
-
-    def __rich__(self) -> Any:
-        return InTerminal(self)
+        cells = self._cells()
+        lines = text_lines(list(cells[0]), [list(line.values()) for line in cells])
+        return "\n".join([self._heading(), "", *lines, "", *self._below()])
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        cells = self._cells()
+        lines = [list(line.values()) for line in cells]
+        table = html_table(list(cells[0]), lines, self._heading())
+        return table + "".join(f"<p>{escape(line)}</p>" for line in self._below())
+
+    def __rich_console__(self, _: Any, options: Any) -> Iterator[Any]:
+        """Yield the columns that a terminal has room for, and the verdict; the reference bold."""
+        from rich.text import Text
+
+        cells = self._cells()
+        shown = list(cells[0])
+        wide = {name: max(len(name), *(len(line[name]) for line in cells)) for name in shown}
+        for heading in _DROPPED:
+            if sum(wide[name] + _GAP for name in shown) < options.max_width:
+                break
+            shown.remove(heading)
+        yield Text(self._heading(), style="italic")
+        yield rich_table(
+            shown,
+            [[line[name] for name in shown] for line in cells],
+            right=range(1, len(shown)),
+            styles=[
+                "red" if r["failure"] else "bold" if np.isnan(r["p_adjusted"]) else ""
+                for r in self.rows()
+            ],
+        )
+        verdict, *notes = self._below()
+        yield from (Text(verdict), *(Text(note, style="dim") for note in notes))
+
+    def _heading(self) -> str:
+        return f"{self.n_rows:,} rows of {len(self.classes)} classes; {self.protocol}"
+
+    def _below(self) -> list[str]:
+        left_out = (f"left out for time: {name}" for name in self.left_out)
+        return [self.verdict, *self.notes, *left_out]
+
+    def _cells(self) -> list[dict[str, str]]:
+        return [_cells(row) for row in self.rows()]
 
 
 def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
@@ -158,6 +198,27 @@ def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
         "p_adjusted": d.p_value,
         "n_rows": outcome.n_rows,
         "failure": "",
+    }
+
+
+def _cells(row: Row) -> dict[str, str]:
+    """Return what a table shows of a model, by heading."""
+    failed, p = bool(row["failure"]), row["p_adjusted"]
+    error, low, high = (f"{100 * row[name]:.1f}" for name in ("error", "error_low", "error_high"))
+    p_adjusted = NOTHING if failed else "" if np.isnan(p) else p_value(p)
+    return {
+        "model": row["model"],
+        "approach": NOTHING if failed else row["approach"],
+        "error": "failed" if failed else f"{error} %",
+        "95 %": NOTHING if failed else f"{low} – {high}",
+        "log-loss": cell(row["log_loss"], "loss"),
+        "Brier": cell(row["brier"], "loss"),
+        "calib.": cell(row["calibration_error"], "loss"),
+        "AUC": cell(row["auc"], "loss"),
+        "params": cell(row["n_parameters"], "count"),
+        "fit": cell(row["fit_seconds"], "seconds"),
+        "predict": cell(row["predict_seconds"], "seconds"),
+        "p": p_adjusted,
     }
 
 
@@ -205,25 +266,17 @@ def compare(
     Returns
     -------
     Comparison
-        Its frame has a row per model, lowest error first, with the columns: ``approach``,
-        "generative" where p(x | class) is modelled, else "discriminative"; ``error``,
-        ``log_loss`` and ``brier``, means over held-out rows, and their standard errors ``…_se``;
-        ``error_low`` and ``error_high``, Wilson's 95 % interval, wider since training sets
-        overlap; ``calibration_error`` of the most probable class, in 15 bins; ``auc``, one class
-        against the rest; ``n_parameters``; ``fit_seconds`` and ``predict_seconds``, of the median
-        fold; ``error_difference`` from the recommended model on the same rows, its simultaneous
-        95 % interval ``…_low`` to ``…_high``, and ``p_adjusted`` for the number of models
-        (Bonferroni; the constant classifier is compared for itself); ``n_rows`` judged by;
-        ``failure``, why a model could not be judged. Models without posteriors have no log-loss,
-        Brier score and calibration error.
+        Its frame has a row per model, lowest error first: means over held-out rows with standard
+        errors ``…_se``; ``error_low`` and ``error_high``, Wilson's 95 % interval, wider since
+        training sets overlap; the difference from the recommended model on the same rows, with
+        simultaneous intervals, and ``p_adjusted`` for the number of models (Bonferroni). Models
+        without posteriors have no log-loss, Brier score and calibration error.
 
     Notes
     -----
-    Recommended is the simplest model that is about as good as the best: none is significantly
-    better in error or log-loss, and its losses are within one standard error. Of more than
-    50,000 rows, models that are slow (neighbours, trees, forests, SVM) are judged on a stratified
-    sample of 20,000 within the same folds; default models that would take too long are left out.
-    The notes name both.
+    Recommended is the simplest model that is about as good as the best. Of more than 50,000 rows,
+    slow models are judged on a stratified sample; default models that would take too long are
+    left out. The notes name both.
 
     Examples
     --------

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from suffice.comparison.judging import learner_of
+from suffice.comparison.judging import Outcome, learner_of
 from suffice.comparison.models import ComparedModel
-from suffice.comparison.outcome import Outcome
 from suffice.comparison.paired import LARGEST, LOSSES
 from suffice.table.matrix import taken
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.folds import Folds
-from suffice.validation.losses import losses_of_rows
-from suffice.validation.predictions import log_posteriors_of
+from suffice.validation.predictions import log_posteriors_of, losses_of_rows
 from suffice.validation.significance import LEVEL
 
 REPEATS = 5

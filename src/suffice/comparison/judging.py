@@ -1,4 +1,4 @@
-"""Models judged one after another on the same folds: read from moments, or fitted again."""
+"""What held-out rows say of a model that is read from moments, or fitted again, fold by fold."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,101 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from suffice.comparison.models import ComparedModel, is_readable, n_parameters
-from suffice.comparison.outcome import Failure, FoldResult, Outcome, outcome_of
+from suffice.curves.reliability import BINS, reliability
+from suffice.curves.thresholds import mean_area
 from suffice.estimation.settings import is_open
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.moments import Moments
 from suffice.table.matrix import is_complete, taken
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds, fitted, weight_name
-from suffice.validation.predictions import placed
+from suffice.validation.predictions import Predictions, placed
+from suffice.validation.significance import wilson
 
 _CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """A model that could not be judged, and why."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What held-out rows say of one model: all losses are means over these rows."""
+
+    name: str
+    row_losses: Floats  # error, log-loss, Brier; NaN without posteriors  (3, m)
+    auc: float  # one class against the rest, mean over classes
+    calibration_error: float  # of the most probable class
+    n_parameters: float  # mean over folds, NaN where it has none
+    fit_seconds: float  # for one fold, median over folds
+    predict_seconds: float  # for the held-out rows of one fold, median over folds
+    is_generative: bool  # whether it models the features of each class
+    is_readable: bool  # whether its rule can be written down: an equation, or one tree
+    held_out: Predictions  # fold after fold, with posteriors only where they were kept
+    folds: Codes  # of the held-out rows  (m,)
+    overlap: float  # rows judged by for each row that a fold learns from; 0 of one fold
+    learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
+    notes: tuple[str, ...]
+
+    @property
+    def means(self) -> Floats:
+        """Mean error, log-loss and Brier score over held-out rows, shape (3,)."""
+        return np.asarray(np.average(self.row_losses, axis=1, weights=self.held_out.weights))
+
+    @property
+    def fold_losses(self) -> Floats:
+        """Mean error, log-loss and Brier score of each fold, (F, 3)."""
+        w = self.held_out.weights
+        sums = [np.bincount(self.folds, w * each) for each in self.row_losses]
+        return np.stack(sums, axis=1) / np.bincount(self.folds, w)[:, None]
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors of the means, shape (3,)."""
+        squares = np.square(self.row_losses - self.means[:, None])
+        variances = np.average(squares, axis=1, weights=self.held_out.weights)
+        return np.asarray(np.sqrt(variances / self.effective_rows))
+
+    @property
+    def error(self) -> float:
+        return float(self.means[0])
+
+    @property
+    def log_loss(self) -> float:
+        return float(self.means[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Different rows that it was judged by."""
+        return len(np.unique(self.held_out.rows))
+
+    @property
+    def effective_rows(self) -> float:
+        """Independent rows that would tell the error as exactly.
+
+        Weights, and training sets that overlap, make them fewer (Nadeau & Bengio 2003).
+        """
+        _, first = np.unique(self.held_out.rows, return_index=True)
+        w = self.held_out.weights[first]
+        # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
+        return float(w.sum() ** 2 / (w @ w) / (1 + self.overlap))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the error, by the effective number of rows."""
+        low, high = wilson(np.array(self.error), np.array(self.effective_rows))
+        return float(low), float(high)
+
+    @property
+    def rank(self) -> tuple[float, float, str]:
+        """What models are sorted by: error, then log-loss, then name."""
+        return self.error, np.nan_to_num(self.log_loss, nan=np.inf), self.name
 
 
 @contextmanager
@@ -36,16 +120,12 @@ def overheard() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
-def in_short(caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first warning of each category, with how often it came."""
+def _in_short(caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
+    """Yield the first warning of each category, with how often it came."""
     times = Counter(warning.category for warning in caught)
-    first: dict[type[Warning], str] = {}
-    for warning in caught:
-        first.setdefault(warning.category, " ".join(str(warning.message).split()))
-    return [
-        text if times[category] == 1 else f"{text} ({times[category]} times)"
-        for category, text in first.items()
-    ]
+    for category, n in times.items():
+        first = next(each.message for each in caught if each.category is category)
+        yield " ".join(str(first).split()) + (f" ({n} times)" if n > 1 else "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +148,6 @@ class FromMoments:
         return folds.table.x[at]
 
     def read(self, moments: Moments) -> Any:
-        """Return the classifier of the rows that were summed up."""
         return clone(self.estimator).fit_moments(moments)
 
 
@@ -79,7 +158,6 @@ class ByFitting:
     estimator: Any
 
     def learn(self, folds: Folds, fold: int) -> tuple[Any, float]:
-        """Return the classifier of the rows outside a fold, and the seconds it took."""
         rows = folds.training(fold)
         started = time.perf_counter()
         return fitted(self.estimator, *rows), time.perf_counter() - started
@@ -90,7 +168,7 @@ class ByFitting:
 
 
 def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFitting:
-    """Return how an estimator learns: from moments, if they hold all it needs.
+    """Return how an estimator learns: from moments, if rows are plain and these hold all it needs.
 
     One that takes only numbers gets a table of other kinds encoded.
     """
@@ -114,12 +192,12 @@ def judged(
     model: ComparedModel,
     folds: Folds,
     step: Callable[[], None],
-    notes: tuple[str, ...] = (),
+    notes: Sequence[str] = (),
     *,
     keep: bool = False,
 ) -> Outcome | Failure:
     """Return what the folds say of a model, or why nothing can be said."""
-    results: list[FoldResult] = []
+    results: list[Any] = []
     try:
         with overheard() as caught:
             learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
@@ -127,28 +205,76 @@ def judged(
                 results.append(judged_fold(learner, folds, fold))
                 step()
     except Exception as error:
-        return Failure(model.name, _message(error, len(results)))
-    return outcome_of(
-        model.name,
-        results,
-        is_generative=model.is_generative,
-        is_readable=is_readable(results[0].learnt),
-        overlap=folds.overlap,
-        notes=(*notes, *_unweighted(model.estimator, folds), *in_short(caught)),
-        keep=keep,
-    )
+        text = " ".join(str(error).split()) or "no reason given"
+        where = f" (fold {len(results) + 1})" if results else ""
+        return Failure(model.name, f"{type(error).__name__}: {text}{where}")
+    return outcome_of(model, results, folds, caught, notes, keep=keep)
 
 
-def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> FoldResult:
-    """Return what the rows of a fold say of the classifier of the rows outside it."""
+def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tuple[Any, ...]:
+    """Return the classifier of the rows outside a fold, and what those inside say of it.
+
+    These are predictions, scores by which rows are ranked, its size, seconds of fit and prediction.
+    """
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.shown(folds, folds.splits[fold][1])
     started = time.perf_counter()
     labels = learnt.predict(shown)
-    predict_seconds = time.perf_counter() - started
+    seconds = fit_seconds, time.perf_counter() - started
     held = folds.predictions(fold, learnt, shown, labels)
     scores = _decision_scores(learnt, shown, folds) if held.logs is None else held.logs
-    return FoldResult(learnt, held, scores, n_parameters(learnt), fit_seconds, predict_seconds)
+    return learnt, held, scores, n_parameters(learnt), *seconds
+
+
+def outcome_of(
+    model: ComparedModel,
+    results: Sequence[tuple[Any, ...]],
+    folds: Folds,
+    caught: Sequence[warnings.WarningMessage],
+    notes: Sequence[str] = (),
+    *,
+    keep: bool = False,
+) -> Outcome:
+    """Return what all folds say of a model; classifiers and posteriors are kept if asked."""
+    learnt, parts, scores, sizes, fits, predictions = zip(*results, strict=True)
+    held_out = Predictions.joined(parts)
+    weighted = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator) is not None
+    if folds.weight is not None and not weighted:
+        notes = (*notes, "learns without weights: its fit takes none")
+    return Outcome(
+        model.name,
+        held_out.row_losses,
+        _area(held_out, scores),
+        _calibration_error(held_out),
+        float(np.rint(np.mean(sizes))),
+        float(np.median(fits)),
+        float(np.median(predictions)),
+        model.is_generative,
+        is_readable(learnt[0]),
+        held_out if keep else replace(held_out, logs=None),
+        np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
+        folds.overlap,
+        learnt if keep else (),
+        (*notes, *_in_short(caught)),
+    )
+
+
+def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:
+    """Return the area under the ROC curve of all held-out rows, mean over classes."""
+    known = [each for each in scores if each is not None]
+    if len(known) < len(scores):
+        return np.nan
+    if all((each == each[0]).all() for each in known):
+        return 0.5  # a constant ranks nothing, though its constants differ between folds
+    return mean_area(held_out.truth, np.concatenate(known), held_out.weight)
+
+
+def _calibration_error(held_out: Predictions) -> float:
+    """Return Σ_b (w_b / w) |observed − stated|, bins of the most probable class's posterior."""
+    if held_out.logs is None:
+        return np.nan
+    stated = np.exp(held_out.logs.max(1)).clip(max=1)
+    return reliability(held_out.right, stated, held_out.weights, bins=BINS).calibration_error
 
 
 def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
@@ -163,15 +289,3 @@ def _decision_scores(learnt: Any, x: Any, folds: Folds) -> Floats | None:
     else:  # only differences of a row's scores count: log softmax makes rows comparable
         scores = log_softmax(scores, axis=1)
     return placed(scores, learnt, folds.classes)
-
-
-def _message(error: Exception, fold: int) -> str:
-    text = " ".join(str(error).split()) or "no reason given"
-    return f"{type(error).__name__}: {text}" + (f" (fold {fold + 1})" if fold else "")
-
-
-def _unweighted(estimator: Any, folds: Folds) -> tuple[str, ...]:
-    weighted = hasattr(estimator, "fit_moments") or weight_name(estimator) is not None
-    if folds.weight is None or weighted:
-        return ()
-    return ("learns without weights: its fit takes none",)

@@ -1,31 +1,91 @@
-"""The models compared: those known by name, those that users pass, and the size of each."""
+"""The models compared: those known by name, those that users pass, and the size of each.
+
+Competitors stand here in their fair form: what others would tune is chosen from the training rows.
+Of scikit-learn only what a model needs is imported, and only when it is made or fitted.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from suffice.comparison.competitors import CalibratedSvm, ChosenNeighbours
-from suffice.comparison.paired import CONSTANT
 from suffice.errors import InvalidParameterError
 from suffice.estimators.auto import AutoGaussian
 from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianNB
 from suffice.estimators.least_squares import LeastSquaresClassifier
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
+from suffice.typing import Floats, Labels
 
+CONSTANT = "constant"  # the classifier that states the class frequencies for every row
+NUMBERS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])  # of neighbours
+PENALTIES = (1.0, 10.0)  # C of the support vector machine
 MOST_SECONDS = 12.0  # that all fits of one standard model may take
 ALLOWED = {"logistic regression": 60.0}  # seconds of those that no comparison should lack
 
 
-@dataclass(frozen=True, slots=True)
-class KnownModel:
+class ChosenNeighbours(ClassifierMixin, BaseEstimator):
+    """Nearest neighbours, their number the one of least Brier score of leave-one-out votes."""
+
+    def __init__(self, weights: str = "uniform") -> None:
+        self.weights = weights
+
+    def fit(self, X: Any, y: Any) -> Self:
+        from sklearn.neighbors import KNeighborsClassifier
+
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        able = NUMBERS[len(codes) > NUMBERS]
+        known = KNeighborsClassifier(int(able[-1]), weights=self.weights).fit(X, y)
+        near = known.kneighbors(return_distance=False)  # of each row, itself left out
+        truth = np.eye(len(self.classes_))[codes]
+        votes = truth[near].cumsum(1)
+        briers = [np.square(votes[:, k - 1] / k - truth).sum() for k in able]
+        self.neighbours_ = known.set_params(n_neighbors=int(able[np.argmin(briers)]))
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        return np.asarray(self.neighbours_.predict(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        return np.asarray(self.neighbours_.predict_proba(X))
+
+
+class CalibratedSvm(ClassifierMixin, BaseEstimator):
+    """RBF-SVM: C of least log-loss, by a logistic regression on decisions of three folds."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import StratifiedKFold, cross_val_predict
+        from sklearn.svm import SVC
+
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)  # rows may come in order
+        least = np.inf
+        for machine in (SVC(C=c) for c in PENALTIES):
+            scores = cross_val_predict(machine, X, codes, cv=folds, method="decision_function")
+            scores = scores.reshape(len(codes), -1)
+            link = LogisticRegression(max_iter=1000, tol=1e-3).fit(scores, codes)
+            loss = -link.predict_log_proba(scores)[np.arange(len(codes)), codes].mean()
+            if loss < least:
+                least, self.link_, self.machine_ = loss, link, machine
+        self.machine_.fit(X, codes)
+        return self
+
+    def predict(self, X: Any) -> Labels:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        scores = self.machine_.decision_function(X)
+        return np.asarray(self.link_.predict_proba(scores.reshape(len(scores), -1)))
+
+
+class KnownModel(NamedTuple):
     """A classifier people ask for by name."""
 
     name: str

@@ -1,9 +1,4 @@
-"""Models compared by the rows they were both judged by: differences, and the one recommended.
-
-One rule for text, tables and figures: the mean difference of the losses of each row, with the
-variance that overlapping training sets call for, and Bonferroni's correction for the number of
-models compared; the constant classifier is compared for itself.
-"""
+"""Models compared by the rows they were both judged by: differences, and the one recommended."""
 
 from __future__ import annotations
 
@@ -15,11 +10,11 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from suffice.comparison.outcome import Outcome
+from suffice.comparison.judging import Outcome
+from suffice.comparison.models import CONSTANT
 from suffice.typing import Codes, Floats
 from suffice.validation.significance import LEVEL, wilson
 
-CONSTANT = "constant"  # the classifier that states the class frequencies for every row
 LARGEST = 10.0  # log-loss of a row beyond which it counts no more in a test
 LOSSES = ("error", "log_loss")
 
@@ -170,13 +165,20 @@ class ChoiceEstimate:
     error: float
     low: float  # its 95 % interval
     high: float
-    choices: tuple[str, ...] = ()  # the model that the other folds chose, fold by fold
-    n_rows: int = 0  # of a test that no fold saw, where there was one
+    choices: tuple[str, ...]  # the model that the other folds chose, fold by fold
+    n_rows: int  # of a test that no fold saw, where there was one
 
     @classmethod
-    def of_test(cls, wrong: Floats, weights: Floats) -> ChoiceEstimate:
-        """Return the error of rows held out from the comparison, given which it misclassifies."""
-        return cls(*_error(wrong, weights), n_rows=len(wrong))
+    def of_rows(
+        cls, wrong: Floats, weights: Floats, overlap: float = 0.0, choices: Sequence[str] = ()
+    ) -> ChoiceEstimate:
+        """Return the share of rows that are wrong, NaN apart: chosen by folds, or a test."""
+        known = np.isfinite(wrong)
+        w = weights[known]
+        error, n = np.average(wrong[known], weights=w), w.sum() ** 2 / (w @ w) / (1 + overlap)
+        low, high = wilson(np.asarray(error), np.asarray(n))
+        n_rows = 0 if choices else len(wrong)
+        return cls(float(error), float(low), float(high), tuple(choices), n_rows)
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
@@ -194,13 +196,4 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
         chosen = losses.within(~here).recommended()
         each[here] = losses.losses[0, chosen, here]
         choices.append(losses.names[chosen])
-    return ChoiceEstimate(*_error(each, losses.weights, losses.overlap), tuple(choices))
-
-
-def _error(wrong: Floats, weights: Floats, overlap: float = 0.0) -> tuple[float, float, float]:
-    """Return the share of rows that are wrong, NaN apart, and its interval."""
-    known = np.isfinite(wrong)
-    w = weights[known]
-    error, n = np.average(wrong[known], weights=w), w.sum() ** 2 / (w @ w) / (1 + overlap)
-    low, high = wilson(np.asarray(error), np.asarray(n))
-    return float(error), float(low), float(high)
+    return ChoiceEstimate.of_rows(each, losses.weights, losses.overlap, choices)

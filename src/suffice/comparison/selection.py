@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from suffice.comparison.comparison import Comparison, compared, folds_for
-from suffice.comparison.judging import ByFitting, in_short, judged_fold, overheard
+from suffice.comparison.judging import Outcome, judged_fold, learner_of, outcome_of, overheard
 from suffice.comparison.models import ComparedModel, parse_models
-from suffice.comparison.outcome import Outcome, outcome_of
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
 from suffice.table.matrix import taken
-from suffice.validation.losses import CRITERIA, check_criterion
+from suffice.validation.predictions import CRITERIA, check_criterion
 from suffice.validation.splitting import Split, split
 
 
@@ -116,9 +115,9 @@ def select(
     pick = _pick(candidates, comparison, criterion)
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
     with overheard() as caught:
-        met = judged_fold(ByFitting(pick.estimator), final, 0)
-    outcome = outcome_of(pick.name, [met], notes=in_short(caught))
-    return Selection(comparison, criterion, met.learnt, outcome, parts)
+        result = judged_fold(learner_of(pick.estimator, X, is_plain=False), final, 0)
+    outcome = outcome_of(pick, [result], final, caught)
+    return Selection(comparison, criterion, result[0], outcome, parts)
 
 
 def _pick(

@@ -1,28 +1,94 @@
-"""Can the recommended model be used? Against a constant one, in counts, in plain words."""
+"""Which model is recommended, and can it be used? Against a constant one, in plain words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
 
-from suffice.comparison.comparison import Comparison
-from suffice.comparison.outcome import Outcome
+from suffice.comparison.judging import Outcome
 from suffice.comparison.paired import ChoiceEstimate, choice_estimate
-from suffice.comparison.rendering import price_of
 from suffice.curves.thresholds import cost_curve
-from suffice.text.lists import plain, plural
+from suffice.text.lists import listed, plain, plural
 from suffice.text.numbers import loss as loss_text
 from suffice.text.numbers import p_statement, percent
 from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL
 
+if TYPE_CHECKING:
+    from suffice.comparison.comparison import Comparison
+
 Usable: TypeAlias = Literal["yes", "with care", "no"]
 MOST_CAVEATS = 3
 FEW_ROWS, FEW_OF_A_CLASS = 100, 10  # below which an error is hardly known
+WORTH_SAYING = 5e-4  # difference of two errors
+FEW = 5  # names that are listed in full
+
+
+def in_words(comparison: Comparison) -> str:
+    """Return which model is recommended, its price, and who is significantly different."""
+    own, constant = comparison[comparison.reference], comparison.baseline
+    low, high = own.interval
+    others = {d.model: d for d in comparison.differences()}
+    log_losses = {d.model: d for d in comparison.differences("log_loss")}
+    beside = others.pop(constant.name)
+    alike, worse, better = (
+        {name: d.p_value for name, d in others.items() if d.verdict == how}
+        for how in ("alike", "worse", "better")
+    )
+    failed = [failure.name for failure in comparison.failures]
+    parts = [
+        *([_alike(alike, len(others))] if alike else []),
+        *([_different(worse, "worse")] if worse else []),
+        *([_different(better, "better")] if better else []),
+        *([f"{listed(failed, FEW)} failed"] if failed else []),
+    ]
+    price = price_of(comparison)
+    rest = f" Against {own.name}: {'; '.join(parts)}." if parts else ""
+    useful = "worse" in (beside.verdict, log_losses[constant.name].verdict)
+    none = "None is significantly better than the constant classifier; the closest"
+    return (
+        f"{'Recommended' if useful else none}: {own.name}, {percent(own.error)} misclassified "
+        f"(95 % interval {percent(low)} to {percent(high)}){f', {price}' if price else ''}; the "
+        f"constant classifier misclassifies {percent(constant.error)} "
+        f"({p_statement(beside.p_value)}).{rest}"
+    )
+
+
+def price_of(comparison: Comparison) -> str:
+    """Return how many more errors the reference makes than the model of fewest, if any."""
+    own = comparison[comparison.reference]
+    best = next((o for o in comparison.outcomes if o is not comparison.baseline), own)
+    if own.error - best.error < WORTH_SAYING:
+        return ""
+    (test,) = (d for d in comparison.differences() if d.model == best.name)
+    different = "significant" if test.verdict == "better" else "not significant"
+    return (
+        f"{-100 * test.mean:.1f} points more errors than {best.name} "
+        f"({percent(best.error)}; {different}, {p_statement(test.p_value)})"
+    )
+
+
+def _alike(alike: Mapping[str, float], n_others: int) -> str:
+    least = min(alike.values())
+    said = p_statement(least, "=" if len(alike) == 1 or least == 1 else "≥")
+    if len(alike) == n_others > FEW - 1:
+        return f"none of the {n_others} others is significantly different ({said})"
+    are = "is" if len(alike) == 1 else "are"
+    return f"{listed(list(alike), FEW)} {are} not significantly different ({said})"
+
+
+def _different(found: Mapping[str, float], how: str) -> str:
+    """Return who is worse or better: each with its p-value, or many with the greatest."""
+    are = "is" if len(found) == 1 else "are"
+    if len(found) > FEW:
+        most = p_statement(max(found.values()), "≤")
+        return f"{listed(list(found), FEW)} {are} significantly {how} ({most})"
+    named = listed([f"{name} ({p_statement(p)})" for name, p in found.items()])
+    return f"{named} {are} significantly {how}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,12 @@
 """Is the model right? Frozen answers, each a table, a picture and a sentence."""
 
-from suffice.diagnostics.box_test import BoxM, box_m
-from suffice.diagnostics.calibration import Calibration, calibration
-from suffice.diagnostics.diagnostic import Diagnostic
-from suffice.diagnostics.normality import Normality, normality
-from suffice.diagnostics.predictive import PredictiveCheck, predictive_check
-from suffice.diagnostics.wilks import ClassSeparation, class_separation
-
-__all__ = [
-    "BoxM",
-    "Calibration",
-    "ClassSeparation",
-    "Diagnostic",
-    "Normality",
-    "PredictiveCheck",
-    "box_m",
-    "calibration",
-    "class_separation",
-    "normality",
-    "predictive_check",
-]
+from suffice.diagnostics.box_m_and_wilks import BoxM as BoxM
+from suffice.diagnostics.box_m_and_wilks import ClassSeparation as ClassSeparation
+from suffice.diagnostics.box_m_and_wilks import box_m as box_m
+from suffice.diagnostics.box_m_and_wilks import class_separation as class_separation
+from suffice.diagnostics.calibration import Calibration as Calibration
+from suffice.diagnostics.calibration import calibration as calibration
+from suffice.diagnostics.normality import Normality as Normality
+from suffice.diagnostics.normality import normality as normality
+from suffice.diagnostics.predictive import PredictiveCheck as PredictiveCheck
+from suffice.diagnostics.predictive import predictive_check as predictive_check

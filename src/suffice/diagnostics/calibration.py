@@ -10,7 +10,7 @@ from suffice.diagnostics.diagnostic import Diagnostic, simulated_p
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.numbers import loss, p_statement, percent
 from suffice.text.tables import Row
-from suffice.typing import Floats, Labels
+from suffice.typing import Labels
 from suffice.validation.predictions import Predictions
 from suffice.validation.significance import LEVEL
 
@@ -77,19 +77,15 @@ def calibration(
     """Return the calibration error of posteriors, and its test.
 
     The expected calibration error is never zero, even of a calibrated model; it is set beside
-    what a calibrated model with the same bins would show, by simulation.
-
-    Guo, Pleiss, Sun & Weinberger (2017), *ICML*; Bröcker & Smith (2007), *Weather and
-    Forecasting* 22, 651–661.
+    what a calibrated model with the same bins would show, by simulation (Bröcker & Smith 2007,
+    *Weather and Forecasting* 22, 651–661).
 
     Parameters
     ----------
     y : labels (n,)
-        True classes. Weights are not supported: the test is that of independent rows that
-        count once each.
+        True classes, of rows that count once each.
     posteriors : array (n, K)
-        Of held-out rows (test, cross-validated or leave-one-out): those of the rows a model was
-        fitted to look better calibrated than they are.
+        Of held-out rows: those a model was fitted to look better calibrated than they are.
     classes : labels (K,), optional
         Order of the columns; by default the sorted labels of ``y``.
     bins : int, default=15
@@ -109,23 +105,21 @@ def calibration(
     True
     """
     known = Predictions.of(y, posteriors, classes)
-    p = _probabilities(known.posteriors)
+    p = known.posteriors
+    bad = np.flatnonzero(~(np.abs(p.sum(1) - 1) < 1e-6))
+    if len(bad):
+        msg = f"posteriors of row {bad[0]} sum to {p[bad[0]].sum():g}: expected 1"
+        raise InvalidInputError(msg)
     if simulations < 19:
         msg = f"simulations must be at least 19 for a test at the 5 % level, got {simulations}"
         raise InvalidParameterError(msg)
-    curve, rng = reliability(known.right, p.max(1), bins=bins), np.random.default_rng(random_state)
+    curve, rng = (
+        reliability(known.right, p.max(1).clip(max=1), bins=bins),
+        np.random.default_rng(random_state),
+    )
     n, stated = curve.counts, curve.stated
     # events of a bin ~ Binomial(n_b, stated_b), a little wider than the truth within wide bins
     events = rng.binomial(n, np.clip(stated, 0, 1), (simulations, len(n)))
     null = np.abs(events / n - stated) @ (n / n.sum())  # errors of a calibrated model
     found = float(simulated_p(curve.calibration_error, null))
     return Calibration(known.classes, curve, float(null.mean()), found, len(p))
-
-
-def _probabilities(posteriors: Floats) -> Floats:
-    """Return posteriors whose rows sum to one, up to rounding."""
-    total = posteriors.sum(1)
-    bad = np.flatnonzero(~(np.abs(total - 1) < 1e-6))
-    if len(bad):
-        raise InvalidInputError(f"posteriors of row {bad[0]} sum to {total[bad[0]]:g}: expected 1")
-    return np.minimum(posteriors, 1.0)

@@ -146,26 +146,18 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
 
     The statistic is a distance between the characteristic functions of the whitened rows and of
     a standard normal, so that no departure escapes it as rows grow; affine maps change nothing.
-    It is no function of moments: rows are needed. Weights are not supported: the distribution
-    is that of independent rows that count once each.
-
     Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
 
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Rows and their classes.
+        Rows that count once each, and their classes. A class with constant or dependent columns is
+        judged in the directions in which it varies; those with too few rows are left out, named
+        and warned of.
     max_rows : int, default=4000
-        The cost grows as the square of the rows of a class; a class with more is represented
-        by a random sample of this size, and the result says so.
+        A class with more rows is represented by a random sample, and the result says so.
     random_state : int or Generator, default=0
         Seed of the sample.
-
-    Returns
-    -------
-    Normality
-        Where a class has constant or dependent columns, it is judged in the directions in which
-        it does vary. Classes with fewer than d + 2 rows are left out, named and warned of.
 
     Examples
     --------
@@ -180,7 +172,14 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
     white = [whitened(np.asarray(seen.x[seen.codes == k], np.float64)) for k in range(len(classes))]
     rows = [z for z in white if z is not None]
     tested = np.array([z is not None for z in white], bool)
-    _say_left_out(classes[~tested], classes)
+    if not tested.all():
+        msg = (
+            f"no test of normality for classes {quoted(classes[~tested])}: rows that vary in r "
+            "directions must be at least r + 2, and vary at all"
+        )
+        if not tested.any():
+            raise InvalidInputError(f"{msg}: use fewer columns, or collect more rows")
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     statistics, p_values = np.array([henze_zirkler(z) for z in rows]).T
     n_used, directions = np.array([z.shape for z in rows]).T
     return Normality(
@@ -193,15 +192,3 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
         classes[~tested],
         table.n_features,
     )
-
-
-def _say_left_out(left_out: Labels, classes: Labels) -> None:
-    if not len(left_out):
-        return
-    msg = (
-        f"no test of normality for classes {quoted(left_out)}: rows that vary in r directions "
-        "must be at least r + 2, and vary at all"
-    )
-    if len(left_out) == len(classes):
-        raise InvalidInputError(f"{msg}: use fewer columns, or collect more rows")
-    warnings.warn(msg, DegenerateDataWarning, stacklevel=3)

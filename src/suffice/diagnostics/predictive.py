@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
@@ -38,28 +38,16 @@ LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Discrepancy:
-    """Anderson–Darling distances A² of each class from the model, and what to draw of them."""
+def discrepancy(
+    model: GaussianModel, x: Floats, codes: Codes, classes: Codes
+) -> tuple[Floats, Floats]:
+    """Return A² (K, 1 + d) of rows of each class from the model, and quantiles (K, 99) to draw.
 
-    values: Floats  # of squared Mahalanobis distances, then of each feature  (…, K, 1 + d)
-    quantiles: Floats  # of squared distances at LEVELS  (…, K, 99)
-
-    @classmethod
-    def of(cls, model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Self:
-        """Return the discrepancy of rows (n, d) of the given classes from the model."""
-        parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
-        return cls(*(np.array(part) for part in zip(*parts, strict=True)))
-
-    @property
-    def distances(self) -> Floats:
-        """A² of squared Mahalanobis distances against χ², (…, K)."""
-        return self.values[..., 0]
-
-    @property
-    def marginals(self) -> Floats:
-        """A² of each feature against its normal marginal, (…, K, d)."""
-        return self.values[..., 1:]
+    A² are of squared Mahalanobis distances, then of each feature; quantiles of squared distances.
+    """
+    parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
+    values, quantiles = map(np.array, zip(*parts, strict=True))
+    return values, quantiles
 
 
 def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floats]:
@@ -109,22 +97,16 @@ class PredictiveCheck(Diagnostic):
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class looked at  (K,)
     n_rows: Codes  # rows of each class given  (K,)
-    observed: Discrepancy  # of the real rows
-    replicates: Discrepancy  # of each data set drawn  (B, …)
+    values: Floats  # A² of the real rows, then of each data set drawn  (1 + B, K, 1 + d)
+    quantiles: Floats  # of squared distances at LEVELS, likewise  (1 + B, K, 99)
     left_out: tuple[str, ...]  # columns without variance of their own within classes
-
-    @property
-    def expected(self) -> Discrepancy:
-        """Mean discrepancy of the data sets drawn."""
-        return Discrepancy(self.replicates.values.mean(0), self.replicates.quantiles.mean(0))
 
     @property
     def p_values(self) -> tuple[float, float]:
         """Of all classes together: p-values of distances, and of marginals."""
-        real, drawn = self.observed, self.replicates
-        distances = simulated_p(real.distances.sum(), drawn.distances.sum(1))
-        marginals = simulated_p(real.marginals.sum(), drawn.marginals.sum((1, 2)))
-        return float(distances), float(marginals)
+        parts = self.values[..., 0].sum(1), self.values[..., 1:].sum((1, 2))
+        distances, marginals = (float(simulated_p(each[0], each[1:])) for each in parts)
+        return distances, marginals
 
     @property
     def p_value(self) -> float:
@@ -134,17 +116,18 @@ class PredictiveCheck(Diagnostic):
     @property
     def envelope(self) -> Floats:
         """2.5 % and 97.5 % of the replicates' quantiles, (2, K, 99)."""
-        return np.quantile(self.replicates.quantiles, [0.025, 0.975], axis=0)
+        return np.quantile(self.quantiles[1:], [0.025, 0.975], axis=0)
 
     def rows(self) -> list[Row]:
         """Return a row for the distances of each class, and one for each of its features."""
-        p, expected = simulated_p(self.observed.values, self.replicates.values), self.expected
+        real, drawn = self.values[0], self.values[1:]
+        p, expected = simulated_p(real, drawn), drawn.mean(0)
         return [
             {
                 "class": plain(self.classes[k]),
                 "what": what,
-                "statistic": float(self.observed.values[k, j]),
-                "expected": float(expected.values[k, j]),
+                "statistic": float(real[k, j]),
+                "expected": float(expected[k, j]),
                 "p_value": float(p[k, j]),
             }
             for k in range(len(self.classes))
@@ -152,7 +135,7 @@ class PredictiveCheck(Diagnostic):
         ]
 
     def __repr__(self) -> str:
-        simulations = len(self.replicates.values)
+        simulations = len(self.values) - 1
         least = 1 / (simulations + 1)  # that so many draws can show: a bound
         said = [p_statement(p, "≤" if p <= least else "=") for p in self.p_values]
         account = f"distances {said[0]}, marginals {said[1]}, {simulations} simulations"
@@ -167,7 +150,7 @@ class PredictiveCheck(Diagnostic):
     def _found(self) -> list[str]:
         """Return the clearest differences in words."""
         adjusted = holm(np.array(self.p_values))
-        ratios, found = self.observed.values / self.expected.values, []
+        ratios, found = self.values[0] / self.values[1:].mean(0), []
         if adjusted[0] <= LEVEL:
             k = int(np.argmax(ratios[:, 0]))
             found.append(f"distances of class {plain(self.classes[k])!r}")
@@ -188,35 +171,25 @@ def predictive_check(
 ) -> PredictiveCheck:
     """Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
 
-    Each class is compared by the Anderson–Darling distance A² of its squared
-    Mahalanobis distances from χ² and of each feature from its normal marginal. The p-values are
-    shares of data sets drawn from the model, with the classes of the real rows, whose distance
-    is at least as large.
-
-    Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807; Stute, González Manteiga &
-    Presedo Quindimil (1993), *Metrika* 40, 243–256.
+    Each class is compared by the Anderson–Darling distance A² of its squared Mahalanobis distances
+    from χ² and of each feature from its normal marginal. The p-values are shares of data sets
+    drawn from the model whose distance is at least as large (Stute, González Manteiga & Presedo
+    Quindimil 1993, *Metrika* 40, 243–256).
 
     Parameters
     ----------
     estimator : fitted ``GaussianClassifier`` or preset
         The model that is asked about.
     X, y : array or frame (n, d), labels (n,)
-        The rows it was fitted to, or some of them at random (weights are not supported). The
-        estimator is fitted again to them and to each drawn data set: a model compared with the
-        very rows of its fit would look better than it is.
+        The rows it was fitted to, without weights, or some of them at random. The estimator is
+        fitted again to them and to each drawn data set. Columns that are constant within all
+        classes, or combinations of others, are left out and named.
     simulations : int, default=199
         Data sets drawn; p-values are multiples of 1/(simulations + 1).
     max_rows : int, default=1000
-        Rows of each class looked at; a larger class is represented by a random sample, and the
-        result says so.
+        Rows of each class looked at; a larger class is represented by a random sample.
     random_state : int or Generator, default=0
         Seed of sample and simulations.
-
-    Returns
-    -------
-    PredictiveCheck
-        Columns that are constant within all classes, or combinations of others, are left out
-        and named.
 
     Examples
     --------
@@ -235,21 +208,16 @@ def predictive_check(
     rows = np.asarray(seen.x, np.float64)
     if len(rows) != estimator.moments_.counts.sum():
         estimator = refitted(estimator, rows, seen.codes)
-    observed = Discrepancy.of(estimator.model_, rows, seen.codes, present)
-    drawn = []
+    found = [discrepancy(estimator.model_, rows, seen.codes, present)]
     for _ in range(simulations):
         z = estimator.model_.sample_of(seen.codes, rng)
-        model = refitted(estimator, z, seen.codes).model_
-        drawn.append(Discrepancy.of(model, z, seen.codes, present))
-    return PredictiveCheck(
-        table.classes[present],
-        names,
-        np.bincount(seen.codes, minlength=table.n_classes)[present],
-        np.bincount(table.codes, minlength=table.n_classes)[present],
-        observed,
-        Discrepancy(np.stack([d.values for d in drawn]), np.stack([d.quantiles for d in drawn])),
-        left_out,
+        found.append(discrepancy(refitted(estimator, z, seen.codes).model_, z, seen.codes, present))
+    n_used, n_rows = (
+        np.bincount(each.codes, minlength=table.n_classes)[present] for each in (seen, table)
     )
+    values, quantiles = map(np.stack, zip(*found, strict=True))
+    named = table.classes[present], names
+    return PredictiveCheck(*named, n_used, n_rows, values, quantiles, left_out)
 
 
 def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -86,7 +86,7 @@ def predictive_check(found: PredictiveCheck, ax: Any = None) -> Any:
     for k, label in enumerate(found.classes):
         color = f"C{k % 10}"
         ax.fill_between(expected, *found.envelope[:, k], color=color, alpha=0.15, lw=0)
-        ax.plot(expected, found.observed.quantiles[k], color=color, label=str(label))
+        ax.plot(expected, found.quantiles[0, k], color=color, label=str(label))
     ax.set_xlabel("squared distance that a Gaussian leads one to expect")
     ax.set_ylabel("squared Mahalanobis distance of the rows")
     ax.legend()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from suffice.comparison.paired import CONSTANT
+from suffice.comparison.models import CONSTANT
 from suffice.comparison.verdict import FEW_ROWS
 from suffice.reporting.blocks import (
     Axis,

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from suffice.comparison import Comparison
 from suffice.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
 from suffice.comparison.importance import Importance, permutation_importance
-from suffice.comparison.judging import FromMoments, learner_of, overheard
+from suffice.comparison.judging import FromMoments, Outcome, learner_of, overheard
 from suffice.comparison.learning_curve import Growth, growth
 from suffice.comparison.models import (
     ComparedModel,
@@ -19,7 +19,6 @@ from suffice.comparison.models import (
     parse_models,
     seconds,
 )
-from suffice.comparison.outcome import Outcome
 from suffice.comparison.paired import ChoiceEstimate
 from suffice.comparison.verdict import Verdict, verdict_on
 from suffice.diagnostics import Calibration, calibration
@@ -126,7 +125,7 @@ def judge(
         tested = None
         if others is not None:
             wrong = np.asarray(trial.predict(others.asked)) != others.table.labels
-            tested = ChoiceEstimate.of_test(wrong, others.table.weights)
+            tested = ChoiceEstimate.of_rows(wrong, others.table.weights)
         explained = explained_by(chosen, data)
         expected = (
             None if explained is None or settings.fast else float(explained.bayes_error(20_000))

@@ -149,7 +149,7 @@ def search(
 
 def _seen(folds: Folds, view: View) -> list[Fold]:
     """Return the folds of the rows as a view shows them."""
-    seen = folds.with_rows(view.apply(folds.X)).each("per-class", fourth=False)
+    seen = replace(folds, X=view.apply(folds.X)).each("per-class", fourth=False)
     # a fold that holds out all rows of the only other class teaches nothing
     return [fold for fold in seen if np.count_nonzero(fold.train.weights) > 1]
 

@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 from suffice.linalg import inverse_lower, positive_factor, rank_tolerance, solve_factored
 from suffice.search.training import HeldOut, Training, set_diagonal
 from suffice.typing import Codes, Floats
-from suffice.validation.losses import ABSENT_LOSS
+from suffice.validation.predictions import ABSENT_LOSS
 
 #: Each is half of another, up to two of them: exponentials are squared rather than computed.
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())

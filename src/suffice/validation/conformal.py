@@ -17,8 +17,7 @@ from suffice.validation.predictions import Predictions
 class Conformity:
     """How strange each row's own label looked to a model that had not seen the row.
 
-    Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*; Barber et al.
-    (2021), *Annals of Statistics* 49(1), 486–507 (what leave-one-out cannot guarantee).
+    Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*.
     """
 
     strangeness: Floats  # 1 − p(own label), ascending  (n,)

@@ -124,19 +124,16 @@ def drift(before: Moments, after: Moments) -> Drift:
 class _Sample:
     """The moments of all rows, whatever their classes."""
 
+    moments: Moments
     total_weight: float
     mean: Floats  # (D,)
-    covariance: Floats | None  # (D, D)
     variances: Floats  # (D,)
     observed: Floats  # weight of the rows that have each number  (D,)
-    names: tuple[str, ...]
-    moments: Moments
 
 
 def _of_all_classes(m: Moments) -> _Sample:
-    w, between = max(m.total_weight, 1e-300), m.between_scatter
-    full = None if m.storage == "diagonal" else (m.pooled_scatter + between) / w
-    variances = (m.scatter.pooled_diagonal() + np.diagonal(between)) / w
+    between = np.diagonal(m.between_scatter)
+    variances = (m.scatter.pooled_diagonal() + between) / max(m.total_weight, 1e-300)
     mean, observed = m.grand_mean, np.full(m.n_features, m.total_weight)
     if m.patterns is not None:  # of each column, the rows that have it
         by_class = m.patterns.by_column().cells.weights
@@ -146,15 +143,14 @@ def _of_all_classes(m: Moments) -> _Sample:
         if m.storage != "pooled":
             within = m.diagonals / np.maximum(m.weights, 1e-300)[:, None]
             variances = (shares * (within + np.square(m.means - mean))).sum(0)
-    names = m.feature_names or tuple(f"x{j}" for j in range(m.n_features))
-    return _Sample(m.total_weight, mean, full, variances, observed, names, m)
+    return _Sample(m, m.total_weight, mean, variances, observed)
 
 
 def _numbers(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
     schema = old.moments.schema
     for j in range(old.moments.n_features if schema is None else schema.n_numbers):
-        name, scale = old.names[j], np.sqrt(old.variances[j])
-        n, m = old.observed[j], new.observed[j]
+        name = old.moments.feature_names[j] if old.moments.feature_names else f"x{j}"
+        scale, n, m = np.sqrt(old.variances[j]), old.observed[j], new.observed[j]
         if n < 2 or m < 2:
             continue
         change = new.mean[j] - old.mean[j]
@@ -178,7 +174,7 @@ def _levels(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
     if schema is None:
         return
     starts = schema.n_numbers + schema.starts
-    named = [(f"{schema.numbers[j].name}", "missing") for j in schema.filled]
+    named = [(schema.numbers[j].name, "missing") for j in schema.filled]
     named += [(c.name, "levels") for c in schema.categories]
     for (name, what), lo, hi in zip(named, starts[:-1], starts[1:], strict=True):
         counts = np.stack([m.total_weight * m.mean[lo:hi] for m in (old, new)])
@@ -204,10 +200,11 @@ def _of_shares(name: str, what: str, counts: Floats) -> ColumnDrift:
 
 def _together(old: _Sample, new: _Sample) -> tuple[float, int]:
     """Return δᵀ (V₁/n₁ + V₂/n₂)⁻¹ δ of all means, and the rank of the matrix."""
-    delta = new.mean - old.mean
-    if old.covariance is None or new.covariance is None:
+    delta, both = new.mean - old.mean, (old.moments, new.moments)
+    if any(m.storage == "diagonal" for m in both):
         return np.nan, 0
-    v = old.covariance / old.total_weight + new.covariance / new.total_weight
+    a, b = ((m.pooled_scatter + m.between_scatter) / m.total_weight**2 for m in both)
+    v = a + b
     scale = np.sqrt(np.diagonal(v))
     kept: Codes = np.flatnonzero(scale > 0)
     values, vectors = np.linalg.eigh(v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept]))

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
@@ -20,7 +20,7 @@ from suffice.moments.power_sums import parse_power
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels, codes_of, encode
-from suffice.table.matrix import Matrix, as_matrix, as_weights, is_complete, taken
+from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
 from suffice.table.mixed import is_mixed
 from suffice.table.sampling import stratified_folds, stratified_sample
 from suffice.table.table import numbering_rows, require_as_many
@@ -104,10 +104,6 @@ class Folds:
         n_train = np.mean([len(train) for train, _ in self.splits])
         return float(len(self.judged_rows) / n_train) if len(self.splits) > 1 else 0.0
 
-    def with_rows(self, x: Matrix) -> Self:
-        """Return the same folds of other numbers, such as transformed ones."""
-        return replace(self, X=x)
-
     def sampled(self, n_rows: int, seed: int) -> Self:
         """Return the same folds within a stratified sample of about ``n_rows`` rows."""
         kept = np.zeros(len(self.codes), bool)
@@ -166,11 +162,15 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
 
 def transformed(table: Table, power: Any) -> Table:
     """Return a table under a power transform: it knows no labels, so all rows may fit it."""
-    if power is not None:
-        table = table.with_rows(to_numpy(table.x), table.names)
+    if power is None:
+        return table
+    table = table.with_rows(to_numpy(table.x), table.names)
     transform = parse_power(power, table)
-    x = table.x if transform is None else transform.about_centre(table.x)
-    return table if transform is None else table.with_rows(x, table.names)
+    return (
+        table
+        if transform is None
+        else table.with_rows(transform.about_centre(table.x), table.names)
+    )
 
 
 def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:
@@ -203,8 +203,7 @@ def _divided(
     """Return row numbers of folds, and how to say so; rows not seen, by a mask, are in none."""
     if isinstance(cv, (int, np.integer)):
         at, here = np.flatnonzero(seen), None if groups is None else groups[seen]
-        splitter, protocol = _stratified(int(cv), labels[seen], here, seed)
-        splits = splitter.split(np.zeros((len(at), 1)), labels[seen], here)
+        splits, protocol = _stratified(int(cv), labels[seen], here, seed)
         return tuple((at[train], at[test]) for train, test in splits), protocol
     if hasattr(cv, "get_n_splits"):
         pairs = list(cv.split(np.zeros((len(labels), 1)), labels, groups))
@@ -227,35 +226,32 @@ def _divided(
 
 def _stratified(
     n_folds: int, labels: Labels, groups: Labels | None, seed: int | None
-) -> tuple[Any, str]:
-    if seed is not None and groups is None and n_folds >= 2:
-        classes, codes = encode(labels)
-        if np.bincount(codes).min() < n_folds and len(classes) > 1:
-            # a class smaller than the folds: held out from some, absent from others
-            given = stratified_folds(codes, max(min(n_folds, len(codes) // 2), 2), seed)
-            return check_cv(given), f"{len(given)} stratified folds, shuffled with seed {seed}"
+) -> tuple[Iterable[tuple[Any, Any]], str]:
     if n_folds < 2:
         raise InvalidParameterError(f"cv={n_folds}: at least two folds are needed")
-    _check_folds(n_folds, labels, groups)
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    whole = "" if groups is None else " of whole groups"
-    splitter = kind(n_folds, shuffle=seed is not None, random_state=seed)
-    return splitter, f"{n_folds} stratified folds{whole}, {order}"
-
-
-def _check_folds(cv: int, labels: Labels, groups: Labels | None) -> None:
-    classes, counts = np.unique(labels, return_counts=True)
-    k = int(counts.argmin())
-    if groups is None and counts[k] < cv:
-        fewer = f"use cv={counts[k]}, " if counts[k] > 1 else ""
+    if groups is not None:
+        n_groups = len(np.unique(groups))
+        if n_groups < n_folds:
+            msg = f"there are {n_groups} groups, fewer than the {n_folds} folds"
+            raise InvalidParameterError(msg)
+        splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
+        said = f"{n_folds} stratified folds of whole groups, {order}"
+        return splitter.split(labels, labels, groups), said
+    classes, codes = encode(labels)
+    k, least = int(np.bincount(codes).argmin()), int(np.bincount(codes).min())
+    if least >= n_folds:
+        splitter = StratifiedKFold(n_folds, shuffle=seed is not None, random_state=seed)
+        return splitter.split(labels, labels), f"{n_folds} stratified folds, {order}"
+    if seed is None:
+        fewer = f"use cv={least}, " if least > 1 else ""
         raise InvalidParameterError(
-            f"class {classes[k].item()!r} has {counts[k]} rows, fewer than the {cv} folds: "
+            f"class {classes[k].item()!r} has {least} rows, fewer than the {n_folds} folds: "
             f"{fewer}drop the class, or pass a splitter of your own"
         )
-    if groups is not None and len(np.unique(groups)) < cv:
-        msg = f"there are {len(np.unique(groups))} groups, fewer than the {cv} folds"
-        raise InvalidParameterError(msg)
+    # a class smaller than the folds: held out from some, absent from others
+    given = stratified_folds(codes, max(min(n_folds, len(codes) // 2), 2), seed)
+    return given, f"{len(given)} stratified folds, {order}"
 
 
 def _is_partition(splits: Splits, n: int) -> bool:

@@ -22,7 +22,7 @@ from suffice.moments import Moments
 from suffice.table.foreign import is_foreign, to_numpy
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Fold
-from suffice.validation.losses import losses_of_rows, summed_losses
+from suffice.validation.predictions import losses_of_rows, summed_losses
 
 _NUMBERS = 1 << 16  # posteriors found at a time: they stay in the cache
 

@@ -6,13 +6,53 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.errors import InvalidInputError
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.linalg import EPS
 from suffice.table.labels import as_labels, codes_of
 from suffice.table.matrix import as_weights
 from suffice.typing import Codes, Floats, Labels
-from suffice.validation.losses import losses_of_rows
 
+CRITERIA = ("error", "log_loss", "brier")
+#: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
+ABSENT_LOSS = float(-np.log(EPS))
 _OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
+
+
+def check_criterion(criterion: str) -> None:
+    """Refuse a criterion that is not measured."""
+    if criterion not in CRITERIA:
+        msg = f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {criterion!r}"
+        raise InvalidParameterError(msg)
+
+
+def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
+    """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
+    rows = np.arange(len(truth))
+    log_true = log_posterior[rows, truth]
+    p = np.exp(log_posterior)
+    # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+    briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
+    log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
+    return np.stack([log_posterior.argmax(1) != truth, log_losses, briers])
+
+
+def summed_losses(scores: Floats, truth: Codes, weight: Floats, temperatures: Floats) -> Floats:
+    """Return Σ w of error, log-loss and Brier score (Γ, T, 3) of scores (K, Γ, m)."""
+    scores -= scores.max(0)
+    at = truth, slice(None), np.arange(len(truth))
+    own, losses = scores[at].T, np.empty((scores.shape[1], len(temperatures), 3))
+    # the first of the best is predicted
+    before = (np.arange(len(scores))[:, None] < truth)[:, None]
+    errors = ((own < 0) | ((scores == 0) & before).any(0)) @ weight
+    for i, t in enumerate(temperatures):
+        p = np.exp(scores if t == 1 else scores / t)
+        total = p.sum(0)
+        log_losses = np.log(total) - own / t
+        log_losses = np.where(np.isfinite(log_losses), log_losses, ABSENT_LOSS)
+        # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
+        briers = (np.einsum("kgm,kgm->gm", p, p) / total - 2 * p[at].T) / total + 1
+        losses[:, i] = np.stack([errors, log_losses @ weight, briers @ weight], 1)
+    return losses
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -104,14 +144,9 @@ class Predictions:
         return np.ones(len(self.truth)) if self.weight is None else self.weight
 
     @property
-    def most_probable(self) -> Codes:
-        """Class of greatest posterior of each row, shape (n,)."""
-        return np.asarray(self.log_posteriors.argmax(axis=1))
-
-    @property
     def right(self) -> Any:
         """Whether the most probable class is the true one, shape (n,)."""
-        return self.most_probable == self.truth
+        return self.log_posteriors.argmax(axis=1) == self.truth
 
     @property
     def wrong(self) -> Any:
@@ -121,10 +156,16 @@ class Predictions:
     @property
     def losses(self) -> Floats:
         """Mean error, log-loss and Brier score, shape (3,); NaN for those that need posteriors."""
-        if self.logs is None:
-            return np.array([self.error, np.nan, np.nan])
-        of_rows = losses_of_rows(self.logs, self.truth)[1:]
-        return np.array([self.error, *np.average(of_rows, axis=1, weights=self.weight)])
+        return np.asarray(np.average(self.row_losses, axis=1, weights=self.weight))
+
+    @property
+    def row_losses(self) -> Floats:
+        """Error, log-loss and Brier score of each row, (3, n); NaN for want of posteriors."""
+        losses = np.full((3, len(self.truth)), np.nan)
+        if self.logs is not None:
+            losses = losses_of_rows(self.logs, self.truth)
+        losses[0] = self.wrong
+        return losses
 
     @property
     def error(self) -> float:
@@ -159,10 +200,6 @@ class Predictions:
         at = np.argsort(self.rows, kind="stable")
         arrays = {name: getattr(self, name) for name in _OF_ROWS}
         return replace(self, **{name: a[at] for name, a in arrays.items() if a is not None})
-
-    def without_posteriors(self) -> Self:
-        """Return the predicted classes alone: n numbers instead of n × K."""
-        return replace(self, logs=None)
 
     def __repr__(self) -> str:
         said = "error {:.4f}, log-loss {:.4f}, Brier {:.4f}".format(*self.losses)

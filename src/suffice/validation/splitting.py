@@ -81,12 +81,6 @@ def split(
     return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
 
 
-def spread(counts: Codes, share: float) -> Codes:
-    """Return share · n_k rounded, each within one row, so that the total is rounded once too."""
-    totals = np.rint(share * np.cumsum(counts))
-    return np.asarray(np.diff(totals, prepend=0), np.intp)
-
-
 def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
     """Return the part of each row, (n,), each class divided by itself."""
     classes, codes = encode(labels)
@@ -98,11 +92,14 @@ def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes
             f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
             f"{parts} parts: drop it, join it with another, or set validation=0"
         )
-    n_test = np.clip(spread(counts, shares[2]), least[2], counts - least[0] - least[1])
-    n_validation = np.clip(spread(counts, shares[1]), least[1], counts - n_test - least[0])
+    # share · n_k rounded, each within one row, so that the total is rounded once too
+    wanted = np.diff(np.rint(np.outer(shares, np.cumsum(counts))), prepend=0).astype(np.intp)
+    n_test = np.clip(wanted[2], least[2], counts - least[0] - least[1])
+    n_validation = np.clip(wanted[1], least[1], counts - n_test - least[0])
     rank = ranks_within(codes, rng)
-    first, second = n_test[codes], (n_test + n_validation)[codes]
-    return np.where(rank < first, 2, np.where(rank < second, 1, 0))
+    return np.where(
+        rank < n_test[codes], 2, (rank < (n_test + n_validation)[codes]).astype(np.intp)
+    )
 
 
 def _shares(validation: Any, test: Any) -> Floats:
