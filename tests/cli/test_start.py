@@ -45,8 +45,9 @@ def test_sampling_imports_no_large_package(tmp_path):
     assert not imported_by("sample", model, "-n", "3", "-o", str(tmp_path / "o.csv")) & HEAVY
 
 
-def test_help_imports_not_even_numpy():
-    assert not imported_by("--help") & (HEAVY | {"numpy", "polars"})
+@pytest.mark.parametrize("words", [["--help"], ["plot", "--help"], ["report", "--help"]])
+def test_help_imports_not_even_numpy(words):
+    assert not imported_by(*words) & (HEAVY | {"numpy", "polars"})
 
 
 def test_a_classifier_is_loaded_without_scikit_learn():

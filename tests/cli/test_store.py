@@ -75,9 +75,9 @@ def test_errors_are_one_line(days, refused, ok):
 
 
 def test_every_subcommand_has_examples(ok):
-    from suffice.cli.store import command
+    from suffice.cli.store import store
 
-    for name, sub in command.commands.items():
+    for name, sub in store.commands.items():
         text = ok("store", name, "--help")
         assert all(f"{line}\n" in text for line in sub.epilog.splitlines()[1:])
         assert json.dumps(sub.help)

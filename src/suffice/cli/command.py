@@ -1,24 +1,159 @@
-"""What every subcommand shares: quiet, JSON and debug options, errors in one line, safe outputs."""
+"""What every subcommand shares: its options, errors in one line, safe outputs."""
 
 import errno
+import functools
 import os
 import re
 import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from suffice.cli.options import OutputFile
-from suffice.cli.signals import cleaning_up
+from suffice.cli import cleaning_up
+from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 from suffice.text.printable import without_passwords
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def several(*names: str, text: str, of: str = "COLUMN") -> Decorator:
+    """Return an option that may be given several times."""
+    return click.option(*names, multiple=True, metavar=of, help=text)
+
+
+def option(*names: str, text: str, default: Any = None, **said: Any) -> Decorator:
+    """Return an option that shows its default, where it has one."""
+    shows = default is not None
+    return click.option(*names, help=text, default=default, show_default=shows, **said)
+
+
+def choice(*names: str, of: Iterable[str], text: str, default: str | None = None) -> Decorator:
+    """Return an option that takes one of some words."""
+    return option(*names, text=text, default=default, type=click.Choice(list(of)))
+
+
+_READING: dict[str, Decorator] = {
+    "delimiter": click.option("--delimiter", metavar="MARK", help="Of text; found by default."),
+    "missing": several("--missing", of="TEXT", text="Stands for a missing value, too."),
+    "decimal": choice("--decimal", of=".,", text="Decimal mark of numbers."),
+    "thousands": choice("--thousands", of=",. '", text="Mark between thousands."),
+    "header": click.option("--header/--no-header", default=None, help="Is the first line names?"),
+    "skip_rows": click.option("--skip-rows", type=click.IntRange(0), help="Lines before it."),
+    "comment": click.option("--comment", metavar="TEXT", help="How lines begin that are no rows."),
+    "encoding": click.option("--encoding", metavar="NAME", help="Such as utf-16 or latin-1."),
+    "table": click.option("--table", metavar="NAME", help="Of a database."),
+    "query": click.option("--query", metavar="SQL", help="Of a database: take its rows."),
+}
+_COLUMNS: dict[str, Decorator] = {
+    "target": click.option("-t", "--target", metavar="COLUMN", help="The column of labels."),
+    "features": several("-f", "--feature", "features", text="Use only these; repeatable."),
+    "ignore": several("-i", "--ignore", text="Leave out; repeatable."),
+    "weight": click.option("--weight", metavar="COLUMN", help="The column of row weights."),
+    "ids": several("--id", "ids", text="Names rows; found by default."),
+    "categorical": several("--categorical", text="Numbers that are categories."),
+}
+
+
+def given(*options: Decorator) -> Decorator:
+    """Return several options as one decorator."""
+    return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
+
+
+def data_argument(name: str = "data", **options: Any) -> Decorator:
+    """Return the argument DATA: a path, a glob, an address, - or a built-in data set."""
+    return click.argument(name, shell_complete=_offered, **options)
+
+
+def _offered(_: Any, __: Any, incomplete: str) -> list[CompletionItem]:
+    """Return the built-in data sets and the files, for the shell."""
+    from suffice.datasets import names
+
+    known = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return [*known, CompletionItem(incomplete, type="file")]
+
+
+def _described(columns: dict[str, Decorator]) -> Decorator:
+    """Return the argument DATA and its options, which reach a command as one ``Data``."""
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def packed(*args: Any, data: str, **options: Any) -> Any:
+            known = Data(data, _said(options, columns), _said(options, _READING))
+            return function(*args, data=known, **options)
+
+        return given(data_argument(), *columns.values(), *_READING.values())(packed)
+
+    return decorated
+
+
+def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return what was said in options of these names, taken out of all options."""
+    said = {name: options.pop(name) for name in names}
+    return {name: value for name, value in said.items() if value not in (None, ())}
+
+
+learning_data, new_data = _described(_COLUMNS), _described({})
+
+
+sums_options = given(
+    choice(
+        "--storage",
+        of=["auto", "per-class", "pooled", "diagonal"],
+        text="What scatter to keep; auto keeps one matrix per class where that is affordable.",
+        default="auto",
+    ),
+    click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs."),
+)
+
+
+def output(
+    text: str, *, option: str = "-o", required: bool = False, urls: bool = False
+) -> Decorator:
+    """Return the option ``-o``, or another that names a file to write; maybe in a store."""
+    names = ("-o", "--output") if option == "-o" else (option,)
+    said: Any = {"required": required, "metavar": "FILE", "type": OutputFile(urls)}
+    return click.option(*names, help=text, **said)
+
+
+class OutputFile(click.Path):
+    """A file that the command writes, or the URL of an object where there may be one."""
+
+    def __init__(self, urls: bool = False) -> None:  # noqa: FBT001, FBT002
+        super().__init__(path_type=Path, dir_okay=False)
+        self._urls = urls
+
+    def convert(self, value: Any, *told: Any) -> Any:
+        if self._urls and "://" in str(value):
+            return value
+        path: Any = super().convert(value, *told)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder '{path.parent}': make it first", *told)
+        return path
+
+
+def file_argument(name: str, **options: Any) -> Decorator:
+    """Return an argument that names a file of ours."""
+    return click.argument(name, type=click.Path(path_type=Path), **options)
+
+
+folds = click.option(
+    "--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows."
+)
+
+
+def seed(text: str, default: int | None = 0) -> Decorator:
+    """Return the option ``--seed``."""
+    return option("--seed", text=text, default=default, type=click.IntRange(min=0))
 
 
 def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
@@ -65,8 +200,7 @@ class Command(click.Command):
         self.params += [click.Option(names, is_flag=True, help=text) for names, text in _SHARED]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what was typed, for a page that says how it was made."""
-        ctx.meta["typed"] = shlex.join(["suffice", self.name or "", *args])
+        ctx.meta["typed"] = shlex.join(["suffice", self.name or "", *args])  # for the report
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -92,13 +226,12 @@ class Command(click.Command):
             ctx.exit(1)
 
 
-def subcommand(
-    name: str, *examples: str, in_place: str | None = None
-) -> Callable[[Callable[..., Any]], Command]:
+def subcommand(*examples: str, **said: Any) -> Callable[[Callable[..., Any]], Command]:
     """Return what makes a subcommand of a function whose first argument is the ``Terminal``."""
-    options: dict[str, Any] = {"epilog": with_examples(*examples), "in_place": in_place}
 
     def made(function: Callable[..., Any]) -> Command:
+        name = function.__name__.strip("_").replace("_", "-")
+        options: dict[str, Any] = {"epilog": with_examples(*examples), **said}
         return click.command(name, cls=Command, **options)(click.pass_obj(function))
 
     return made
@@ -115,8 +248,7 @@ def told(error: Exception) -> str:
         return f"{error.filename or 'a file'}: {error.strerror or text}"
     if isinstance(error, MemoryError):
         return "not enough memory: use fewer columns, or a command that streams such as summarize"
-    kind = type(error).__name__
-    return f"unexpected {kind}: {text}; run again with --debug to see where"
+    return f"unexpected {type(error).__name__}: {text}; run again with --debug to see where"
 
 
 _SETTING = re.compile(r"""\b([a-z][a-z_]*)=('[^']*'|"[^"]*"|[\w.\-]+)""")

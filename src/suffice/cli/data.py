@@ -74,6 +74,13 @@ class Data:
         with zipfile.ZipFile(path) as file:
             return "header.json" in file.namelist()
 
+    def source(self) -> Source:
+        """Return the source, whatever its columns are for."""
+        from suffice.sources.opening import open_source
+        from suffice.sources.source import TextStyle
+
+        return open_source(self.name, TextStyle(**self.reading))
+
     def opened(self, why: str = "", **taken: Any) -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed where nothing was said.
 
@@ -83,11 +90,8 @@ class Data:
         if why and self.is_ours:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
         from suffice.sources.columns import ColumnOptions, roles_for_learning
-        from suffice.sources.opening import open_source
-        from suffice.sources.source import TextStyle
 
-        source = open_source(self.name, TextStyle(**self.reading))
-        said = ColumnOptions(**self.columns, **taken)
+        source, said = self.source(), ColumnOptions(**self.columns, **taken)
         try:
             return source, roles_for_learning(source, said)
         except UnknownTargetError as error:

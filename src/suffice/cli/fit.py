@@ -1,7 +1,5 @@
 """``suffice fit``: rows or sums to a saved model, by the name it has on the command line."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import json
@@ -9,19 +7,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import suffice
-from suffice.cli.command import subcommand
-from suffice.cli.options import choice, given, learning_data, output, several
+from suffice.cli.command import choice, given, learning_data, output, several, subcommand
+from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
-
-if TYPE_CHECKING:
-    from suffice.cli.data import Data
-
 
 _CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where left open
 MODELS: Mapping[str, str] = {
@@ -48,29 +42,6 @@ def estimator_of(name: str, settings: Mapping[str, Any]) -> Any:
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
             raise InvalidParameterError(f"{name} has no setting {word!r}: {hint}")
     return cls(**settings)
-
-
-def _refuse_without_rows(estimator: Any, name: str) -> None:
-    """Raise if a model cannot be fitted from the sums that a file holds."""
-    from suffice.estimation.settings import is_open
-
-    if not hasattr(estimator, "fit_moments"):
-        msg = f"{name} holds sums, and {type(estimator).__name__} learns from rows: give the data"
-        raise InvalidInputError(msg)
-    settings = estimator.get_params()
-    for word in _left_open(estimator):
-        if is_open(settings[word]):
-            msg = f"{name} holds sums, and {word} = 'auto' needs rows: give the data, or a value"
-            raise InvalidInputError(msg)
-
-
-def _left_open(estimator: Any) -> list[str]:
-    """Return the settings that are chosen by looking at rows."""
-    from suffice.estimation.settings import is_open
-
-    settings = estimator.get_params()
-    left_open = [name for name in _CHOSEN if is_open(settings.get(name))]
-    return left_open + (["power"] if isinstance(settings.get("power"), str) else [])
 
 
 def _read(text: str, kind: Callable[[str], Any]) -> Any:
@@ -120,7 +91,6 @@ model_options = given(
 
 
 @subcommand(
-    "fit",
     "suffice fit iris -o iris.suffice",
     "suffice fit iris --model qda --shrinkage 0.1 --prior uniform -o iris.suffice",
     "suffice fit all.moments --model nb -o nb.suffice",
@@ -129,7 +99,7 @@ model_options = given(
 )
 @learning_data
 @model_options
-def command(terminal: Terminal, /, data: Data, **options: Any) -> None:
+def fit(terminal: Terminal, /, data: Data, **options: Any) -> None:
     """Fit a classifier and save it.
 
     DATA may also be a moments file: then no row is read. What is left to "auto" is chosen by
@@ -165,9 +135,18 @@ def _prepared(
     estimator: Any, data: Data, storage: str, terminal: Terminal
 ) -> tuple[Any, Callable[[], Any]]:
     """Return the classes and the way to fit: from sums where they suffice, else from rows."""
-    if data.is_ours or (hasattr(estimator, "fit_moments") and not _left_open(estimator)):
-        fourth = getattr(estimator, "shrinkage", None) == "ledoit-wolf"
-        _refuse_without_rows(estimator, data.name)
+    from suffice.estimation.settings import is_open
+
+    of_sums, settings = hasattr(estimator, "fit_moments"), estimator.get_params()
+    left_open = [word for word in (*_CHOSEN, "power") if is_open(settings.get(word))]
+    ours = f"{data.name} holds sums, and"
+    if data.is_ours and not of_sums:
+        who = type(estimator).__name__
+        raise InvalidInputError(f"{ours} {who} learns from rows: give the data")
+    for word in left_open if data.is_ours else ():
+        raise InvalidInputError(f"{ours} {word} = 'auto' needs rows: give the data, or a value")
+    if data.is_ours or (of_sums and not left_open and not isinstance(settings.get("power"), str)):
+        fourth = settings.get("shrinkage") == "ledoit-wolf"
         moments = data.sums(terminal, storage=storage, fourth=fourth)
         return moments.classes, partial(estimator.fit_moments, moments)
     from sklearn.utils import get_tags

@@ -31,9 +31,10 @@ COMMANDS = {
 
 _MODULES = {  # where not of that name
     **dict.fromkeys(("summarize", "merge", "forget"), "moments"),
-    **dict.fromkeys(("show", "boundary", "sample"), "model"),
+    **dict.fromkeys(("show", "boundary", "sample", "export"), "model"),
+    **dict.fromkeys(("datasets", "lab", "warm-up"), "extras"),
     "drift": "predict",
-    "warm-up": "warm_up",
+    "compare": "report",
 }
 
 HELP = """Probabilistic classification from mergeable statistics.
@@ -60,21 +61,18 @@ class LazyGroup(click.Group):
     """A group that imports the module of a subcommand only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of the subcommands, the main job first."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return a subcommand, imported now."""
         if cmd_name not in COMMANDS:
             return None
         module: Any = importlib.import_module(f"suffice.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name, None) or module.command
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the subcommand that is called, or suggest the nearest."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             hint = f"did you mean '{near[0]}'?" if near else "see 'suffice --help'"
@@ -82,7 +80,6 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the list of subcommands from the table above."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 

@@ -1,7 +1,8 @@
-"""``suffice show``, ``boundary`` and ``sample``: what a file of ours holds."""
+"""``suffice show``, ``boundary``, ``sample`` and ``export``: what a file of ours holds."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import subcommand
-from suffice.cli.options import file_argument, output, seed
+from suffice.cli.command import choice, file_argument, option, output, seed, several, subcommand
+from suffice.cli.data import able, load_model
 from suffice.cli.terminal import Terminal, write_table
-from suffice.errors import FileFormatError
+from suffice.errors import FileFormatError, InvalidInputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from suffice.moments import Moments
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
+_AT_ONCE = 100_000
 
 
-@subcommand("show", "suffice show iris.suffice", "suffice show all.moments --json")
+@subcommand("suffice show iris.suffice", "suffice show all.moments --json")
 @file_argument("file")
 def show(terminal: Terminal, /, file: Path) -> None:
     """Show what is inside a model or moments file."""
@@ -43,7 +45,7 @@ def show(terminal: Terminal, /, file: Path) -> None:
         terminal.result(document)
         return
     try:
-        title = "\n".join([_title(file, header), *_parts(header, arrays)])
+        title = "\n".join(_told(file, header, arrays))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         msg = f"{file} has a header that tells nothing of {error}: write the file again"
         raise FileFormatError(msg) from error
@@ -54,34 +56,32 @@ def show(terminal: Terminal, /, file: Path) -> None:
         terminal.table(*_coefficients(header, arrays))
 
 
-def _title(file: Path, header: dict[str, Any]) -> str:
-    lines = [f"{file}: {header['suffice']}, format {header['format']}"]
+def _told(file: Path, header: dict[str, Any], arrays: dict[str, Any]) -> Iterator[str]:
+    """Yield what a file is, its settings, and what tables do not tell: classes, an average."""
+    yield f"{file}: {header['suffice']}, format {header['format']}"
     if "estimator" in header:
         from suffice.files import unfitted
 
-        lines.append(" ".join(repr(unfitted(header)).split()))  # settings that are not defaults
-    return "\n".join([*lines, ", ".join(_facts(header))])
-
-
-def _parts(header: dict[str, Any], arrays: dict[str, Any]) -> Iterator[str]:
-    """Yield the classes and, of an average, what is averaged; models of sums have tables."""
+        yield " ".join(repr(unfitted(header)).split())  # settings that are not defaults
+    numbers = [(name, header.get(f"n_{name}")) for name in ("rows", "classes", "features")]
+    facts = [f"{number:,} {name}" for name, number in numbers if number is not None]
+    facts += [f"{header['storage']} scatter"] if "storage" in header else []
+    facts += ["fourth moments"] if header.get("fourth") else []
+    facts += [f"transformed by {header['transform']}"] if header.get("transform") else []
+    yield ", ".join(facts)
     if "storage" in header:
         return
+    from suffice.saved.densities import views_in
     from suffice.text.lists import listed
 
     classes = arrays["classes"].tolist()
     yield f"{len(classes):,} classes: {listed([str(label) for label in classes], _CLASSES)}"
-    if "choices" not in header:
-        return
-    from suffice.saved.densities import views_in
-
-    views = views_in(header, arrays)
-    for choice in sorted(header["choices"], key=lambda choice: -choice["weight"]):
-        if choice["weight"] > 0:
-            told = [name for name in ("pooling", "shrinkage", "temperature") if name in choice]
-            said = ", ".join(f"{name} {choice[name]:.3g}" for name in told)
-            who = choice.get("outsider") or views[choice["view"]].name
-            yield f"{choice['weight']:.0%} {who}: {said}"
+    views = views_in(header, arrays) if "choices" in header else []
+    for one in sorted(header.get("choices", ()), key=lambda one: -one["weight"]):
+        if one["weight"] > 0:
+            told = [name for name in ("pooling", "shrinkage", "temperature") if name in one]
+            said = ", ".join(f"{name} {one[name]:.3g}" for name in told)
+            yield f"{one['weight']:.0%} {one.get('outsider') or views[one['view']].name}: {said}"
 
 
 def _cut(
@@ -114,16 +114,6 @@ def _means(moments: Moments) -> Any:
     return [mean if count else [None] * len(mean) for mean, count in known]
 
 
-def _facts(header: dict[str, Any]) -> list[str]:
-    """Return what the header tells of the sums, in words."""
-    numbers = [(name, header.get(f"n_{name}")) for name in ("rows", "classes", "features")]
-    facts = [f"{number:,} {name}" for name, number in numbers if number is not None]
-    facts += [f"{header['storage']} scatter"] if "storage" in header else []
-    facts += ["fourth moments"] if header.get("fourth") else []
-    facts += [f"transformed by {header['transform']}"] if header.get("transform") else []
-    return facts
-
-
 def _by_class(moments: Moments) -> Any:
     """Return a table with a column per class: its rows, its weight, its means."""
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
@@ -134,14 +124,13 @@ def _by_class(moments: Moments) -> Any:
 
 
 @subcommand(
-    "boundary",
     "suffice boundary iris.suffice versicolor virginica",
     "suffice boundary iris.suffice setosa virginica --latex",
 )
 @file_argument("model")
 @click.argument("class_a", metavar="A")
 @click.argument("class_b", metavar="B")
-@click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True)
+@option("--digits", text="", type=click.IntRange(1, 17), default=4)
 @click.option("--latex", is_flag=True, help="Write the equation in LaTeX.")
 def boundary(
     terminal: Terminal, /, model: Path, class_a: str, class_b: str, digits: int, *, latex: bool
@@ -150,7 +139,6 @@ def boundary(
 
     The left-hand side is positive where A is the more probable.
     """
-    from suffice.cli.data import able, load_model
     from suffice.table.labels import label_written
 
     fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
@@ -158,27 +146,19 @@ def boundary(
     border = fitted.boundary(*labels)
     text = border.latex(digits) if latex else border.equation(digits)
     document = {"kind": type(border).__name__, "labels": labels, "equation": text}
-    terminal.result({**document, **_arrays(border)}, text)
-
-
-def _arrays(border: Any) -> dict[str, Any]:
-    """Return the arrays a boundary is made of."""
-    values = {field.name: getattr(border, field.name) for field in fields(border)}
-    return {name: value for name, value in values.items() if hasattr(value, "tolist")}
-
-
-_AT_ONCE = 100_000
+    parts = {field.name: getattr(border, field.name) for field in fields(border)}
+    arrays = {name: value for name, value in parts.items() if hasattr(value, "tolist")}
+    terminal.result({**document, **arrays}, text)
 
 
 @subcommand(
-    "sample",
     "suffice sample iris.suffice -n 5 --seed 1",
     "suffice sample iris.suffice -n 100000 -o synthetic.parquet",
 )
 @file_argument("model")
-@click.option("-n", "--number", type=click.IntRange(min=0), default=1000, show_default=True)
+@option("-n", "--number", text="", type=click.IntRange(min=0), default=1000)
 @seed("For the same rows again.", None)
-@click.option("--label", default="label", show_default=True, help="Name of the label column.")
+@option("--label", text="Name of the label column.", default="label")
 @output("The file to write; without it CSV goes to standard output.")
 def sample(
     terminal: Terminal, /, model: Path, number: int, seed: int | None, label: str, output: Path
@@ -187,16 +167,13 @@ def sample(
 
     A class is drawn from the priors, then a row from the density of the class.
     """
-    from suffice.errors import InvalidInputError
     from suffice.files import load_classifier
 
     fitted = load_classifier(model)
     if not fitted.has_density:
         msg = f"{model} holds a model which has no densities: fit a Gaussian one, such as lda"
         raise InvalidInputError(msg)
-    write_table(_drawn(fitted, number, seed, label), output, terminal)
-    if output is not None:
-        terminal.written(output, f"{number:,} rows", rows=number)
+    write_table(_drawn(fitted, number, seed, label), output, terminal, number)
 
 
 def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
@@ -224,3 +201,55 @@ def _frame(fitted: Classifier, number: int, rng: Any, label: str) -> pl.DataFram
     text = {name: pl.String for name, column in x.items() if column.dtype.kind in "OU"}
     columns = {name: column.tolist() for name, column in x.items()}
     return pl.DataFrame({**columns, label: y.tolist()}, schema_overrides=text)
+
+
+def _as_json(fitted: Any, _: dict[str, Any]) -> bytes:
+    from suffice.export.document import document_of, document_text
+
+    return document_text(document_of(fitted)).encode() + b"\n"
+
+
+def _as_sql(fitted: Any, said: dict[str, Any]) -> bytes:
+    query: str = fitted.to_sql(said["table"].split("."), said["dialect"], keep=said["keep"])
+    return query.encode() + b";\n"
+
+
+def _as_onnx(fitted: Any, _: dict[str, Any]) -> bytes:
+    data: bytes = fitted.to_onnx().SerializeToString()
+    return data
+
+
+_EXPORTERS = {"json": _as_json, "sql": _as_sql, "onnx": _as_onnx}
+
+
+@subcommand(
+    "suffice export iris.suffice --to json -o iris.json",
+    "suffice export iris.suffice --to sql --table flowers --keep id",
+    "suffice export iris.suffice --to onnx -o iris.onnx",
+)
+@file_argument("model")
+@choice("--to", "kind", of=_EXPORTERS, text="The format.", default="json")
+@option("--table", text="Of SQL: the table; dots part schemas.", default="rows")
+@choice("--dialect", of=["duckdb", "postgres", "sqlite"], text="Of SQL.", default="duckdb")
+@several("--keep", text="Of SQL: copy beside the answers.")
+@output("The file to write; without it standard output.")
+def export(terminal: Terminal, /, model: Path, kind: str, output: Path | None, **said: Any) -> None:
+    """Write a model in a format that other programs read.
+
+    JSON holds all that scoring needs; SQL is a query of label and posteriors for every row of a
+    table; ONNX is a graph for any ONNX runtime.
+    """
+    from suffice.archive import replacing
+
+    if kind == "onnx" and output is None and (terminal.json or sys.stdout.isatty()):
+        raise click.UsageError("ONNX is not for reading: name a file with -o")
+    data = _EXPORTERS[kind](load_model(model), said)
+    if output is None and terminal.json and kind == "sql":
+        terminal.result({kind: data.decode().strip()})
+        return
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return
+    with replacing(output) as file:
+        file.write(data)
+    terminal.written(output, f"{kind}, {len(data):,} bytes", bytes=len(data))

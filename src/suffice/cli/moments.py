@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import subcommand
-from suffice.cli.options import file_argument, learning_data, output, sums_options
+from suffice.cli.command import file_argument, learning_data, output, subcommand, sums_options
+from suffice.cli.data import Data, able, load_moments
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from suffice.cli.data import Data
     from suffice.moments import Moments
 
 
 @subcommand(
-    "summarize",
     "suffice summarize iris -o iris.moments",
     "suffice summarize 'site-a/*.parquet' --target label -o site-a.moments",
     "suffice summarize 'data/*.parquet' --target y --checkpoint scan.moments -o y.moments",
@@ -48,7 +46,6 @@ def summarize(
 
 
 @subcommand(
-    "merge",
     "suffice merge site-a.moments site-b.moments -o all.moments",
     "suffice merge site-*.moments -o all.moments",
 )
@@ -59,8 +56,6 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
 
     FILES are moments or models of the same columns; the order does not matter.
     """
-    from suffice.cli.data import load_moments
-
     _refuse_twins(files)
     parts, seen = [load_moments(file) for file in files], dict[bytes, Path]()
     for file, part in zip(files, parts, strict=True):
@@ -89,7 +84,6 @@ def _refuse_twins(files: tuple[Path, ...]) -> None:
 
 
 @subcommand(
-    "forget",
     "suffice forget all.moments site-a.moments -o rest.moments",
     "suffice forget model.suffice withdrawn.csv --target species -o model.suffice",
     in_place="total",
@@ -105,7 +99,6 @@ def forget(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
-    from suffice.cli.data import able
     from suffice.files import load
     from suffice.moments import Moments
 
@@ -123,8 +116,6 @@ def forget(
 
 def _sums(part: str, total: Moments, target: str | None, terminal: Terminal) -> Moments:
     """Return the sums of a part: as they are, or of its rows in the columns of the total."""
-    from suffice.cli.data import Data
-
     known = total.schema.names if total.schema else total.feature_names
     data = Data(part, {"target": target, "features": known, "schema": total.schema})
     return data.sums(terminal, storage=total.storage, fourth=total.fourth is not None)

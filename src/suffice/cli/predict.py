@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import subcommand
-from suffice.cli.options import DataName, file_argument, output, reading_options, several
+from suffice.cli.command import file_argument, new_data, option, output, several, subcommand
+from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, write_to_standard_output
 from suffice.errors import InvalidInputError
 from suffice.text.lists import plural
@@ -19,38 +19,36 @@ from suffice.text.lists import plural
 if TYPE_CHECKING:
     from suffice.validation.drift import Drift
 
+_SHOWN = 25  # rows of the table of changes, largest first
+
 
 @subcommand(
-    "predict",
     "suffice predict iris.suffice iris -o answers.csv",
     "suffice predict iris.suffice 'new/*.parquet' --keep customer -o answers.parquet",
     "cat new.csv | suffice predict iris.suffice - > answers.csv",
 )
 @file_argument("model")
-@click.argument("data", type=DataName())
+@new_data
 @output("The file or object to write; without it CSV goes to standard output.", urls=True)
 @several("--keep", text="Copy too; ids by default.")
 @click.option("--keep-all", is_flag=True, help="Copy every column.")
 @several("-i", "--ignore", text="Not an id; repeatable.")
 @click.option("--prefix", default="", metavar="TEXT", help="Put before the answers' names.")
-@click.option(
+@option(
     "--outlier-rate",
+    text="Share of the model's own rows that would count as outliers.",
     type=click.FloatRange(0, 1),
     default=0.001,
-    show_default=True,
-    help="Share of the model's own rows that would count as outliers.",
 )
-@reading_options
 def predict(
     terminal: Terminal,
     /,
     model: Path,
-    data: str,
+    data: Data,
     output: Path | str | None,
     keep: tuple[str, ...],
     *,
     keep_all: bool,
-    reading: dict[str, Any],
     **options: Any,
 ) -> None:
     """Write label, posteriors, log density and outliers for new rows.
@@ -59,20 +57,18 @@ def predict(
     row that lacks a number gets empty answers. An outlier has a log density below the quantile
     --outlier-rate of 50,000 rows drawn from the model itself.
     """
-    _use_one_blas_thread()
+    if "numpy" not in sys.modules:  # BLAS would only spin on the cores that read, score and write
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from suffice.files import load_classifier
     from suffice.sources.formats import sink_of
-    from suffice.sources.opening import open_source
     from suffice.sources.predict import predict_stream
-    from suffice.sources.source import TextStyle
 
     if terminal.json and output is None:
         msg = "--json prints on standard output, where the answers would go: name a file with -o"
         raise click.UsageError(msg)
     if output is not None:
         sink_of(output)  # an extension that names no format is refused before any work is done
-    source = open_source(data, TextStyle(**reading))
-    fitted = load_classifier(model)
+    source, fitted = data.source(), load_classifier(model)
     kept = list(source.sample.columns) if keep_all else list(keep) or None
     sink: Any = output or write_to_standard_output
     with terminal.progress("rows") as progress:
@@ -81,28 +77,15 @@ def predict(
     terminal.written(output, f"{done.rows:,} rows{outliers}", **asdict(done))
 
 
-def _use_one_blas_thread() -> None:
-    """Leave the cores to the threads that read, score and write; BLAS would only spin on them."""
-    if "numpy" not in sys.modules:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-_SHOWN = 25  # rows of the table, largest change first
-
-
 @subcommand(
-    "drift",
     "suffice drift iris.suffice new.csv",
     "suffice drift iris.suffice 'new/*.parquet' -o drift.png",
     "suffice drift iris.suffice new.csv --json",
 )
 @file_argument("model")
-@click.argument("data", type=DataName())
+@new_data
 @output("A picture of the changes to write, such as drift.png.")
-@reading_options
-def drift(
-    terminal: Terminal, /, model: Path, data: str, output: Path | None, *, reading: dict[str, Any]
-) -> None:
+def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -> None:
     """Test whether new rows differ from those a model was fitted to.
 
     Means, spreads, shares of levels and of empty cells are compared column by column, and all
@@ -112,7 +95,7 @@ def drift(
     import matplotlib as mpl
 
     mpl.use("Agg")
-    found = _found(terminal, model, data, reading)
+    found = _found(terminal, model, data)
     rows = found.rows()
     head = ["column", "what", "before", "after", "effect", "p_adjusted"]
     facts = {"moved": found.moved, "p_value": found.p_value, "columns": rows}
@@ -124,13 +107,11 @@ def drift(
         terminal.note(f"{output}: picture of the drift")
 
 
-def _found(terminal: Terminal, model: Path, data: str, reading: dict[str, Any]) -> Drift:
+def _found(terminal: Terminal, model: Path, data: Data) -> Drift:
     """Return the drift of rows that are read in bounded memory."""
     from suffice.files import load
     from suffice.sources.chunks import frames_of
     from suffice.sources.columns import ColumnOptions, roles_for_predicting
-    from suffice.sources.opening import open_source
-    from suffice.sources.source import TextStyle
     from suffice.validation import drift as changes
 
     fitted = load(model)
@@ -138,7 +119,7 @@ def _found(terminal: Terminal, model: Path, data: str, reading: dict[str, Any]) 
     if moments is None:
         msg = f"{model} keeps no moments of its rows: drift needs a Gaussian model"
         raise InvalidInputError(msg)
-    source = open_source(data, TextStyle(**reading))
+    source = data.source()
     names = None if moments.schema else moments.feature_names
     options = ColumnOptions(schema=moments.schema, holes=True)
     roles = roles_for_predicting(source, names, moments.n_features, options)
@@ -147,6 +128,5 @@ def _found(terminal: Terminal, model: Path, data: str, reading: dict[str, Any]) 
         for frame in frames_of(source, roles):
             total += changes.rows_like(moments, frame.select(roles.features))
             n_rows += frame.height
-            if progress is not None:
-                progress(n_rows, source.count())
+            progress(n_rows, source.count())
     return changes.drift(moments, total)

@@ -1,26 +1,25 @@
-"""``suffice report``: the main job."""
+"""``suffice report`` and ``compare``: which classifier to use, on a page or in the terminal."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from suffice.cli.command import subcommand
-from suffice.cli.options import choice, folds, learning_data, output, seed
-from suffice.cli.terminal import Terminal
+from suffice.cli.command import choice, folds, learning_data, output, seed, several, subcommand
+from suffice.cli.data import Data
+from suffice.cli.terminal import FIGURES, Terminal, write_figure
 from suffice.errors import InvalidParameterError
 from suffice.text.printable import printable, without_passwords
 
 if TYPE_CHECKING:
-    from suffice.cli.data import Data
-    from suffice.reporting import Report
     from suffice.reporting.against import NewRows
     from suffice.reporting.documented import DocumentedTable
 
@@ -28,7 +27,6 @@ ROW = "\0row"  # no column is called so
 
 
 @subcommand(
-    "report",
     "suffice report iris",
     "suffice report wine --format md -o wine.md",
     "suffice report sales.parquet --target churned -o churn.html",
@@ -42,7 +40,7 @@ ROW = "\0row"  # no column is called so
 @click.option("--fast", is_flag=True, help="A first look: few models, three folds, no simulation.")
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @seed("Of folds and samples.")
-def command(
+def report(
     terminal: Terminal,
     /,
     data: Data,
@@ -87,7 +85,15 @@ def command(
             "its code; suffice fit saves a model that can, such as --model auto"
         )
     made.save(path, written)
-    _tell(made, path, model if kept else None, terminal)
+    _tell_verdict(made, path, model if kept else None, terminal)
+
+
+def _tell_verdict(made: Any, path: Path, model: Path | None, terminal: Terminal) -> None:
+    verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
+    if not (terminal.quiet or terminal.json):
+        click.echo(printable(verdict))
+    facts = {"model": model and str(model), "verdict": verdict, "models": made.comparison.rows()}
+    terminal.written(path, f"report; {model}: the model" if model else "report", **facts)
 
 
 def without_folders(command: str) -> str:
@@ -115,6 +121,8 @@ def _stem(name: str) -> str:
 
 def _documented(data: Data, name: str) -> DocumentedTable:
     """Return the rows with what names them; what is left out is said now, and on the page."""
+    import numpy as np
+
     from suffice.reporting.documented import DocumentedTable
     from suffice.sources.chunks import load_rows
 
@@ -146,10 +154,8 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
     from suffice.reporting.against import NewRows
     from suffice.sources.chunks import frames_of, load_rows
     from suffice.sources.columns import ColumnOptions, roles_for_learning, roles_for_predicting
-    from suffice.sources.opening import open_source
-    from suffice.sources.source import TextStyle
 
-    source, columns = open_source(name, TextStyle(**data.reading)), documented.columns
+    source, columns = replace(data, name=name).source(), documented.columns
     schema = Moments.of(documented.asked, documented.table.labels).schema
     said = ColumnOptions(documented.target, columns, schema=schema)
     if documented.target in source.sample.columns:
@@ -160,11 +166,90 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
     return NewRows(frame, None, _stem(name))
 
 
-def _tell(made: Report, path: Path, model: Path | None, terminal: Terminal) -> None:
-    verdict = made.verdict.replace("\N{NO-BREAK SPACE}", " ")
-    if not (terminal.quiet or terminal.json):
-        click.echo(printable(verdict))
-    facts = {"model": model and str(model), "verdict": verdict}
-    models = made.comparison.rows()
-    said = f"report; {model}: the model" if model else "report"
-    terminal.written(path, said, **facts, models=models)
+@subcommand(
+    "suffice compare iris",
+    "suffice compare wine --cv 5 --plot wine.png",
+    "suffice compare wine -m lda -m qda -m 'random forest'",
+    "suffice compare wine --add sklearn.svm.SVC",
+)
+@learning_data
+@folds
+@several("-m", "--model", "models", of="NAME", text="Only these; repeatable.")
+@several("--add", "added", of="CLASS", text="Add by import path, such as sklearn.svm.SVC.")
+@seed("Of the folds.")
+@output("Also draw it: .png, .svg or .pdf.", option="--plot")
+@output("Also write the table to this file.")
+def compare(
+    terminal: Terminal,
+    /,
+    data: Data,
+    cv: int | None,
+    models: tuple[str, ...],
+    added: tuple[str, ...],
+    seed: int,
+    plot: Path | None,
+    output: Path | None,
+) -> None:
+    """Compare classifiers by cross-validation."""
+    if plot is not None and plot.suffix not in FIGURES:
+        raise InvalidParameterError(f"--plot {plot}: a figure is written to {', '.join(FIGURES)}")
+    from suffice import comparison
+
+    rows = data.rows()
+    result = comparison.compare(
+        rows.frame,
+        rows.table.labels,
+        _chosen_models(models, added, seed),
+        cv,
+        sample_weight=rows.table.weight,
+        random_state=seed,
+        progress=False if terminal.quiet else None,
+    )
+    if output is not None:
+        import polars as pl
+
+        from suffice.sources import formats
+
+        formats.write_table(pl.DataFrame(result.rows()).lazy(), output)
+    if plot is not None:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        write_figure(result.plot()[0].figure, plot)
+    _tell(result, terminal)
+
+
+def _chosen_models(models: tuple[str, ...], added: tuple[str, ...], seed: int) -> Any:
+    """Return the models by name, the default ones if none is given, and those added."""
+    if not models and not added:
+        return None
+    from suffice.comparison.models import parse_models
+
+    named = parse_models(list(models) or None, seed)
+    others = {path.rpartition(".")[2]: _imported(path) for path in added}
+    return {member.name: member.estimator for member in named} | others
+
+
+def _imported(path: str) -> Any:
+    """Return an instance of the class at an import path, with its default settings."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        msg = f"--add {path}: {error}; give the import path of a class, such as sklearn.svm.SVC"
+        raise InvalidParameterError(msg) from error
+
+
+def _tell(result: Any, terminal: Terminal) -> None:
+    if terminal.json:
+        said = {"best": result.best, "recommended": result.reference, "verdict": result.verdict}
+        said |= {"notes": list(result.notes), "left_out": list(result.left_out)}
+        terminal.result({"models": result.rows(), **said})
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console(file=sys.stdout, highlight=False).print(result)
+    else:
+        terminal.result({}, str(result))
+    if terminal.closing and not (terminal.quiet or terminal.json):
+        click.echo(f"compared{terminal.closing}", err=True)

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.command import subcommand, with_examples
+from suffice.cli.command import (
+    given,
+    learning_data,
+    output,
+    several,
+    subcommand,
+    sums_options,
+    with_examples,
+)
+from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
-from suffice.cli.options import given, learning_data, output, several, sums_options
 from suffice.cli.terminal import Terminal
 from suffice.text.lists import plural, quoted
 
 if TYPE_CHECKING:
-    from suffice.cli.data import Data
     from suffice.moments import Moments
 
 _place, _partition = click.argument("store"), click.argument("partition")
@@ -26,8 +33,6 @@ _selection = given(
     several("--except", "except_", of="NAME", text="Leave out; repeatable."),
     click.option("--last", type=click.IntRange(1), help="So many partitions, the last by name."),
 )
-
-
 _EXAMPLES = (
     "suffice store add sales.store 'data/*.parquet' --target y",
     "suffice store list sales.store",
@@ -35,8 +40,8 @@ _EXAMPLES = (
 )
 
 
-@click.group("store", epilog=with_examples(*_EXAMPLES))
-def command() -> None:
+@click.group(epilog=with_examples(*_EXAMPLES))
+def store() -> None:
     """Keep the sums of days, sites or tenants apart, and fit any set of them.
 
     STORE is a folder, sqlite:FILE or postgresql://…/DATABASE, both with #TABLE if need be. The
@@ -82,7 +87,6 @@ def _show(terminal: Terminal, store: str, what: str, found: Any, fields: Any, ro
 
 
 @subcommand(
-    "add",
     "suffice store add sales.store 'data/*.parquet' --target y",
     "suffice store add sales.store rows.csv --target label --partition 2026-11-01",
     "suffice store add sales.store site-a.moments",
@@ -110,9 +114,7 @@ def add(
     terminal.result({"store": store, "counted": counted}, f"{store}: {text}")
 
 
-@subcommand(
-    "replace", "suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'"
-)
+@subcommand("suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'")
 @_place
 @_partition
 @learning_data
@@ -126,7 +128,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
     _tell_last(store, terminal)
 
 
-@subcommand("remove", "suffice store remove sales.store 2026-11-01 --why 'sensor was broken'")
+@subcommand("suffice store remove sales.store 2026-11-01 --why 'sensor was broken'")
 @_place
 @_partition
 @_why
@@ -136,7 +138,7 @@ def remove(terminal: Terminal, /, store: str, partition: str, why: str) -> None:
     _tell_last(store, terminal)
 
 
-@subcommand("list", "suffice store list sales.store")
+@subcommand("suffice store list sales.store")
 @_place
 def list_(terminal: Terminal, /, store: str) -> None:
     """List the partitions, their rows and the files that were counted."""
@@ -146,7 +148,7 @@ def list_(terminal: Terminal, /, store: str) -> None:
     _show(terminal, store, "entries", [vars(entry) for entry in entries], fields, rows)
 
 
-@subcommand("log", "suffice store log sales.store")
+@subcommand("suffice store log sales.store")
 @_place
 def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
@@ -155,7 +157,7 @@ def log(terminal: Terminal, /, store: str) -> None:
     _show(terminal, store, "records", records, (*fields, "rows"), rows)
 
 
-@subcommand("total", "suffice store total sales.store --except site-b -o rest.moments")
+@subcommand("suffice store total sales.store --except site-b -o rest.moments")
 @_place
 @output("The moments file to write.", required=True)
 @_selection
@@ -166,17 +168,15 @@ def total(terminal: Terminal, /, store: str, output: Path, **selection: Any) -> 
     terminal.written(output, repr(sums), rows=int(sums.counts.sum()))
 
 
-@subcommand("fit", "suffice store fit sales.store --last 30 --model qda -o model.suffice")
+@subcommand("suffice store fit sales.store --last 30 --model qda -o model.suffice")
 @_place
 @_selection
 @model_options
 def fit(terminal: Terminal, /, store: str, **options: Any) -> None:
     """Fit a classifier to some partitions, or to all, and save it. No row is read."""
-    from suffice.cli.data import Data
-
     chosen = {name: options.pop(name) for name in ("only", "except_", "last")}
     fit_and_save(terminal, Data(store, total=_total(terminal, store, **chosen)), **options)
 
 
 for one in (add, replace, remove, list_, log, total, fit):
-    command.add_command(one)
+    store.add_command(one)

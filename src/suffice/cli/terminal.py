@@ -120,7 +120,7 @@ def write_figure(figure: Any, path: Path, ground: str = "white") -> None:
         figure.savefig(file, format=path.suffix.removeprefix("."), dpi=160, facecolor=ground)
 
 
-def write_table(frame: pl.LazyFrame, output: Path | None, terminal: Terminal) -> None:
+def write_table(frame: pl.LazyFrame, output: Path | None, terminal: Terminal, rows: int) -> None:
     """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
     from suffice.sources import formats
 
@@ -128,6 +128,7 @@ def write_table(frame: pl.LazyFrame, output: Path | None, terminal: Terminal) ->
         (_write_json if terminal.json else write_to_standard_output)(frame)
     else:
         formats.write_table(frame, output)
+        terminal.written(output, f"{rows:,} rows", rows=rows)
 
 
 def write_to_standard_output(frame: pl.LazyFrame) -> None:

@@ -1,0 +1,113 @@
+"""``suffice datasets``, ``lab`` and ``warm-up``: what is there before any data is."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from suffice.cli.command import data_argument, output, subcommand
+from suffice.cli.terminal import Terminal, write_table
+
+_ROWS = 30_000  # so many that no part takes the way of small data
+
+
+@subcommand("suffice datasets", "suffice datasets iris -o iris.csv", "suffice datasets penguins")
+@data_argument("name", required=False)
+@output("The file to write; without it CSV goes to standard output.")
+def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> None:
+    """List the built-in data sets, or write one."""
+    from suffice.datasets import DATASETS, load
+
+    if name is not None:
+        frame = load(name).frame()
+        write_table(frame.lazy(), output, terminal, frame.height)
+    elif terminal.json:
+        terminal.result({"datasets": [asdict(card) for card in DATASETS.values()]})
+    else:
+        columns = ["name", "rows", "features", "classes", "target", "about"]
+        fields = ["name", "n_rows", "n_features", "n_classes", "target", "about"]
+        cards = DATASETS.values()
+        terminal.table(columns, [[getattr(card, field) for field in fields] for card in cards])
+
+
+@subcommand(
+    "suffice lab --save lab.html",
+    "suffice lab",
+    "suffice lab iris",
+    "suffice lab sales.parquet --target churned --no-browser",
+)
+@data_argument(required=False)
+@click.option("-t", "--target", metavar="COLUMN", help="The column of labels.")
+@output("Write the page, less what needs Python, and serve nothing.", option="--save")
+@click.option("--browser/--no-browser", default=True, help="Open it in a browser (default).")
+def lab(
+    terminal: Terminal, /, data: str | None, target: str | None, save: Path | None,
+    *, browser: bool,
+) -> None:  # fmt: skip
+    """Play with classifiers: paint points, see every model, descend, follow the course."""
+    from suffice.archive import replacing
+    from suffice.lab import page
+
+    if save is not None:
+        with replacing(save) as file:
+            file.write(page().encode())
+        return terminal.written(save, "the lab; open it in a browser")
+    from suffice.lab.server import Lab, serve
+    from suffice.lab.table import LabTable
+
+    def opened(address: str) -> None:
+        terminal.result({"address": address}, address)
+        terminal.note("press Ctrl-C to end")
+        if browser:
+            click.launch(address)
+
+    try:
+        serve(Lab(LabTable.opened(data, target) if data else None), opened)
+    except KeyboardInterrupt:
+        terminal.note("the lab has ended")
+
+
+@subcommand("suffice warm-up", "NUMBA_CACHE_DIR=/opt/cache suffice warm-up")
+def warm_up(terminal: Terminal, /) -> None:
+    """Compile all that later commands need, and keep it.
+
+    The code is kept beside the package, in the user's cache folder, or in NUMBA_CACHE_DIR, which
+    later commands must be given as well.
+    """
+    from suffice import compiled
+    from suffice.threads import usable_cores
+
+    with terminal.working("compiling"):
+        _everyday_work()
+    n = sum(len(kernel.signatures) for kernel in compiled.KERNELS)
+    document = {"functions": len(compiled.KERNELS), "compiled": n, "cores": usable_cores()}
+    terminal.result(document, f"{n} functions are compiled and kept")
+
+
+def _everyday_work() -> None:
+    """Collect sums, fit models and ask them, on rows of every layout."""
+    import numpy as np
+
+    import suffice as sf
+
+    rng = np.random.default_rng(0)
+    y, weights = np.arange(_ROWS) % 3, rng.uniform(1, 2, _ROWS)
+    plain = rng.normal(size=(_ROWS, 4)) + y[:, None]
+    for x in (plain, np.asfortranarray(plain), plain.astype(np.float32)):
+        for storage in ("per-class", "pooled", "diagonal"):
+            for weight in (None, weights):
+                sf.Moments.of(x, y, weight, storage=storage)
+        for kind in (sf.LDA, sf.QDA, sf.GaussianNB):
+            _ask(kind().fit(x, y), x)
+    for x in (plain, np.asfortranarray(plain)):
+        for model in (sf.LogisticRegression(), sf.Perceptron(max_iter=5)):
+            _ask(model.fit(x, y), x)
+            _ask(model.fit(x, y > 0), x)
+
+
+def _ask(fitted: Any, x: Any) -> None:
+    """Ask for every kind of answer that a model has."""
+    for verb in ("predict", "predict_proba", "predict_log_proba", "log_density"):
+        if hasattr(fitted, verb):
+            getattr(fitted, verb)(x)
