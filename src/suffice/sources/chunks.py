@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
-from suffice.sources.columns import Roles
-from suffice.sources.kinds import as_numbers, encoded_levels
+from suffice.sources.columns import Roles, as_numbers, encoded_levels
 from suffice.sources.reading import fetched_ahead, frames_of_scan
 from suffice.sources.source import Progress, Source, picked, values_of
 from suffice.table import Table

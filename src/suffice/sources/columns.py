@@ -1,4 +1,8 @@
-"""Which column is the target, which are features, which is the weight, which are ids."""
+"""What each column of a source holds, and what it is for: decided once, from its first rows.
+
+It holds numbers, dates (which count as days since 1970), a category with its levels, or nothing
+that can be learnt from; it is the target, a feature, the weight, or an id.
+"""
 
 import difflib
 import re
@@ -7,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from suffice.errors import (
@@ -16,96 +21,78 @@ from suffice.errors import (
     UnusedDataWarning,
     warn,
 )
-from suffice.sources import kinds
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Source, copy_of, values_of
 from suffice.sources.spelling import numbers_in
-from suffice.table.schema import Category, Column, Number, Schema
+from suffice.table.mixed import Levels, category_of, is_free_text, levels_of
+from suffice.table.schema import MOST_LEVELS, Category, Column, Number, Schema
 from suffice.text.lists import noun, quoted
+from suffice.typing import Codes
+
+NUMBER, TEXT, EMPTY, OTHER = "numbers", "text", "nothing", "values of another type"
+DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
+_DAY = 86_400e6  # microseconds
 
 
-def odd_cell(column: pl.Series) -> tuple[str, int] | None:
-    """Return the first cell that is no number, and its row, of text that is numbers but for a few.
-
-    Few are a tenth of the cells, or three distinct texts in at most half of them.
-    """
-    known = column.cast(pl.String).str.strip_chars().alias("text").to_frame().with_row_index("row")
-    known = known.drop_nulls("text")
-    texts = known.get_column("text")
-    odd = ~numbers_in(texts)
-    share = 1.0 if texts.is_empty() else odd.sum() / len(odd)
-    if not 0 < share <= 0.5 or (share > 0.1 and texts.filter(odd).n_unique() > 3):
-        return None
-    row, text = known.filter(odd).row(0)
-    return str(text), int(row) + 1
+def kind_of(dtype: Any) -> str:
+    """Return what a column of this type holds; true and false are the numbers 1 and 0."""
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return NUMBER
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return TEXT
+    return EMPTY if dtype == pl.Null else OTHER
 
 
-# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
-_NAME = re.compile(
-    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
-)
-_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
-_FEW = 20  # rows; fewer distinct texts may be chance
+def is_date(dtype: Any) -> bool:
+    """Return whether a column of this type holds dates."""
+    return bool(dtype == pl.Date or dtype == pl.Datetime)
 
 
-def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
-    """Return the columns that are ids: no value twice, and the name or the text of one."""
-    return [n for n in sample.columns if n not in skip and _is_id(n, values_of(sample, n))]
+def as_numbers(column: pl.Series) -> Any:
+    """Return a column of numbers or dates as floats, NaN where it is empty (n,)."""
+    if column.dtype == DAYS:
+        return (column.cast(pl.Int64).cast(pl.Float64) / _DAY).to_numpy()
+    return column.to_numpy()
 
 
-def _is_id(name: str, column: pl.Series) -> bool:
-    text = kinds.kind_of(column.dtype) == kinds.TEXT
-    if not (text or column.dtype.is_integer()) or column.n_unique() < len(column):
-        return False
-    if _NAME.fullmatch(name) or _CAMEL.fullmatch(name):
-        return True
-    return text and len(column) >= _FEW
+def encoded_levels(schema: Schema, frame: pl.DataFrame) -> tuple[Schema, Codes]:
+    """Return the schema with new levels, and the level of each row in each category (n, q)."""
+    found = {c.name: levels_of(frame.get_column(c.name)) for c in schema.categories}
+    columns: tuple[Any, ...] = schema.columns
+    grown = tuple(_grown(c, found[c.name]) if c.name in found else c for c in columns)
+    schema = schema if grown == columns else Schema(grown)
+    codes = [c.codes_of(*found[c.name]) for c in schema.categories]
+    return schema, np.ascontiguousarray(np.stack(codes, axis=1), np.int32)
 
 
-_NAMES = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
-_FEW_CLASSES = 20
-_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
+def _grown(known: Category, found: Levels) -> Category:
+    """Return a category with the levels of some more rows; too many of them count as one."""
+    rows = Category(known.name, tuple(found.levels), bool((found.codes < 0).any()))
+    column = known.merged(rows)
+    if len(column.levels) <= MOST_LEVELS:
+        return column
+    kept = f"the {len(known.levels)} of the first rows are kept, the rest count as one"
+    warn(f"column {known.name!r} has more than {MOST_LEVELS} levels: {kept}")
+    return replace(known, missing=column.missing, other=True)
 
 
-def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
-    """Return the column that is obviously the target, and why; raise if none is, or several may."""
-    columns = [name for name in sample.columns if name not in id_columns(sample, set())]
-    named = [name for name in columns if name.lower() in _NAMES]
-    if len(named) == 1:
-        return named[0], "by its name"
-    few = named or [name for name in columns if _is_categorical(values_of(sample, name))]
-    if len(few) == 1:
-        return few[0], "the only column of a few values that repeat"
-    raise UnknownTargetError(label, few or columns)
+def refuse_other_columns(
+    expected: pl.DataFrame, found: pl.DataFrame, label: str, first: str = "the first part"
+) -> None:
+    """Raise unless two frames have the same columns, of the same kinds, in any order."""
+    for here, there, *labels in ((expected, found, label, first), (found, expected, first, label)):
+        for name in here.columns:
+            if name not in there.columns:
+                msg = "{} lacks the column {!r} that {} has: all parts must have it"
+                raise InvalidInputError(msg.format(labels[0], name, labels[1]))
+    for name, dtype in expected.schema.items():
+        kind, wanted = _held(found.schema[name]), _held(dtype)
+        if kind != wanted and EMPTY not in (kind, wanted):
+            holds = f"column {name!r} holds {kind} in {label} but {wanted} in {first}"
+            raise InvalidInputError(f"{holds}: make them alike, or leave one out")
 
 
-def check_target(column: pl.Series, label: str) -> None:
-    """Raise unless the first values of a target may be class labels."""
-    kind, values = kinds.kind_of(column.dtype), column.alias("values").drop_nulls()
-    name = f"{label}: the target {column.name!r}"
-    if kind == kinds.EMPTY or values.is_empty():
-        raise InvalidInputError(f"{name} is empty: name another column")
-    if kind == kinds.OTHER:
-        msg = f"{name} holds {column.dtype}: labels must be text, whole numbers or true and false"
-        raise InvalidInputError(msg)
-    distinct = values.n_unique()
-    written = values.dtype.is_float() or values.dtype.is_decimal()
-    parts = written and (values != values.round()).any()
-    if kind == kinds.NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
-        cut = f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
-        msg = f"{name} holds {distinct:,} distinct numbers, which looks like regression: cut it "
-        msg += f"into a few classes first, for example with polars: {cut}"
-        raise InvalidInputError(msg)
-    if kind == kinds.TEXT and distinct == len(values) > _FEW_CLASSES:
-        msg = f"{name} has another value in every row, like an id: name the column of the classes"
-        raise InvalidInputError(msg)
-
-
-def _is_categorical(column: pl.Series) -> bool:
-    values = column.drop_nulls()
-    if kinds.kind_of(column.dtype) == kinds.TEXT or column.dtype == pl.Boolean:
-        return values.n_unique() < len(values)
-    few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
-    return bool(column.dtype.is_integer() and few)
+def _held(dtype: Any) -> str:
+    return "truth values" if dtype == pl.Boolean else kind_of(dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +123,6 @@ class Roles:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Names of the features that are numbers, in order."""
         return self.features if self.schema is None else tuple(c.name for c in self.schema.numbers)
 
     def copied(self, name: str) -> str:
@@ -150,11 +136,17 @@ class Roles:
         if self.target is not None:
             labels: Any = types[self.target]
             labels = pl.Float64() if labels.is_decimal() else labels
-            columns[self.target] = labels if kinds.kind_of(labels) == kinds.NUMBER else pl.String
+            columns[self.target] = labels if kind_of(labels) == NUMBER else pl.String
         if self.weight is not None:
             columns[self.weight] = pl.Float64
         found = self.schema.columns if self.schema else [Number(name) for name in self.features]
-        return columns | {c.name: kinds.type_of(c, types[c.name]) for c in found}
+        return columns | {c.name: _type_of(c, types[c.name]) for c in found}
+
+
+def _type_of(column: Column, dtype: Any) -> Any:
+    if isinstance(column, Category):
+        return pl.String if kind_of(dtype) == TEXT or is_date(dtype) else dtype
+    return DAYS if is_date(dtype) else pl.Float64
 
 
 def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
@@ -165,36 +157,22 @@ def roles_for_learning(source: Source, said: ColumnOptions) -> Roles:
     weight = () if said.weight is None else (said.weight,)
     check_names(source, (*weight, *said.ignore, *(said.ids or ()), *wanted, *said.categorical))
     target = _target(source, said)
-    check_target(sample.get_column(target), source.label)
+    _check_target(sample.get_column(target), source.label)
     taken = {target, said.weight, *said.ignore}
     rest = [name for name in sample.columns if name not in taken | set(said.ids or ())]
     unclear = (*(wanted or rest), target)
-    refuse_unclear(source, [name for name in unclear if name not in said.categorical])
+    _refuse_unclear(source, [name for name in unclear if name not in said.categorical])
     ids = id_columns(sample, skip=taken | set(wanted)) if said.ids is None else said.ids
-    schema: Schema | None
-    if said.schema is not None:
-        features, schema = _used(said.schema), said.schema
+    schema = said.schema
+    if schema is not None:
+        features = _used(schema)
     elif said.features is None:
         columns = _learnt_from(source, [name for name in rest if name not in ids], ids, said)
-        features, schema = [c.name for c in columns], kinds.schema_of(columns)
+        features, schema = [c.name for c in columns], _schema_of(columns)
     else:
         features, schema = said.features, _schema_of_named(sample, said, source.label)
     kept = tuple(name for name in ids if name not in features)
     return Roles(tuple(features), target, said.weight, kept, schema, said.holes)
-
-
-def _used(schema: Schema) -> Sequence[str]:
-    return [c.name for c in schema.columns if c.kind != "left out"]
-
-
-def _refuse_nothing(source: Source) -> None:
-    """Raise where there are no rows, or no columns beside one."""
-    if source.sample.width == 1:
-        cure = "if another mark than , ; | or tab separates it, name that mark as the delimiter"
-        msg = f"{source.label} has one column only, {source.sample.columns[0]!r}: {cure}"
-        raise InvalidInputError(msg)
-    if source.sample.is_empty():
-        raise InvalidInputError(f"{source.label} has columns but no rows: nothing to learn from")
 
 
 def roles_for_predicting(
@@ -207,16 +185,35 @@ def roles_for_predicting(
         features = _by_position(sample, n_features, keep, source.label)
     lacking = [name for name in features if name not in sample.columns]
     if lacking:
-        what, cure = noun(len(lacking), "column"), suggestion(lacking[0], sample.columns)
+        what, cure = noun(len(lacking), "column"), _suggestion(lacking[0], sample.columns)
         msg = f"{source.label} lacks the {what} {quoted(lacking, 5)} that the model needs: {cure}"
         raise FeatureMismatchError(msg)
     levels = {c.name for c in schema.categories} if schema else set()
     numbers = [name for name in features if name not in levels]
-    refuse_unclear(source, numbers)
-    check_numeric(sample, numbers, source.label)
+    _refuse_unclear(source, numbers)
+    _check_numeric(sample, numbers, source.label)
     kept = id_columns(sample, {*features, *keep.ignore}) if keep.ids is None else keep.ids
     check_names(source, kept)
     return Roles(tuple(features), kept=tuple(kept), schema=schema, holes=keep.holes)
+
+
+def _used(schema: Schema) -> Sequence[str]:
+    return [c.name for c in schema.columns if c.kind != "left out"]
+
+
+def _schema_of(columns: Sequence[Column]) -> Schema | None:
+    """Return the schema of columns that are not all numbers."""
+    return Schema(tuple(columns)) if any(isinstance(c, Category) for c in columns) else None
+
+
+def _refuse_nothing(source: Source) -> None:
+    """Raise where there are no rows, or no columns beside one."""
+    if source.sample.width == 1:
+        cure = "if another mark than , ; | or tab separates it, name that mark as the delimiter"
+        msg = f"{source.label} has one column only, {source.sample.columns[0]!r}: {cure}"
+        raise InvalidInputError(msg)
+    if source.sample.is_empty():
+        raise InvalidInputError(f"{source.label} has columns but no rows: nothing to learn from")
 
 
 def check_names(source: Source, names: Iterable[str]) -> None:
@@ -224,42 +221,83 @@ def check_names(source: Source, names: Iterable[str]) -> None:
     columns = source.sample.columns
     for name in names:
         if name not in columns:
-            msg = f"{source.label} has no column {name!r}: {suggestion(name, columns)}"
+            msg = f"{source.label} has no column {name!r}: {_suggestion(name, columns)}"
             raise InvalidInputError(msg)
 
 
-def suggestion(name: str, columns: Sequence[str]) -> str:
-    """Return the nearest name as a question, or the names there are."""
+def _suggestion(name: str, columns: Sequence[str]) -> str:
     by_lower = {column.lower(): column for column in reversed(columns)}
     near = difflib.get_close_matches(name.lower(), by_lower, 1)
     return f"did you mean {by_lower[near[0]]!r}?" if near else f"it has {quoted(columns, 10)}"
 
 
-def refuse_unclear(source: Source, names: Iterable[str]) -> None:
+def _refuse_unclear(source: Source, names: Iterable[str]) -> None:
     """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
-    sample, doubts = source.sample, source.doubts
+    doubts = source.doubts
     for name in names:
         if name in doubts:
             msg = f"{source.label}: column {name!r} {doubts[name]}"
             raise InvalidInputError(msg if ": " in doubts[name] else f"{msg}: write all in one way")
-        values = values_of(sample, name)
-        odd = odd_cell(values) if kinds.kind_of(values.dtype) == kinds.TEXT else None
+        values = values_of(source.sample, name)
+        odd = _odd_cell(values) if kind_of(values.dtype) == TEXT else None
         if odd is not None:
             found = f"mixes numbers and text such as {odd[0]!r} in row {odd[1]:,}: correct it, "
             cure = f"declare {odd[0]!r} as missing, name the column as categorical, or ignore it"
             raise InvalidInputError(f"{source.label}: column {name!r} {found}{cure}")
 
 
-def check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
+def _odd_cell(column: pl.Series) -> tuple[str, int] | None:
+    """Return the first cell that is no number, and its row, of text that is numbers but for a few.
+
+    Few are a tenth of the cells, or three distinct texts in at most half of them.
+    """
+    known = column.cast(pl.String).str.strip_chars().alias("text").to_frame().with_row_index("row")
+    known = known.drop_nulls("text")
+    texts = known.get_column("text")
+    odd = ~numbers_in(texts)
+    share = 1.0 if texts.is_empty() else odd.sum() / len(odd)
+    if not 0 < share <= 0.5 or (share > 0.1 and texts.filter(odd).n_unique() > 3):
+        return None
+    row, text = known.filter(odd).row(0)
+    return str(text), int(row) + 1
+
+
+def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> None:
     """Raise unless columns that must hold numbers do."""
     for name in names:
         values = values_of(sample, name).drop_nulls()
-        kind = kinds.kind_of(values.dtype)
-        if kind not in (kinds.NUMBER, kinds.EMPTY) and not kinds.is_date(values.dtype):
-            first = repr(values[0]) if kind == kinds.TEXT else values.dtype
+        kind = kind_of(values.dtype)
+        if kind not in (NUMBER, EMPTY) and not is_date(values.dtype):
+            first = repr(values[0]) if kind == TEXT else values.dtype
             cure = "correct it, declare that value as missing, or encode the column as numbers"
             msg = f"{label}: column {name!r} must hold numbers, but holds {first}: {cure}"
             raise InvalidInputError(msg)
+
+
+# id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
+_ID = re.compile(
+    r"|unnamed: \d+|index|rownames?|key|u?u?id|.*[_\-. ](id|uuid|key)|id[_\-. ].*", re.IGNORECASE
+)
+_CAMEL = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
+_FEW = 20  # rows; fewer distinct texts may be chance
+
+
+def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
+    """Return the columns that are ids: no value twice, and the name or the text of one."""
+    return [n for n in sample.columns if n not in skip and _is_id(n, values_of(sample, n))]
+
+
+def _is_id(name: str, column: pl.Series) -> bool:
+    text = kind_of(column.dtype) == TEXT
+    if not (text or column.dtype.is_integer()) or column.n_unique() < len(column):
+        return False
+    named = _ID.fullmatch(name) or _CAMEL.fullmatch(name)
+    return bool(named) or (text and len(column) >= _FEW)
+
+
+_TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
+_FEW_CLASSES = 20
+_MANY = 100  # distinct numbers that may still be labels, whatever the number of rows
 
 
 def _target(source: Source, said: ColumnOptions) -> str:
@@ -275,35 +313,116 @@ def _target(source: Source, said: ColumnOptions) -> str:
     return name
 
 
+def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
+    """Return the column that is obviously the target, and why; raise if none is, or several may."""
+    columns = [name for name in sample.columns if name not in id_columns(sample, set())]
+    named = [name for name in columns if name.lower() in _TARGETS]
+    if len(named) == 1:
+        return named[0], "by its name"
+    few = named or [name for name in columns if _repeats(values_of(sample, name).drop_nulls())]
+    if len(few) == 1:
+        return few[0], "the only column of a few values that repeat"
+    raise UnknownTargetError(label, few or columns)
+
+
+def _repeats(values: pl.Series) -> bool:
+    """Return whether values may be labels by how few of them are distinct."""
+    if kind_of(values.dtype) == TEXT or values.dtype == pl.Boolean:
+        return values.n_unique() < len(values)
+    few = 2 <= values.n_unique() <= min(_FEW_CLASSES, len(values) / 2)
+    return values.dtype.is_integer() and few
+
+
+def _check_target(column: pl.Series, label: str) -> None:
+    """Raise unless the first values of a target may be class labels."""
+    kind, values = kind_of(column.dtype), column.alias("values").drop_nulls()
+    distinct = values.n_unique() if kind in (NUMBER, TEXT) else 0
+    written = values.dtype.is_float() or values.dtype.is_decimal()
+    parts = written and (values != values.round()).any()
+    found = ""
+    if kind == EMPTY or values.is_empty():
+        found = "is empty: name another column"
+    elif kind == OTHER:
+        found = f"holds {column.dtype}: labels must be text, whole numbers or true and false"
+    elif kind == NUMBER and (parts or (distinct > _MANY and distinct > len(values) / 10)):
+        cut = f"df.with_columns(pl.col({column.name!r}).qcut(3, labels=['low', 'middle', 'high']))"
+        found = f"holds {distinct:,} distinct numbers, which looks like regression: cut it into a "
+        found += f"few classes first, for example with polars: {cut}"
+    elif kind == TEXT and distinct == len(values) > _FEW_CLASSES:
+        found = "has another value in every row, like an id: name the column of the classes"
+    if found:
+        raise InvalidInputError(f"{label}: the target {column.name!r} {found}")
+
+
 def _learnt_from(
     source: Source, names: Sequence[str], ids: Sequence[str], said: ColumnOptions
 ) -> Sequence[Column]:
     """Return the columns to learn from; say which others are left out."""
-    sample = source.sample
+    sample, columns, left_out = source.sample, list[Column](), dict[str, list[str]]()
     small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
     whole = small and len(source.files) <= 1  # all rows that there are
-    categorical = said.categorical if said.categories else None
-    columns, unused = kinds.learnable(sample, names, categorical, whole=whole)
-    told = {**unused, "ids": list(ids)}
-    left_out = [f"{quoted(names, 5)} ({reason})" for reason, names in told.items() if names]
+    for name in names:
+        values, levels = values_of(sample, name), name in said.categorical
+        reason = _useless(values, whole=whole, levels=levels) if said.categories else _odd(values)
+        if reason:
+            left_out.setdefault(reason, []).append(name)
+        else:
+            known = values.alias(name)
+            columns.append(_described(known, levels=levels) if said.categories else Number(name))
+    dates = [c.name for c in columns if is_date(sample.get_column(c.name).dtype)]
+    if dates:
+        warn(f"dates count as days since 1970: {quoted(dates, 5)}")
+    left_out |= {"ids": list(ids)} if ids else {}
+    told = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
     if not columns:
         what = "" if said.categories else "of numbers "
         msg = f"{source.label} has no column {what}besides the target to learn from"
-        raise InvalidInputError(f"{msg}: {'; '.join(left_out)} left out" if left_out else msg)
-    if left_out:
-        text = f"columns left out: {'; '.join(left_out)}"
-        warn(UnusedDataWarning(text, columns=sum(map(len, told.values()))))
+        raise InvalidInputError(f"{msg}: {told} left out" if told else msg)
+    if told:
+        n_columns = sum(map(len, left_out.values()))
+        warn(UnusedDataWarning(f"columns left out: {told}", columns=n_columns))
     return columns
+
+
+def _odd(values: pl.Series) -> str:
+    """Return why a column holds no numbers, or nothing."""
+    return {NUMBER: "", EMPTY: "empty"}.get(kind_of(values.dtype), "not numeric")
+
+
+def _useless(values: pl.Series, *, whole: bool, levels: bool) -> str:
+    """Return why nothing can be learnt from a column, or nothing.
+
+    Where the sample is not the ``whole`` table, one value in all its rows is no constant.
+    """
+    kind, known = kind_of(values.dtype), values.drop_nulls()
+    if known.is_empty():
+        return "empty" if whole or kind == EMPTY else ""
+    if kind == OTHER and not is_date(values.dtype):
+        return f"holds {values.dtype}"
+    distinct = known.n_unique()
+    # one number, unlike one text, may be kept: sums of parts must have the same columns to add up
+    few = kind == TEXT or values.dtype == pl.Boolean
+    if whole and few and distinct == 1 and not values.null_count() and len(values) > 1:
+        return "constant"
+    free = kind == TEXT and not levels and is_free_text(distinct, len(known))
+    return "nearly all texts differ" if free else ""
+
+
+def _described(values: pl.Series, *, levels: bool) -> Column:
+    """Return what a column of these first values is."""
+    if not (levels or kind_of(values.dtype) == TEXT or values.dtype == pl.Boolean):
+        return Number(values.name)
+    return category_of(values.name, levels_of(values))
 
 
 def _schema_of_named(sample: pl.DataFrame, said: ColumnOptions, label: str) -> Schema | None:
     """Return what columns that were asked for hold."""
     names = said.features or ()
     columns = (sample.get_column(name) for name in names)
-    found = [kinds.described(c, categorical=c.name in said.categorical) for c in columns]
+    found = [_described(c, levels=c.name in said.categorical) for c in columns]
     levels = [c.name for c in found if isinstance(c, Category) and said.categories]
-    check_numeric(sample, [name for name in names if name not in levels], label)
-    return kinds.schema_of(found) if said.categories else None
+    _check_numeric(sample, [name for name in names if name not in levels], label)
+    return _schema_of(found) if said.categories else None
 
 
 def _by_position(
@@ -311,7 +430,7 @@ def _by_position(
 ) -> list[str]:
     """Return the numeric columns for a model that knows no names, if their number is right."""
     ids = id_columns(sample, skip=set()) if keep.ids is None else keep.ids
-    numbers = [n for n, dtype in sample.schema.items() if kinds.kind_of(dtype) == kinds.NUMBER]
+    numbers = [name for name, dtype in sample.schema.items() if kind_of(dtype) == NUMBER]
     names = [name for name in numbers if name not in {*ids, *keep.ignore}]
     if len(names) != n_features:
         found = f"takes {n_features} numeric columns, but {label} has {len(names)}"

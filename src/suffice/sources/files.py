@@ -18,9 +18,9 @@ import polars as pl
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
 from suffice.sources.blocks import head_of, is_packed, line_blocks, pieces_of, read_fully
+from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
-from suffice.sources.kinds import refuse_other_columns
 from suffice.sources.reading import frames_of_scan, reading_of
 from suffice.sources.source import Scan, Source, TextStyle, exactly
 from suffice.sources.spelling import spellings_of

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
-from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
-from suffice.sources.kinds import refuse_other_columns
+from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, roles_for_learning
 from suffice.sources.reading import batches_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, cast, picked
 from suffice.table import Table

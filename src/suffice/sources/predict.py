@@ -14,11 +14,10 @@ from polars.io.plugins import register_io_source
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import InvalidInputError
 from suffice.sources.chunks import RowsRead, frames_of, gaps_in, usable_rows
-from suffice.sources.columns import ColumnOptions, Roles, roles_for_predicting
+from suffice.sources.columns import ColumnOptions, Roles, as_numbers, roles_for_predicting
 from suffice.sources.dask import is_dask
 from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
-from suffice.sources.kinds import as_numbers
 from suffice.sources.opening import open_source
 from suffice.sources.source import Progress, Source, TextStyle, values_of
 from suffice.threads import over_stream

@@ -15,8 +15,7 @@ import polars as pl
 
 from suffice.errors import DatabaseError, InvalidInputError, InvalidParameterError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
-from suffice.sources.columns import Roles
-from suffice.sources.kinds import DAYS, NUMBER, is_date, kind_of
+from suffice.sources.columns import DAYS, NUMBER, Roles, is_date, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, TextStyle, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of

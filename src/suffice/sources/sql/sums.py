@@ -18,8 +18,7 @@ from suffice.moments import Moments
 from suffice.moments.collect import Storage, plan, ratio, two_sum
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter, Scatter
 from suffice.sources.chunks import RowsRead
-from suffice.sources.columns import Roles
-from suffice.sources.kinds import NUMBER, kind_of
+from suffice.sources.columns import NUMBER, Roles, kind_of
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
 from suffice.table.labels import encode
