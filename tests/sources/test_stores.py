@@ -43,7 +43,7 @@ def test_objects_globs_and_folders_give_the_sums_of_all_their_rows(bucket, endin
 
 
 def test_an_address_without_an_object_is_refused_by_name(bucket):
-    with pytest.raises(InvalidInputError, match=r"no object matches 's3://bucket/days/\*\.csv'"):
+    with pytest.raises(InvalidInputError, match=r"no file matches 's3://bucket/days/\*\.csv'"):
         sf.summarize("s3://bucket/days/*.csv", "t")
     with pytest.raises(InvalidInputError, match=r"s3://bucket/none\.parquet cannot be read"):
         sf.summarize("s3://bucket/none.parquet", "t")
@@ -64,7 +64,7 @@ def test_a_checkpoint_counts_new_objects_and_refuses_replaced_ones(bucket, tmp_p
 
 def test_a_checkpoint_refuses_what_cannot_be_stamped(bucket, tmp_path, monkeypatch):
     url = put(rows(0), "a.parquet")
-    monkeypatch.setattr("suffice.sources.stores._s3_stamp", lambda _: (0, ""))
+    monkeypatch.setattr("suffice.sources.blocks._s3_stamp", lambda _: (0, ""))
     with pytest.raises(
         InvalidParameterError, match=r"nothing tells whether s3://bucket/a\.parquet"
     ):

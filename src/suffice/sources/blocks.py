@@ -1,4 +1,4 @@
-"""Bytes of text: opened, turned into UTF-8, cut where rows end; a quote that is never closed."""
+"""Bytes of files, here or elsewhere: found, stamped, opened as UTF-8, cut where rows end."""
 
 from __future__ import annotations
 
@@ -9,23 +9,111 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
 
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError
-from suffice.sources.reading import batches_of
-from suffice.sources.stores import is_url
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.sources.reading import batches_of, reading_of
 
 if TYPE_CHECKING:
     from suffice.sources.delimited import Layout
 
+_WAIT = 30.0  # seconds for an answer of another machine
 BLOCK = 1 << 24
 _HEAD = 1 << 16
 _LINES = 20  # of a head at least, however long they are
+
+
+def is_url(address: Any) -> bool:
+    """Return whether this names rows on another machine, such as s3://bucket/key.parquet."""
+    return "://" in str(address)
+
+
+def paths_of(text: str) -> Sequence[Path | str]:
+    """Return the files that a path, a glob, a folder or a URL names, sorted."""
+    text = text.removeprefix("file://")
+    path, found = Path(text), list[Path | str]()
+    if is_url(text):
+        found += _objects(text)
+    elif path.is_dir():
+        below = sorted(file for file in path.rglob("*") if not file.is_dir())
+        found += [file for file in below if not _is_hidden(file.relative_to(path).parts)]
+    elif path.exists() or not has_magic(text):
+        found += [path]
+    else:
+        found += sorted(Path(name) for name in glob(text, recursive=True))
+    if not found:
+        raise InvalidInputError(f"no file matches {text!r}: check the pattern or the address")
+    return found
+
+
+def _is_hidden(parts: Sequence[str]) -> bool:
+    """Return whether a file of a folder is none of its rows, such as _SUCCESS or .part.crc."""
+    return any(part.startswith((".", "_")) and "=" not in part for part in parts)
+
+
+def _objects(url: str) -> list[str]:
+    # private, but it lists without reading, by the credentials that the reading uses
+    from polars.io._expand_paths import _expand_paths
+
+    whole = PurePosixPath(url).suffix and not url.endswith("/") and not has_magic(url)
+    if whole or url.startswith("http"):
+        return [url]
+    folder = f"{url.rstrip('/')}/"
+    with reading_of(url):
+        found = sorted(_expand_paths(url if has_magic(url) else f"{folder}**/*").collect()["path"])
+    if has_magic(url):
+        return found
+    if any("/_delta_log/" in name for name in found):
+        msg = f"{url} is a Delta table, whose log says which rows count: name delta:{url}"
+        raise InvalidInputError(msg)
+    return [name for name in found if not _is_hidden(name.removeprefix(folder).split("/"))]
+
+
+def stamp_of(address: str) -> tuple[int, int | str]:
+    """Return the size of a file and when it changed, or the tag of an object in a store."""
+    if not is_url(address):
+        status = Path(address).stat()
+        return status.st_size, status.st_mtime_ns
+    ask = {"http": _web_stamp, "https": _web_stamp, "s3": _s3_stamp}.get(address.split(":")[0])
+    size, tag = ask(address) if ask else (0, "")
+    if not tag:
+        cure = "leave the checkpoint out, or copy it to S3 or a file"
+        msg = f"nothing tells whether {address} has changed since it was counted: {cure}"
+        raise InvalidParameterError(msg)
+    return size, tag
+
+
+def _web_stamp(address: str) -> tuple[int, str]:
+    try:
+        with urlopen(Request(address, method="HEAD"), timeout=_WAIT) as answer:
+            told = answer.headers
+    except URLError as error:
+        msg = f"{address} cannot be read ({error.reason}): check the address"
+        raise InvalidInputError(msg) from error
+    return int(told["Content-Length"] or 0), told["ETag"] or told["Last-Modified"] or ""
+
+
+def _s3_stamp(address: str) -> tuple[int, str]:
+    try:
+        import boto3
+    except ImportError as error:
+        msg = "a checkpoint of objects in S3 needs the extra 's3': pip install 'suffice[s3]'"
+        raise InvalidParameterError(msg) from error
+    bucket, _, key = address.removeprefix("s3://").partition("/")
+    try:
+        told = boto3.client("s3").head_object(Bucket=bucket, Key=key)
+    except Exception as error:  # of botocore, made at run time
+        msg = f"{address} cannot be read ({error}): check the address and the credentials"
+        raise InvalidInputError(msg) from error
+    return told["ContentLength"], told["ETag"]
 
 
 def is_packed(path: Path | str) -> bool:
@@ -90,11 +178,6 @@ def pieces_of(stream: Any, begun: bytes = b"", size: int = 0) -> Iterator[bytes]
         yield piece
 
 
-def file_rows(path: Path | str, layout: Layout, label: str) -> Iterator[bytes]:
-    """Yield the rows of a text file, as ``text_rows`` does."""
-    return text_rows(pieces_in(path), layout, label)
-
-
 def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
     """Return what decodes bytes that may end within a letter, to text with plain line ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -112,12 +195,9 @@ def text_rows(pieces: Iterable[bytes], layout: Layout, label: str) -> Iterator[b
 
 
 def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    decoder, held = decoder_of(encoding), b""
-    for piece in pieces:
-        if held:
-            yield decoder.decode(held).encode()
-        held = piece
-    yield decoder.decode(held, final=True).encode()
+    decoder = decoder_of(encoding)
+    yield from (decoder.decode(piece).encode() for piece in pieces)
+    yield decoder.decode(b"", final=True).encode()
 
 
 def _without_lines(pieces: Iterable[bytes], n: int) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
-from suffice.sources.blocks import decoder_of, file_rows, is_packed, text_rows
+from suffice.sources.blocks import decoder_of, is_packed, pieces_in, text_rows
 from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, TextStyle, copy_of, exactly
 from suffice.sources.spelling import Spelling, is_number, spellings_of, stand_ins
@@ -238,7 +238,7 @@ class TextTable:
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return the rows of a file of this layout, lazily."""
         if self.layout.translate or is_packed(path):
-            return self._in_blocks(file_rows(path, self.layout, self.label), columns)
+            return self._in_blocks(text_rows(pieces_in(path), self.layout, self.label), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)
         quick, slow = (rows(), None) if self.careful else (rows(careful=False), rows())
         check = partial(refuse_open_quotes, path, self.layout, self.label)
@@ -289,8 +289,7 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
 
     with reading_of(label):
         if table is None or layout.translate or is_packed(table):
-            told = layout, label
-            rows = file_rows(table, *told) if table else text_rows([head, b""], *told)
+            rows = text_rows(pieces_in(table) if table else [head, b""], layout, label)
             return pl.scan_csv(io.BytesIO(next(rows, b"")), **options).collect()
         try:
             text = pl.scan_csv(table, skip_lines=layout.n_before, **options).collect()
@@ -304,7 +303,7 @@ def _sampled(table: Any, head: bytes, layout: Layout, label: str) -> pl.DataFram
 
 def refuse_open_quotes(path: Path | str, layout: Layout, label: str) -> None:
     """Raise where a quote in a file swallows rows."""
-    for _ in file_rows(path, layout, label):
+    for _ in text_rows(pieces_in(path), layout, label):
         pass
 
 

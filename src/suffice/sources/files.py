@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from glob import glob, has_magic
+from glob import has_magic
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,14 +17,21 @@ import polars as pl
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
-from suffice.sources.blocks import head_of, is_packed, line_blocks, pieces_of, read_fully
+from suffice.sources.blocks import (
+    head_of,
+    is_packed,
+    is_url,
+    line_blocks,
+    paths_of,
+    pieces_of,
+    read_fully,
+)
 from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.reading import frames_of_scan, reading_of
 from suffice.sources.source import Scan, Source, TextStyle, exactly
 from suffice.sources.spelling import spellings_of
-from suffice.sources.stores import is_hidden, is_url, objects_of
 from suffice.text.lists import quoted
 from suffice.text.printable import without_passwords
 
@@ -129,24 +136,6 @@ def _typed(first: File, others: Sequence[File]) -> pl.DataFrame:
     schemas = [file.sample.schema for file in others] if empty else []
     found = {name: [s[name] for s in schemas if s[name] != pl.Null] for name in empty}
     return sample.cast({name: types[0] for name, types in found.items() if types})
-
-
-def paths_of(text: str) -> Sequence[Path | str]:
-    """Return the files that a path, a glob or a URL names, sorted."""
-    text = text.removeprefix("file://")
-    if is_url(text):
-        return objects_of(text)
-    path = Path(text)
-    if path.is_dir():
-        below = sorted(file for file in path.rglob("*") if not file.is_dir())
-        found = [file for file in below if not is_hidden(file.relative_to(path).parts)]
-    elif path.exists() or not has_magic(text):
-        return [path]
-    else:
-        found = sorted(Path(name) for name in glob(text, recursive=True))
-    if not found:
-        raise InvalidInputError(f"no file matches {text!r}: check the pattern")
-    return found
 
 
 def partitions_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame:

@@ -16,11 +16,10 @@ import polars as pl
 
 from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.blocks import PACKED, head_of, line_blocks
+from suffice.sources.blocks import PACKED, head_of, is_url, line_blocks, stamp_of
 from suffice.sources.delimited import TextTable, scan_of_blocks
 from suffice.sources.reading import interruptibly, reading_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
-from suffice.sources.stores import is_url, stamp_of
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, Any], object]
 _NUMBERS = 6 << 20  # read at a time: 48 MB

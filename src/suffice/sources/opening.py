@@ -13,8 +13,9 @@ import polars as pl
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources import frames
+from suffice.sources.blocks import paths_of
 from suffice.sources.dask import is_dask, opened_collection, summed_files
-from suffice.sources.files import file_source, open_named, paths_of
+from suffice.sources.files import file_source, open_named
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
 from suffice.sources.sql import TableSource, is_database, is_table, table_at

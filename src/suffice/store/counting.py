@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
-from suffice.sources import stores
-from suffice.sources.blocks import PACKED
-from suffice.sources.files import paths_of
+from suffice.sources import blocks
+from suffice.sources.blocks import PACKED, is_url, paths_of
 from suffice.sources.formats import FORMATS
 from suffice.sources.sql.database import is_database
-from suffice.sources.stores import is_url
 from suffice.store.manifest import FileStamp, Manifest
 
 _REQUESTS = 16  # at a time, for the stamps of files
@@ -99,7 +97,7 @@ def stamp_of(path: str) -> FileStamp:
     if not is_url(path) and not Path(path).is_file():
         raise InvalidInputError(f"there is no file {path!r}: check the path")
     address = path if is_url(path) else str(Path(path).resolve())
-    return FileStamp(address, *stores.stamp_of(address))
+    return FileStamp(address, *blocks.stamp_of(address))
 
 
 @lru_cache(1 << 16)
