@@ -195,9 +195,12 @@ def text_rows(pieces: Iterable[bytes], layout: Layout, label: str) -> Iterator[b
 
 
 def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    decoder = decoder_of(encoding)
-    yield from (decoder.decode(piece).encode() for piece in pieces)
-    yield decoder.decode(b"", final=True).encode()
+    decoder, held = decoder_of(encoding), b""
+    for piece in pieces:
+        if held:
+            yield decoder.decode(held).encode()
+        held = piece
+    yield decoder.decode(held, final=True).encode()
 
 
 def _without_lines(pieces: Iterable[bytes], n: int) -> Iterator[bytes]:

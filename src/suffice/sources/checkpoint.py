@@ -18,7 +18,7 @@ from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.files import File
 from suffice.sources.reading import fetched_ahead, frames_of_scan
-from suffice.sources.source import Progress, Source
+from suffice.sources.source import Source, Telling
 from suffice.sources.summed import Summed, running_sums
 
 SECONDS = 10.0  # between two savings: what a crash may cost
@@ -164,18 +164,16 @@ def _real(address: str) -> str:
 
 
 def summed_with_checkpoint(
-    source: Source, roles: Roles, progress: Progress | None, checkpoint: Checkpoint, **options: Any
+    source: Source, roles: Roles, told: Telling, checkpoint: Checkpoint, **options: Any
 ) -> Summed:
     """Return the sums of files, those that the checkpoint already counts not read again."""
-    n_rows = source.expected_rows(progress)
     frames = fetched_ahead(checkpoint.frames(roles.columns(source.sample)))
     totals = running_sums(frames, roles, checkpoint.summed, **options)
     try:
         for total in totals:
             checkpoint.note(total)
             checkpoint.save(after=SECONDS)
-            if progress:
-                progress(total.n_rows, n_rows)
+            told(total.n_rows)
         checkpoint.note(checkpoint.summed)
     except CheckpointError:
         raise

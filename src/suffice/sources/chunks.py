@@ -178,14 +178,13 @@ def chunks_of(
     With ``tell``, say at the end which rows were left out.
     """
     n_rows, total = rows_per_block(len(roles.features)), RowsRead()
-    loader, expected = Loader(roles, n_rows), source.expected_rows(progress)
+    loader, told = Loader(roles, n_rows), source.telling(progress)
     for pieces in blocks_of(frames_of(source, roles), n_rows):
         chunk, lacking = loader.load(pieces)
         total = total + lacking
         if chunk.table.n_rows:
             yield chunk
-        if progress:
-            progress(total.rows, expected)
+        told(total.rows)
     if tell:
         total.say()
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -30,7 +29,7 @@ from suffice.sources.frames import (
     scans_of,
 )
 from suffice.sources.reading import frames_of_scan
-from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
@@ -38,24 +37,7 @@ PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken 
 _TICK = 0.5  # seconds
 
 
-@contextmanager
-def connected(client: Any) -> Iterator[Any]:
-    """Give the client itself, or one of the scheduler at this address, closed at the end."""
-    if not isinstance(client, str):
-        yield client
-        return
-    distributed = require_distributed()
-    try:
-        opened = distributed.Client(client, timeout=CONNECT, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        cure = "check the address, or start one with 'dask scheduler'"
-        raise ClusterError(f"no Dask scheduler answers at {client!r} ({error}): {cure}") from error
-    with opened:
-        yield opened
-
-
-def require_distributed() -> Any:
-    """Return the module, or say how to install it."""
+def _distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
@@ -64,32 +46,23 @@ def require_distributed() -> Any:
     return distributed
 
 
-def awaited(client: Any, future: Any) -> Any:
-    """Return the result of a future; raise if the cluster dies before it is there."""
-    distributed = require_distributed()
-    alive = time.monotonic()
-    with failures_told(distributed):
-        while not _done_soon(distributed, future):
-            if client.nthreads():
-                alive = time.monotonic()
-            elif time.monotonic() - alive > PATIENCE:
-                msg = f"the cluster has had no worker for {PATIENCE:.0f} s: start some workers"
-                raise ClusterError(msg)
-        return future.result()
-
-
-def _done_soon(distributed: Any, future: Any) -> bool:
-    """Return whether a future is done within a moment."""
-    with suppress(TimeoutError, distributed.TimeoutError):
-        future.exception(timeout=_TICK)
-    return bool(future.done())
-
-
 @contextmanager
-def failures_told(distributed: Any) -> Iterator[None]:
-    """Turn failures of the cluster, but not those of the rows, into an error with a cure."""
+def _connected(client: Any) -> Iterator[Any]:
+    """Give the client itself, or one of the scheduler at this address, closed at the end.
+
+    Failures of the cluster, but not those of the rows, become errors with a cure.
+    """
+    distributed = _distributed()
     try:
-        yield
+        opened = nullcontext(client)
+        if isinstance(client, str):
+            opened = distributed.Client(client, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        cure = "check the address, or start one with 'dask scheduler'"
+        raise ClusterError(f"no Dask scheduler answers at {client!r} ({error}): {cure}") from error
+    try:
+        with opened as there:
+            yield there
     except distributed.KilledWorker as error:
         cure = "make partitions smaller, or workers larger, if memory was short"
         raise ClusterError(f"the cluster lost its workers too often ({error}): {cure}") from error
@@ -103,6 +76,25 @@ def failures_told(distributed: Any) -> Iterator[None]:
         raise ClusterError(msg) from error
 
 
+def _awaited(client: Any, future: Any) -> Any:
+    """Return the result of a future; raise if the cluster dies before it is there."""
+    alive = time.monotonic()
+    while not _done_soon(future):
+        if client.nthreads():
+            alive = time.monotonic()
+        elif time.monotonic() - alive > PATIENCE:
+            msg = f"the cluster has had no worker for {PATIENCE:.0f} s: start some workers"
+            raise ClusterError(msg)
+    return future.result()
+
+
+def _done_soon(future: Any) -> bool:
+    """Return whether a future is done within a moment."""
+    with suppress(TimeoutError, _distributed().TimeoutError):
+        future.exception(timeout=_TICK)
+    return bool(future.done())
+
+
 _FAN = 8  # parts merged by one task; a power of two, so that the tree stays the pairwise one
 
 
@@ -114,14 +106,7 @@ def merged_pairwise(client: Any, futures: Sequence[Any]) -> Any:
     return futures[0]
 
 
-def _sums_of(client: Any, groups: Iterable[Sequence[Any]]) -> Iterator[Summed]:
-    """Yield the sums of each group of futures in turn, all groups being worked on at once.
-
-    Only the roots of the trees are held, so that a worker may drop a part once it is merged.
-    """
-    roots = [merged_pairwise(client, futures) for futures in groups]
-    while roots:
-        yield awaited(client, roots.pop(0))
+_STEPS = 8  # of the progress of a sum: each sends sums from the cluster
 
 
 def _grouped(tasks: Sequence[Any], size: int = 0) -> list[Sequence[Any]]:
@@ -130,9 +115,27 @@ def _grouped(tasks: Sequence[Any], size: int = 0) -> list[Sequence[Any]]:
     return [tasks[lo : lo + size] for lo in range(0, len(tasks), size)]
 
 
+def _summed(
+    client: Any,
+    groups: Sequence[Any],
+    submitted: Callable[[Any, Any], Sequence[Any]],
+    noted: Callable[[Summed, Any], None],
+    total: Summed,
+) -> Summed:
+    """Return the sums of groups of tasks, added in turn, all groups being worked on at once.
+
+    Only the roots of the trees are held, so that a worker may drop a part once it is merged.
+    """
+    with _connected(client) as there:
+        roots = deque(merged_pairwise(there, submitted(there, group)) for group in groups)
+        for group in groups:
+            total += _awaited(there, roots.popleft())
+            noted(total, group)
+    return total
+
+
 _LABEL = "the Dask collection"
 _AHEAD = 32  # parts that workers begin before the first of them is taken
-_STEPS = 8  # of the progress of a sum: each sends sums from the cluster
 _Parts: TypeAlias = Sequence[tuple[int, Any]]  # partitions and their numbers
 
 
@@ -140,17 +143,17 @@ def _source(parts: _Parts, client: Any, first: Source) -> Source:
     """Return partitions on a cluster: delayed values or futures of frames or of (X, y)."""
     expected = first.sample.clear()
 
-    def summed(roles: Roles, progress: Progress | None, **options: Any) -> Summed:
-        work = partial(_sums, roles, {**options, "n_jobs": 1})
-        question = work, expected, roles.columns(expected)
-        total = Summed()
-        with connected(client) as there:
-            futures = (_applied(there, _worked, group, *question) for group in _grouped(parts))
-            for part in _sums_of(there, futures):
-                total += part
-                if progress:
-                    progress(total.n_rows, None)
-        return with_rest_told(total, roles)
+    def summed(roles: Roles, told: Telling, **options: Any) -> Summed:
+        def work(frame: pl.DataFrame) -> Summed:
+            return sums_of([frame], roles, **{**options, "n_jobs": 1})
+
+        def submitted(there: Any, group: Any) -> Any:
+            return _applied(there, _worked, group, work, expected, roles.columns(expected))
+
+        def noted(total: Summed, _: Any) -> None:
+            told(total.n_rows)
+
+        return with_rest_told(_summed(client, _grouped(parts), submitted, noted, Summed()), roles)
 
     def scored(scorer: Any, roles: Roles) -> Iterator[Any]:
         return _in_order(client, parts, scorer, expected, roles.columns(expected))
@@ -166,13 +169,13 @@ def _source(parts: _Parts, client: Any, first: Source) -> Source:
 def _in_order(client: Any, parts: _Parts, *question: Any) -> Iterator[Any]:
     """Yield what workers make of each part; some parts ahead of the one that is waited for."""
     waiting: deque[Any] = deque()
-    with connected(client) as there:
+    with _connected(client) as there:
         for part in parts:
             waiting += _applied(there, _worked, [part], *question)
             if len(waiting) > _AHEAD:
-                yield awaited(there, waiting.popleft())
+                yield _awaited(there, waiting.popleft())
         while waiting:
-            yield awaited(there, waiting.popleft())
+            yield _awaited(there, waiting.popleft())
 
 
 def is_dask(source: Any) -> bool:
@@ -185,10 +188,14 @@ def is_dask(source: Any) -> bool:
 def opened_collection(source: Any, client: Any) -> Source:
     """Return a Dask collection as a source; without a cluster it is read part by part."""
     parts = _parts(source)
-    client = client or _current_client()
+    with suppress(ValueError):  # there is none
+        client = client or _distributed().get_client()
     if client is None:
-        return _in_process([part for _, part in parts])
-    with connected(client) as opened:
+        if not all(hasattr(part, "compute") for _, part in parts):
+            msg = "futures need the client that made them: pass it as client="
+            raise InvalidParameterError(msg)
+        return opened_chunks(part.compute() for _, part in parts)
+    with _connected(client) as opened:
         first = _first_rows(opened, parts)
     levels = first.categorical or levels_in(source)
     return _source(parts, client, replace(first, categorical=levels))
@@ -207,27 +214,13 @@ def _parts(source: Any) -> _Parts:
     return tuple(enumerate(parts))
 
 
-def _current_client() -> Any:
-    distributed = require_distributed()
-    try:
-        return distributed.get_client()
-    except ValueError:
-        return None
-
-
-def _in_process(parts: Sequence[Any]) -> Source:
-    if not all(hasattr(part, "compute") for part in parts):
-        raise InvalidParameterError("futures need the client that made them: pass it as client=")
-    return opened_chunks(part.compute() for part in parts)
-
-
 def _first_rows(client: Any, parts: _Parts) -> Source:
     """Return the source of the first rows, of as many parts as it takes."""
     heads: list[Any] = []
     n_rows = 0
     for at, part in parts:
         (future,) = _applied(client, _head, [(at, part)])
-        head = awaited(client, future)
+        head = _awaited(client, future)
         pair = isinstance(head, tuple)
         heads.append(head if pair or not heads else alike(head, heads[0], _name(at)))
         n_rows += len(head[1]) if pair else head.height
@@ -259,10 +252,6 @@ def _worked(
     return work(alike(_frame(part, at), expected, _name(at)).select(cast(columns)))
 
 
-def _sums(roles: Roles, options: Mapping[str, Any], frame: pl.DataFrame) -> Summed:
-    return sums_of([frame], roles, **options)
-
-
 def _name(at: int) -> str:
     return f"partition {at} of {_LABEL}"
 
@@ -280,8 +269,7 @@ NUMBERS = 1 << 25  # in one task: 256 MB
 GROUP = 32  # tasks between two savings of a checkpoint
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class _Piece(NamedTuple):
     """Some consecutive rows of one file: the work of one task."""
 
     file: File
@@ -289,17 +277,17 @@ class Piece:
     n_rows: int | None = None  # None: to the end
     last: bool = True  # whether the file ends with it
 
-    def summed(self, roles: Roles, columns: Mapping[str, Any], options: dict[str, Any]) -> Summed:
-        """Return the sums of these rows."""
-        frames = frames_of_scan(self.file.scan(columns), self.skip, self.n_rows)
-        return sums_of(frames, roles, **{**options, "n_jobs": 1})
+
+def _sums_of_piece(piece: _Piece, roles: Roles, columns: Any, options: Any) -> Summed:
+    frames = frames_of_scan(piece.file.scan(columns), piece.skip, piece.n_rows)
+    return sums_of(frames, roles, **{**options, "n_jobs": 1})
 
 
 def summed_files(
     source: Source,
     client: Any,
     roles: Roles,
-    progress: Progress | None,
+    told: Telling,
     checkpoint: Checkpoint | None = None,
     **options: Any,
 ) -> Summed:
@@ -309,31 +297,31 @@ def summed_files(
     """
     rest = checkpoint.remaining() if checkpoint else [("", file, 0) for file in source.files]
     pieces = [piece for _, file, skip in rest for piece in _pieces(file, skip, roles)]
-    total = Summed() if checkpoint is None else checkpoint.summed
-    groups = _grouped(pieces, GROUP if checkpoint else 0)
     question = roles, roles.columns(source.sample), options
-    n_rows = source.expected_rows(progress)
-    with connected(client) as there, failures_told(require_distributed()):
-        futures = ([there.submit(p.summed, *question, pure=False) for p in g] for g in groups)
-        for group, part in zip(groups, _sums_of(there, futures), strict=True):
-            total += part
-            if progress:
-                progress(total.n_rows, n_rows)
-            if checkpoint is not None:
-                # which files, or parts of files, are in the sums by now
-                counted = {p.file.address: (p.skip + (p.n_rows or 0), p.last) for p in group}
-                checkpoint.note(total, counted)
-                checkpoint.save()
-    return with_rest_told(total, roles)
+
+    def submitted(there: Any, group: Sequence[_Piece]) -> Any:
+        return [there.submit(_sums_of_piece, piece, *question, pure=False) for piece in group]
+
+    def noted(total: Summed, group: Sequence[_Piece]) -> None:
+        told(total.n_rows)
+        if checkpoint is not None:
+            # which files, or parts of files, are in the sums by now
+            counted = {p.file.address: (p.skip + (p.n_rows or 0), p.last) for p in group}
+            checkpoint.note(total, counted)
+            checkpoint.save()
+
+    groups = _grouped(pieces, GROUP if checkpoint else 0)
+    start = checkpoint.summed if checkpoint else Summed()
+    return with_rest_told(_summed(client, groups, submitted, noted, start), roles)
 
 
-def _pieces(file: File, skip: int, roles: Roles) -> Iterator[Piece]:
+def _pieces(file: File, skip: int, roles: Roles) -> Iterator[_Piece]:
     """Yield the tasks of one file: some rows each where the file can be cut, else all."""
     # types travel, rows need not; workers may stand in another folder
     light = replace(file.without_rows(), path=file.address)
     n_rows, size = file.n_rows, max(NUMBERS // len(roles.features), 1)
     if n_rows is None:
-        yield Piece(light, skip)
+        yield _Piece(light, skip)
         return
     for lo in range(skip, max(n_rows, skip + 1), size):
-        yield Piece(light, lo, size, last=lo + size >= n_rows)
+        yield _Piece(light, lo, size, last=lo + size >= n_rows)

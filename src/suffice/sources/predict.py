@@ -253,8 +253,7 @@ class ScoredRows:
 
     def __init__(self, source: Source, scorer: FrameScorer, progress: Progress | None) -> None:
         self.left_out, self.outliers = RowsRead(), 0
-        self._source, self._scorer, self._progress = source, scorer, progress
-        self._n_rows = source.expected_rows(progress)
+        self._source, self._scorer, self._told = source, scorer, source.telling(progress)
         self._failure: BaseException | None = None
         self._stopped = False
 
@@ -292,8 +291,7 @@ class ScoredRows:
                     return
                 self.left_out += read
                 self.outliers += int(frame.to_series(-1).sum()) if dense else 0
-                if self._progress:
-                    self._progress(self.left_out.rows, self._n_rows)
+                self._told(self.left_out.rows)
                 yield frame
         except BaseException as error:
             self._failure = error

@@ -18,6 +18,7 @@ SAMPLE_CELLS = 4_000_000  # of a wide table
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all if known
+Telling: TypeAlias = Callable[[int], None]  # rows done
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,17 @@ class Source:
     files: tuple[File, ...] = ()
     roles: Roles | None = None  # of the columns, where rows come as (X, y)
     named: bool = True  # whether the columns have names of their own
-    # the sums of every usable row, of roles, progress and options, by a database or a cluster
+    # the sums of every usable row, of roles, whom to tell and options, by a database or a cluster
     summed: Callable[..., Summed] | None = None
     # the answers of a scorer for all rows, in order, by a cluster
     scored: Callable[..., Iterator[Any]] | None = None
 
-    def expected_rows(self, progress: Progress | None) -> int | None:
-        """Return the number of rows, where somebody waits for it."""
-        return self.count() if progress else None
+    def telling(self, progress: Progress | None) -> Telling:
+        """Return what tells whoever waits how many rows are done, of how many that are expected."""
+        if progress is None:
+            return lambda _: None
+        expected = self.count()
+        return lambda n_rows: progress(n_rows, expected)
 
 
 def exactly(name: str) -> Any:

@@ -14,7 +14,7 @@ import polars as pl
 from suffice.errors import ClusterError, InvalidInputError
 from suffice.sources.columns import Roles
 from suffice.sources.frames import scans_of
-from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, cast
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 _LABEL = "the Spark frame"
@@ -41,15 +41,14 @@ def _scans(frame: Any, sample: pl.DataFrame, columns: Mapping[str, Any]) -> list
 
 
 def _summed(
-    frame: Any, sample: pl.DataFrame, roles: Roles, progress: Progress | None, **options: Any
+    frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any
 ) -> Summed:
     """Return the sums of every usable row, merged in the order of partitions."""
     work = partial(_summing, roles, {**options, "n_jobs": 1})
     sums = _told(lambda: _mapped(frame, sample, roles, work).collect())
     rows = sorted(sums, key=lambda row: row["part"])
     total = pairwise_sum([pickle.loads(row["value"]) for row in rows])
-    if progress:
-        progress(total.n_rows, total.n_rows)
+    told(total.n_rows)
     return with_rest_told(total, roles)
 
 

@@ -157,13 +157,13 @@ def summarize_source(
     if checkpoint is not None:
         options["checkpoint"] = Checkpoint(checkpoint, source, roles, **options)
     source = on_cluster(source, client)
+    told = source.telling(progress)
     if source.summed:
-        total = source.summed(roles, progress, **options)
+        total = source.summed(roles, told, **options)
     elif checkpoint is not None:
-        total = summed_with_checkpoint(source, roles, progress, **options)
+        total = summed_with_checkpoint(source, roles, told, **options)
     else:
-        expected = source.expected_rows(progress)
-        total = sums_of(frames_of(source, roles), roles, progress, expected, **options)
+        total = sums_of(frames_of(source, roles), roles, told, **options)
     total.left_out.say()
     if total.moments.cells_lost:
         lost = f"rare ones were made smaller, at the cost of {total.moments.cells_lost:,} numbers"

@@ -19,7 +19,7 @@ from suffice.sources.chunks import (
     rows_per_block,
 )
 from suffice.sources.columns import Roles
-from suffice.sources.source import Progress, Source
+from suffice.sources.source import Progress, Source, Telling
 from suffice.table import Table
 from suffice.table.foreign import on_device
 from suffice.table.matrix import as_weights
@@ -48,10 +48,10 @@ class Summed:
 
 
 def running_sums(
-    frames: Iterable[pl.DataFrame], roles: Roles, start: Summed | None = None, **options: Any
+    frames: Iterable[pl.DataFrame], roles: Roles, total: Summed, **options: Any
 ) -> Iterator[Summed]:
     """Yield the sums so far after every block of rows; blocks have one size whatever the frames."""
-    n_rows, total = rows_per_block(len(roles.features)), start or Summed()
+    n_rows = rows_per_block(len(roles.features))
     n_jobs = min(n_threads_of(options.pop("n_jobs", None)), _MOST_THREADS)
     # one more than threads: a block is free again before it is loaded
     loader = Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1, options.get("device"))
@@ -79,17 +79,12 @@ def moments_of(table: Table, device: Any = None, **options: Any) -> Moments:
 
 
 def sums_of(
-    frames: Iterable[pl.DataFrame],
-    roles: Roles,
-    progress: Progress | None = None,
-    expected: int | None = None,
-    **options: Any,
+    frames: Iterable[pl.DataFrame], roles: Roles, told: Telling = lambda _: None, **options: Any
 ) -> Summed:
     """Return the sums of all rows of some frames."""
     total = Summed()
-    for total in running_sums(frames, roles, **options):
-        if progress:
-            progress(total.n_rows, expected)
+    for total in running_sums(frames, roles, Summed(), **options):
+        told(total.n_rows)
     return total
 
 

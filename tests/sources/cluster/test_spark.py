@@ -30,7 +30,7 @@ def test_a_spark_frame_of_any_partitions_gives_the_sums_of_its_rows(spark, folde
     for there in (read, read.repartition(5), read.repartition(5).filter("a > 1e9").union(read)):
         m = sf.summarize(there, "t", progress=lambda *n: heard.append(n))
         assert_close(m, sf.summarize(frame, "t"))
-    assert heard == [(frame.height, frame.height)] * 3
+    assert heard == [(frame.height, None)] * 3
 
 
 def test_nulls_weights_and_odd_names_are_treated_as_anywhere(spark, tmp_path):

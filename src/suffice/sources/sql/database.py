@@ -16,7 +16,7 @@ import polars as pl
 from suffice.errors import DatabaseError, InvalidInputError, InvalidParameterError, SufficeError
 from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.columns import DAYS, NUMBER, Roles, is_date, kind_of
-from suffice.sources.source import SAMPLE_ROWS, Progress, Scan, Source, TextStyle, cast, copy_of
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, TextStyle, cast, copy_of
 from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
@@ -112,7 +112,7 @@ class TableSource:
         types = self.sample.clear().lazy().select(cast(columns))
         return [Scan(self.label, types, batches=batches)]
 
-    def summed(self, roles: Roles, progress: Progress | None, **options: Any) -> Summed:
+    def summed(self, roles: Roles, told: Telling, **options: Any) -> Summed:
         """Return the sums of every usable row, by the database or from its rows.
 
         An engine adds up complete columns of numbers; all else, such as levels, comes from rows.
@@ -125,13 +125,10 @@ class TableSource:
         if method.name == "database":
             total, of_rows = self._summed_inside(roles, options["storage"])
             if not of_rows:
-                if progress:
-                    progress(total.n_rows, total.n_rows)
+                told(total.n_rows)
                 return total
             self._stated(roles, of_rows)
-        source = self.source
-        expected = source.expected_rows(progress)
-        return sums_of(frames_of(source, roles), roles, progress, expected, **options)
+        return sums_of(frames_of(self.source, roles), roles, told, **options)
 
     def _stated(self, roles: Roles, of_rows: str) -> Method:
         method = self.method_for(len(roles.features), of_rows)
