@@ -15,7 +15,7 @@ from suffice.sources.columns import ColumnOptions, Roles, roles_for_learning
 from suffice.sources.opening import open_source
 from suffice.sources.predict import predict_stream
 from suffice.sources.sql import TableSource, is_table
-from suffice.sources.sql.engines import Engine
+from suffice.sources.sql.engines import Engine, engine_of, method_for
 from suffice.sources.sql.sums import TableSums
 from suffice.sources.summarize import summarize, summarize_source
 
@@ -265,7 +265,7 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
     assert texts[1] == "table 'rows' of sqlite: rows streamed out: asked for"
     assert "fourth moments" in texts[2]
     assert "rows streamed out: rows leave this engine without a copy" in texts[3]
-    assert TableSource.of(table).method_for(100_000).name == "stream"
+    assert method_for("auto", engine_of(sqlite), 100_000)[0] == "stream"
     with pytest.raises(InvalidParameterError, match=r"method must be one of 'auto', 'database'"):
         summarize(table, "y", method="magic")
     with pytest.raises(InvalidParameterError, match=r"use method='stream'"):

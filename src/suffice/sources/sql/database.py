@@ -17,7 +17,7 @@ from suffice.errors import DatabaseError, InvalidInputError, InvalidParameterErr
 from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.columns import DAYS, NUMBER, Roles, is_date, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, TextStyle, cast, copy_of
-from suffice.sources.sql.engines import Method, batches_of, engine_of, method_for, rows_of
+from suffice.sources.sql.engines import batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
 from suffice.text.lists import quoted
@@ -94,10 +94,6 @@ class TableSource:
         with asking(self.label):
             return int(self._ask(self.table.aggregate(n=self.table.count()))["n"][0])
 
-    def method_for(self, n_features: int, of_rows: str = "") -> Method:
-        """Return how the table is summed, and why."""
-        return method_for(self.method, engine_of(self.backend), n_features, of_rows)
-
     def scans(self, columns: Mapping[str, Any]) -> list[Scan]:
         """Return the table, streamed out in batches."""
         self._refuse_odd([name for name, dtype in columns.items() if dtype == pl.Float64])
@@ -117,12 +113,9 @@ class TableSource:
 
         An engine adds up complete columns of numbers; all else, such as levels, comes from rows.
         """
-        asked = (
-            "sums on a device" if options.get("device") else "fourth moments" * options["fourth"]
-        )
-        of_rows = asked or _of_rows(roles, self.sample)
-        method = self._stated(roles, of_rows)
-        if method.name == "database":
+        of_rows = "fourth moments" if options["fourth"] else _of_rows(roles, self.sample)
+        of_rows = "sums on a device" if options.get("device") else of_rows
+        if self._stated(roles, of_rows) == "database":
             total, of_rows = self._summed_inside(roles, options["storage"])
             if not of_rows:
                 told(total.n_rows)
@@ -130,10 +123,13 @@ class TableSource:
             self._stated(roles, of_rows)
         return sums_of(frames_of(self.source, roles), roles, told, **options)
 
-    def _stated(self, roles: Roles, of_rows: str) -> Method:
-        method = self.method_for(len(roles.features), of_rows)
-        _LOG.info("%s: %s", self.label, method)
-        return method
+    def _stated(self, roles: Roles, of_rows: str) -> str:
+        """Return how the table is summed, after saying so."""
+        engine, d = engine_of(self.backend), len(roles.features)
+        name, reason = method_for(self.method, engine, d, of_rows)
+        way = "sums inside the database" if name == "database" else "rows streamed out"
+        _LOG.info("%s: %s: %s", self.label, way, reason)
+        return name
 
     def _summed_inside(self, roles: Roles, storage: str) -> tuple[Summed, str]:
         """Return the sums that the database finds, or what of them it must leave to rows."""

@@ -17,20 +17,8 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 METHODS = ("auto", "database", "stream")
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A way to sum a table, and the reason in words."""
-
-    name: str  # "database" or "stream"
-    reason: str
-
-    def __str__(self) -> str:
-        way = "sums inside the database" if self.name == "database" else "rows streamed out"
-        return f"{way}: {self.reason}"
-
-
-def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") -> Method:
-    """Return how to sum a table of so many features; ``of_rows`` says what only rows can give.
+def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") -> tuple[str, str]:
+    """Return "database" or "stream", and why; ``of_rows`` says what only rows can give.
 
     Inside an engine each of d² / 2 products costs an instruction of its interpreter, while rows
     that were streamed out are multiplied by compiled kernels; so there is a width from which
@@ -43,15 +31,14 @@ def method_for(method: str, engine: Engine, n_features: int, of_rows: str = "") 
         msg = f"{of_rows} are not summed inside a database: use method='stream'"
         raise InvalidParameterError(msg)
     if method != "auto":
-        return Method(method, "asked for")
+        return method, "asked for"
     if of_rows:
-        return Method("stream", f"{of_rows} are summed from rows")
+        return "stream", f"{of_rows} are summed from rows"
     if not engine.widest_sums:
-        return Method("stream", "rows leave this engine without a copy, so that is quicker")
+        return "stream", "rows leave this engine without a copy, so that is quicker"
     wide = n_features > engine.widest_sums
     name, sign, edge = ("stream", ">", "from") if wide else ("database", "≤", "up to")
-    reason = f"{n_features} features {sign} {engine.widest_sums}, {edge} which that is quicker"
-    return Method(name, reason)
+    return name, f"{n_features} features {sign} {engine.widest_sums}, {edge} which that is quicker"
 
 
 _BYTES = 1 << 23  # of text parsed at a time

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from suffice.sources.columns import NUMBER, Roles, kind_of
 from suffice.sources.sql.engines import Engine
 from suffice.sources.summed import Summed
 from suffice.table.labels import encode
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Floats
 
 _DIGITS = 15  # that every engine reads as the same number
 
@@ -80,85 +80,56 @@ def _not(condition: Any) -> Any:
 _WORST = 1e4  # w δ² / S: what is lost to cancellation is so many times the rounding error
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class _Answer(NamedTuple):
     """Sums of each class about the pilots, or about its own centre near them."""
 
-    labels: Labels  # (K,)
-    rows: Codes  # usable rows  (K,)
-    counts: Codes  # of these, rows of positive weight  (K,)
+    head: pl.DataFrame  # what was asked, a row for each class
     weights: Floats  # Σ w  (K,)
-    odd: int  # weights that are none
-    centres: Floats  # c, measured from the pilots  (K, d)
-    sums: Floats  # Σ w z  (K, d)
+    offsets: Floats  # δ = Σ w z / w  (K, d)
     squares: Floats  # Σ w z²  (K, d)
     scatter: Scatter  # Σ w z zᵀ
 
-    @classmethod
-    def of(
-        cls, head: pl.DataFrame, d: int, storage: Storage, pooled: pl.DataFrame | None = None
-    ) -> Answer:
-        """Return what the answers of a database say."""
 
-        def columns(prefix: str) -> Floats:
-            names = [f"{prefix}{j}" for j in range(d)]
-            return _numbers(head, names) if names[0] in head.columns else np.zeros((head.height, d))
-
-        squares = _numbers(head, [f"q{j}_{j}" for j in range(d)])
-        return cls(
-            head.get_column(LABEL).to_numpy(),
-            _numbers(head, [ROWS])[:, 0].astype(np.intp),
-            _numbers(head, [SEEN])[:, 0].astype(np.intp),
-            _numbers(head, [WEIGHT])[:, 0],
-            int(head.get_column(ODD).sum()),
-            columns("c"),
-            columns("s"),
-            squares,
-            _raw_scatter(head, squares, storage, pooled),
-        )
-
-    @property
-    def offsets(self) -> Floats:
-        """Mean of z, δ = Σ w z / w, (K, d)."""
-        return ratio(self.sums, self.weights[:, None])
+def _answer_of(
+    head: pl.DataFrame, d: int, storage: Storage, pooled: pl.DataFrame | None = None
+) -> _Answer:
+    weights, squares = (
+        _numbers(head, [WEIGHT])[:, 0],
+        _numbers(head, [f"q{j}_{j}" for j in range(d)]),
+    )
+    offsets = ratio(_numbers(head, [f"s{j}" for j in range(d)]), weights[:, None])
+    scatter: Scatter = DiagonalScatter(squares)
+    if storage == "pooled" and pooled is not None:
+        scatter = PooledScatter(_matrices(pooled, squares.sum(0)[None])[0])
+    elif storage == "per-class":
+        scatter = PerClassScatter(_matrices(head, squares))
+    return _Answer(head, weights, offsets, squares, scatter)
 
 
-def keeps_digits(answer: Answer) -> bool:
+def _keeps_digits(answer: _Answer) -> bool:
     """Return whether no spread S = Σ w z² − w δ² has lost more digits than it may."""
-    w, delta = answer.weights[:, None], answer.offsets
     with np.errstate(over="ignore", invalid="ignore"):  # told later, by column
-        lost, left = w * delta**2, answer.squares - w * delta**2
+        lost = answer.weights[:, None] * answer.offsets**2
+        left = answer.squares - lost
     if answer.scatter.storage == "pooled":
         lost, left = lost.sum(0), left.sum(0)
     return bool(np.all(lost <= _WORST * left) or not np.isfinite(left).all())
-
-
-def _raw_scatter(
-    head: pl.DataFrame, squares: Floats, storage: Storage, pooled: pl.DataFrame | None
-) -> Scatter:
-    if storage == "diagonal":
-        return DiagonalScatter(squares)
-    if pooled is None:
-        return PerClassScatter(_matrices(head, squares))
-    return PooledScatter(_matrices(pooled, squares.sum(0)[None])[0])
 
 
 def _matrices(frame: pl.DataFrame, squares: Floats) -> Floats:
     """Return symmetric matrices of the pairs q_i_j and these diagonals, (K, d, d)."""
     d = squares.shape[1]
     i, j = np.triu_indices(d, 1)
-    pairs = _numbers(frame, [f"q{a}_{b}" for a, b in zip(i, j, strict=True)])
     matrices = np.zeros((len(squares), d, d))
+    pairs = _numbers(frame, [f"q{a}_{b}" for a, b in zip(i, j, strict=True)])
     matrices[:, i, j] = matrices[:, j, i] = pairs
     matrices[:, np.arange(d), np.arange(d)] = squares
     return matrices
 
 
-def _numbers(frame: pl.DataFrame, names: list[str]) -> Floats:
-    if not names:
-        return np.zeros((frame.height, 0))
+def _numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
     columns = [frame.get_column(name).cast(float).fill_null(0.0).to_numpy() for name in names]
-    return np.stack(columns, axis=1)
+    return np.array(columns).reshape(len(names), frame.height).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,17 +200,17 @@ class TableSums:
         # pilots come from the first rows; where they turn out to be far from the mean of some
         # class, as seen from its spread, the sums are computed once more about its own middle
         kept, sums = self._kept(storage), self
-        answer = self._answer(kept, recentred=False)
-        if not keeps_digits(answer):
+        answer = self._answer(kept, self.rows)
+        if not _keeps_digits(answer):
             sums = replace(self, pilots=np.zeros_like(self.pilots))
-            answer = sums._answer(kept, recentred=True)
-        return sums._assembled(answer), int(answer.rows.sum())
+            answer = sums._answer(kept, sums.recentred_rows)
+        return sums._assembled(answer), int(answer.head.get_column(ROWS).sum())
 
     def _count(self, rows: Any) -> int:
         return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
 
-    def _answer(self, kept: Storage, *, recentred: bool) -> Answer:
-        d, rows = len(self.pilots), self.recentred_rows if recentred else self.rows
+    def _answer(self, kept: Storage, rows: Any) -> _Answer:
+        d = len(self.pilots)
         weighted = [] if self.roles.weight is None else [rows[WEIGHT]]
 
         def total(*features: int) -> Any:  # Σ w z, or Σ w z z'
@@ -249,15 +220,14 @@ class TableSums:
         firsts = {f"s{j}": total(j) for j in range(d)}
         firsts |= {f"q{j}_{j}": total(j, j) for j in range(d)}
         products = {f"q{i}_{j}": total(i, j) for i, j in combinations(range(d), 2)}
-        if recentred:
-            firsts |= {f"c{j}": rows[f"c{j}"].min() for j in range(d)}
+        firsts |= {f"c{j}": rows[f"c{j}"].min() for j in range(d) if f"c{j}" in rows.columns}
         grouped = {**firsts, **products} if kept == "per-class" else firsts
         head = self._asked(rows, grouped, by_class=True)
         if kept != "pooled":
-            return Answer.of(head, d, kept)
+            return _answer_of(head, d, kept)
         pooled = self._asked(rows, products, by_class=False)
         self._check_same(head.get_column(ROWS).sum(), pooled.get_column(ROWS).sum())
-        return Answer.of(head, d, kept, pooled)
+        return _answer_of(head, d, kept, pooled)
 
     def _kept(self, storage: str) -> Storage:
         """Return what to sum: "auto" depends on the number of classes, which is asked for."""
@@ -295,36 +265,35 @@ class TableSums:
             counts += self.ask(self.table.aggregate(**part)).row(0)
         return {name: int(n) for name, n in zip(lacking, counts, strict=True) if n}
 
-    def _assembled(self, answer: Answer) -> Moments:
+    def _assembled(self, answer: _Answer) -> Moments:
         """Return the moments of the rows, after the checks that every source makes."""
-        if answer.odd:
-            which = (
-                f"{self.label}: {answer.odd:,} values of the weight column {self.roles.weight!r}"
-            )
+        head, w, delta = answer.head, answer.weights, answer.offsets
+        odd, counts = int(head.get_column(ODD).sum()), _numbers(head, [SEEN])[:, 0].astype(np.intp)
+        if odd:
+            which = f"{self.label}: {odd:,} values of the weight column {self.roles.weight!r}"
             raise InvalidInputError(f"{which} are negative: correct them, or leave those rows out")
-        if not answer.counts.sum():
+        if not counts.sum():
             return Moments.empty()
         bad = np.flatnonzero(~np.isfinite(answer.squares).all(0))
         if len(bad):
             name = self.roles.features[int(bad[0])]
             msg = f"{self.label}: the squares of column {name!r} overflow: rescale it"
             raise InvalidInputError(msg)
-        classes, codes = encode(answer.labels)
-        delta = answer.offsets
+        classes, codes = encode(head.get_column(LABEL).to_numpy())
+        centres = [name for name in head.columns if name.startswith("c")]
         # μ = (pilot + c) + δ, each sum in two parts
-        high, low = two_sum(self.pilots, answer.centres)
+        high, low = two_sum(self.pilots, _numbers(head, centres) if centres else 0.0 * delta)
         means, means_low = two_sum(high, low + delta)
-        seen = (answer.weights > 0)[:, None]
-        order = np.argsort(codes)
+        order, seen = np.argsort(codes), (w > 0)[:, None]
         return Moments(
             classes,
             self.roles.features,
-            answer.counts[order],
-            answer.weights[order],
+            counts[order],
+            w[order],
             np.where(seen, means, 0.0)[order],
             np.where(seen, means_low, 0.0)[order],
             # S = Σ w z zᵀ − w δ δᵀ
-            answer.scatter.shifted(-answer.weights, delta).by_class(lambda sums: sums[order]),
+            answer.scatter.shifted(-w, delta).by_class(lambda sums: sums[order]),
             None,
         )
 
