@@ -11,6 +11,7 @@ from suffice.errors import (
     InvalidParameterError,
     SufficeWarning,
 )
+from suffice.sources.columns import Roles
 from suffice.sources.predict import Answers, predict_stream
 from suffice.sources.summarize import summarize
 
@@ -195,14 +196,16 @@ def test_labels_keep_their_type(labels, tmp_path):
 
 def test_about_one_in_a_thousand_rows_of_the_model_is_an_outlier(model):
     x, _ = model.sample(200_000, np.random.default_rng(9))
-    share = np.mean(model.model_.log_density(x) < Answers.of(model.classifier_).threshold)
+    share = np.mean(
+        model.model_.log_density(x) < Answers.of(model.classifier_, Roles(())).threshold
+    )
     assert 0.0006 < share < 0.0015
 
 
 def test_a_model_without_density_gives_labels_and_posteriors(frame):
     x, y = features(frame) / 1e3, frame["colour"].to_numpy()
     plain = sf.LogisticRegression().fit(x, y)
-    answers = Answers.of(plain.classifier_).to(x)
+    answers = Answers.of(plain.classifier_, Roles(())).to(x)
     assert answers.columns == ["label", "p_blue", "p_green", "p_red"]
     assert answers["label"].to_list() == plain.predict(x).tolist()
 
@@ -210,7 +213,7 @@ def test_a_model_without_density_gives_labels_and_posteriors(frame):
 def test_a_model_without_posteriors_gives_labels_alone(frame):
     x, y = features(frame) / 1e3, frame["colour"].to_numpy()
     fitted = sf.LeastSquaresClassifier().fit(x, y)
-    answers = Answers.of(fitted.classifier_).to(x)
+    answers = Answers.of(fitted.classifier_, Roles(())).to(x)
     assert answers.columns == ["label"]
     assert answers["label"].to_list() == fitted.predict(x).tolist()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from suffice.sources.dask import is_dask
 from suffice.sources.formats import write_table
 from suffice.sources.frames import opened_for_scoring
 from suffice.sources.opening import open_source
-from suffice.sources.source import Progress, Source, TextStyle, values_of
+from suffice.sources.source import Progress, Source, Telling, TextStyle
 from suffice.threads import over_stream
 from suffice.typing import Floats, Labels
 
@@ -30,25 +30,46 @@ _FEW_NUMBERS = 90_000  # rows × features × classes that are scored without com
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """A fitted classifier, the names of its answers, and the log density of an outlier."""
+    """Rows to the answers of a classifier: on any machine."""
 
     classifier: Classifier
+    roles: Roles
     names: tuple[str, ...]  # label, then posteriors, log density and outlier if it has them
-    threshold: float | None  # None: no density to judge by
+    threshold: float | None  # log density of an outlier; None: no density to judge by
 
     @classmethod
-    def of(cls, classifier: Classifier, prefix: str = "", rate: float = OUTLIER_RATE) -> Answers:
-        """Return the answers that a classifier has."""
+    def of(
+        cls,
+        classifier: Classifier,
+        roles: Roles,
+        prefix: str = "",
+        outlier_rate: float = OUTLIER_RATE,
+    ) -> Answers:
         dense = classifier.has_density
         labels = classifier.classes.tolist() if classifier.has_posterior else []
         words = ["label", *(f"p_{label}" for label in labels)]
         words += ["log_density", "outlier"] if dense else []
-        threshold = outlier_threshold(classifier, rate) if dense else None
-        return cls(classifier, tuple(prefix + word for word in words), threshold)
+        threshold = outlier_threshold(classifier, outlier_rate) if dense else None
+        return cls(classifier, roles, tuple(prefix + word for word in words), threshold)
+
+    def __call__(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, RowsRead]:
+        """Return kept columns and answers of some rows, and what could not be answered."""
+        roles, x = self.roles, np.empty((len(self.roles.numbers), frame.height))
+        for j, name in enumerate(roles.numbers):
+            x[j] = as_numbers(frame.get_column(name))
+        rows: Any = x.T
+        if roles.schema is not None:
+            place: dict[str, Any] = dict(zip(roles.numbers, x, strict=True))
+            columns = {n: place[n] if n in place else frame.get_column(n) for n in roles.features}
+            rows = pl.DataFrame(columns)
+        answers = self.to(rows)
+        kept = [frame.get_column(roles.copied(n)).alias(n) for n in roles.kept]
+        lacking, holes = answers.to_series(-1).is_null(), self.classifier.allow_missing
+        gaps = gaps_in(x.T, roles.numbers, holes=holes) if lacking.any() else {}
+        return pl.DataFrame([*kept, *answers]), RowsRead(frame.height, int(lacking.sum()), gaps)
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Types of the answers, in order."""
         numbers = len(self.names) - 1 - (self.threshold is not None)
         types = [_as_series(self.classifier.classes).dtype, *[pl.Float64()] * numbers]
         types += [pl.Boolean()] if self.threshold is not None else []
@@ -56,22 +77,17 @@ class Answers:
 
     def to(self, x: Any) -> pl.DataFrame:
         """Return a frame of answers (n rows); null where a row has none."""
-        usable = self._usable(x)
+        mixed = isinstance(x, pl.DataFrame)
+        numbers = x.select(pl.selectors.numeric()).to_numpy() if mixed else x
+        usable = usable_rows(numbers, holes=self.classifier.allow_missing)
         if usable is not None:
-            rows = x.filter(pl.Series(usable)) if isinstance(x, pl.DataFrame) else x[usable]
-            return self._spread(self.to(rows), usable)
+            answers = self.to(x.filter(pl.Series(usable)) if mixed else x[usable])
+            place = pl.Series(np.where(usable, np.cumsum(usable) - 1, -1)).replace(-1, None)
+            return answers.select(pl.all().gather(place))
         try:
             return self._columns(x)
         except InvalidInputError:  # some row is so far out that its distance overflows
             return self._halved(x)
-
-    def _usable(self, x: Any) -> Any:
-        """Return which rows have answers, or None if all have; a frame is one of mixed columns."""
-        holes = self.classifier.allow_missing
-        if not isinstance(x, pl.DataFrame):
-            return usable_rows(x, holes=holes)
-        numbers = x.select(pl.selectors.numeric()).to_numpy()
-        return usable_rows(numbers, holes=holes) if numbers.shape[1] else None
 
     def _columns(self, x: Any) -> pl.DataFrame:
         if not len(x):
@@ -101,11 +117,6 @@ class Answers:
             return pl.DataFrame({name: [None] for name in self.names}, schema=self.schema)
         middle = len(x) // 2
         return pl.concat([self.to(x[:middle]), self.to(x[middle:])])
-
-    def _spread(self, answers: pl.DataFrame, usable: Any) -> pl.DataFrame:
-        """Return the answers at the usable rows, and null at the others."""
-        place = pl.Series(np.where(usable, np.cumsum(usable) - 1, -1)).replace(-1, None)
-        return answers.select(pl.all().gather(place))
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
@@ -204,95 +215,64 @@ def predict_stream(
     schema = None if coded is None else coded.schema
     options = ColumnOptions(ids=keep, ignore=ignore, schema=schema, holes=classifier.allow_missing)
     roles = roles_for_predicting(opened, names, classifier.n_features, options)
-    answers = Answers.of(classifier, prefix, outlier_rate)
+    answers = Answers.of(classifier, roles, prefix, outlier_rate)
     for name in sorted(set(roles.kept) & set(answers.names)):
         msg = f"column {name!r} is kept and is also an answer's name: use a prefix for answers"
         raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
-    done = ScoredRows(opened, FrameScorer(answers, roles), progress)
-    done.written(write)
-    done.left_out.say("have no answer")
-    outliers = None if answers.threshold is None else done.outliers
-    return Predicted(done.left_out.rows, done.left_out.unusable, outliers)
+    read, outliers = _written(opened, answers, write, opened.telling(progress))
+    read.say("have no answer")
+    return Predicted(read.rows, read.unusable, None if answers.threshold is None else outliers)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameScorer:
-    """Rows to the kept columns and the answers, and what could not be answered; on any machine."""
-
-    answers: Answers
-    roles: Roles
-
-    def __call__(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, RowsRead]:
-        """Return the answers of some rows."""
-        answers = self.answers.to(self._rows(frame))
-        kept = [frame.get_column(self.roles.copied(n)).alias(n) for n in self.roles.kept]
-        lacking = values_of(answers, answers.columns[-1]).is_null()
-        holes, names = self.answers.classifier.allow_missing, self.roles.numbers
-        gaps = gaps_in(self._numbers(frame), names, holes=holes) if lacking.any() else {}
-        return pl.DataFrame([*kept, *answers]), RowsRead(frame.height, int(lacking.sum()), gaps)
-
-    def _rows(self, frame: pl.DataFrame) -> Any:
-        """Return the features of some rows: an array, or a frame where not all are numbers."""
-        roles = self.roles
-        if roles.schema is not None:
-            numbers = set(roles.numbers)
-            columns = ((name, frame.get_column(name)) for name in roles.features)
-            return pl.DataFrame({n: as_numbers(c) if n in numbers else c for n, c in columns})
-        return self._numbers(frame)
-
-    def _numbers(self, frame: pl.DataFrame) -> Floats:
-        x = np.empty((len(self.roles.numbers), frame.height))
-        for j, name in enumerate(self.roles.numbers):
-            x[j] = as_numbers(frame.get_column(name))
-        return x.T
+def _scored(source: Source, answers: Answers) -> tuple[Any, Iterator[Any]]:
+    """Return the types of kept columns and answers, and these for all rows, in order."""
+    roles, types = answers.roles, source.sample.schema
+    if source.scored is not None:
+        copied, parts = {n: types[n] for n in roles.kept}, source.scored(answers, roles)
+    else:
+        scan = next(iter(source.scans(roles.columns(source.sample))))
+        types = scan.frame.collect_schema()
+        copied = {n: types[roles.copied(n)] for n in roles.kept}
+        parts = over_stream(answers, frames_of(source, roles))
+    return {**copied, **answers.schema}, parts
 
 
-class ScoredRows:
-    """The answers for all rows of a source, in their order, counted on their way to a sink."""
+def _written(
+    source: Source, answers: Answers, write: Callable[[pl.LazyFrame], object], told: Telling
+) -> tuple[RowsRead, int]:
+    """Write the answers for all rows, in order; return how many were read, and outliers.
 
-    def __init__(self, source: Source, scorer: FrameScorer, progress: Progress | None) -> None:
-        self.left_out, self.outliers = RowsRead(), 0
-        self._source, self._scorer, self._told = source, scorer, source.telling(progress)
-        self._failure: BaseException | None = None
-        self._stopped = False
+    A failure on the way is raised as it is, and not as the sink's.
+    """
+    schema, parts = _scored(source, answers)
+    total, outliers, stopped = RowsRead(), 0, False
+    failure: BaseException | None = None
 
-    def written(self, write: Callable[[pl.LazyFrame], object]) -> None:
-        """Write the answers; a failure on the way is raised as it is, and not as the sink's."""
-        source, roles, answers = self._source, self._scorer.roles, self._scorer.answers
-        if source.scored is not None:
-            types, parts = source.sample.schema, source.scored(self._scorer, roles)
-        else:
-            scan = next(iter(source.scans(roles.columns(source.sample))))
-            types = scan.frame.collect_schema()
-            parts = over_stream(self._scorer, frames_of(source, roles))
-        copied = {n: types[n if source.scored else roles.copied(n)] for n in roles.kept}
-        schema: Any = {**copied, **answers.schema}
-        lazily = register_io_source(lambda *_: self._counted(parts), schema=schema)
-        # nothing that a sink asks of the answers may reach the rows
-        apart: Any = {f"{what}_pushdown": False for what in ("predicate", "projection", "slice")}
-        typed = lazily.map_batches(
-            lambda f: f.cast(schema), schema=schema, streamable=True, **apart
-        )
-        try:
-            write(typed)
-        except Exception:
-            if self._failure is not None:
-                raise self._failure from None
-            raise
-        finally:
-            self._stopped = True
-
-    def _counted(self, parts: Iterable[tuple[pl.DataFrame, RowsRead]]) -> Iterator[pl.DataFrame]:
-        dense = self._scorer.answers.threshold is not None
+    def counted(*_: Any) -> Iterator[pl.DataFrame]:
+        nonlocal total, outliers, failure
         try:
             for frame, read in parts:
-                if self._stopped:
+                if stopped:
                     return
-                self.left_out += read
-                self.outliers += int(frame.to_series(-1).sum()) if dense else 0
-                self._told(self.left_out.rows)
+                total += read
+                outliers += int(frame.to_series(-1).sum()) if answers.threshold is not None else 0
+                told(total.rows)
                 yield frame
         except BaseException as error:
-            self._failure = error
+            failure = error
             raise
+
+    lazily = register_io_source(counted, schema=schema)
+    # nothing that a sink asks of the answers may reach the rows
+    apart: Any = {f"{what}_pushdown": False for what in ("predicate", "projection", "slice")}
+    typed = lazily.map_batches(lambda f: f.cast(schema), schema=schema, streamable=True, **apart)
+    try:
+        write(typed)
+    except Exception:
+        if failure is not None:
+            raise failure from None
+        raise
+    finally:
+        stopped = True
+    return total, outliers

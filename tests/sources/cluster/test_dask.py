@@ -103,7 +103,7 @@ def test_rows_are_scored_by_the_workers_and_not_here(
     def here(*_):
         raise AssertionError
 
-    monkeypatch.setattr("suffice.sources.predict.FrameScorer.__call__", here)
+    monkeypatch.setattr("suffice.sources.predict.Answers.__call__", here)
     monkeypatch.setattr("suffice.sources.dask._AHEAD", 3)
     out = tmp_path / "there.parquet"
     done = sf.predict_stream(model, there, out, keep=["a", "n"], client=client)

@@ -83,7 +83,7 @@ def test_rows_are_scored_by_the_executors_and_not_here(spark, folder, frame, tmp
     def here(*_):
         raise AssertionError
 
-    monkeypatch.setattr("suffice.sources.predict.FrameScorer.__call__", here)
+    monkeypatch.setattr("suffice.sources.predict.Answers.__call__", here)
     there = spark.read.parquet(*map(str, sorted(folder.glob("*.parquet")))).repartition(2)
     done = sf.predict_stream(model, there, tmp_path / "there.parquet", keep=["a", "n"])
     assert done.rows == frame.height
