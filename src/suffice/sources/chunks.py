@@ -63,7 +63,6 @@ class Chunk:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The features as a frame with names."""
         table = self.table
         if table.schema is None or table.indicators is None:
             return pl.DataFrame(table.x, schema=list(table.names or ()))

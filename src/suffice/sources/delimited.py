@@ -47,7 +47,6 @@ class Layout:
 
     @classmethod
     def of(cls, head: bytes, reading: TextStyle, label: str, separator: str | None) -> Layout:
-        """Return the layout of the table that starts with ``head``."""
         encoding = reading.encoding or _encoding(head)
         text = _decoded(head, encoding, label)
         lines = text.split("\n")
@@ -236,7 +235,6 @@ class TextTable:
         return {name: s.doubt for name, s in self.spellings.items() if s.doubt}
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
-        """Return the rows of a file of this layout, lazily."""
         if self.layout.translate or is_packed(path):
             return self._in_blocks(text_rows(pieces_in(path), self.layout, self.label), columns)
         rows = partial(self._rows, path, columns, skip_lines=self.layout.n_before)

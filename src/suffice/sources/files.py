@@ -73,7 +73,6 @@ class File:
         return self.table.sample.with_columns(self._told(name) for name in self.values.columns)
 
     def scan(self, columns: Mapping[str, Any]) -> Scan:
-        """Return all rows of these columns, lazily."""
         if not self.values.width:
             return self.table.scan(self.path, columns)
         own = {n: t for n, t in columns.items() if n.lstrip("\0") not in self.values.columns}

@@ -39,7 +39,6 @@ class TypedTable:
 
     @classmethod
     def of(cls, scanner: Any, path: Path | str, _: TextStyle, *, types_only: bool) -> TypedTable:
-        """Return the table of a file."""
         n_rows = 0 if types_only else SAMPLE_ROWS
         with reading_of(str(path)):
             return cls(str(path), _cut(scanner(path), 0, n_rows), scanner)
@@ -90,7 +89,6 @@ class TypedTable:
         return found | {name: pl.Float64 for name in read if found[name].is_numeric()}
 
     def n_rows(self, path: Path | str) -> int | None:
-        """Return the number of rows, where the file tells."""
         return self.scanner(path).select(pl.len()).collect().item() if self.counts else None
 
 

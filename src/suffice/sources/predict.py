@@ -166,18 +166,16 @@ def predict_stream(
 ) -> Predicted:
     """Return how many rows were scored to a file, one answer for every row, in their order.
 
-    The columns written are those kept, ``label``, ``p_<class>`` for every class and, where the
-    model has a density, ``log_density`` and ``outlier``.
+    Written are the columns kept, ``label``, ``p_<class>`` for every class and, where the model has
+    a density, ``log_density`` and ``outlier``. A row that lacks a number gets empty answers.
 
     Parameters
     ----------
     estimator : fitted estimator of this library, or Classifier
-        A model without a density gives labels and posteriors only.
     source : path, glob, "-", data set name, list of paths, frame, stream, iterable or array
         As in ``summarize``. Columns are matched by name; those of arrays by position.
     sink : path, or callable
-        A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, which is replaced
-        only when the new one is whole, here or in an object store such as
+        A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, here or as
         ``"s3://bucket/answers.parquet"``; or a function that consumes a polars ``LazyFrame``.
     keep : list of str, optional
         Columns to copy beside the answers; by default those that look like ids.
@@ -189,12 +187,7 @@ def predict_stream(
         A row is an outlier if its log density is below that quantile of the log densities of
         50,000 rows drawn from the model itself.
     delimiter, missing, decimal, thousands, header, skip_rows, comment, encoding, table, query
-        As in ``summarize``, and so are ``progress`` and ``client``: rows of Dask and Spark are
-        scored where they are, and their answers come here.
-
-    Notes
-    -----
-    A row that lacks a number gets empty answers and is counted in one warning.
+        As in ``summarize``, and so are ``progress`` and ``client``.
 
     Examples
     --------

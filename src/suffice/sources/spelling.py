@@ -65,7 +65,6 @@ class Numbers:
 
     @property
     def pattern(self) -> str:
-        """What a cell looks like."""
         point, mark = re.escape(self.decimal), _THOUSANDS[self.thousands]
         whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if mark else r"\d+"
         number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"

@@ -43,14 +43,11 @@ def summarize(
     Parameters
     ----------
     source : path, glob, URL, "-", data set name, list of paths, frame, stream, iterable or array
-        CSV, TSV, Parquet, Feather or JSON Lines files, here, on a web server or in an object
-        store such as ``"s3://bucket/days/*.parquet"``; a database such as
-        ``"postgresql://host/name"`` or ``"duckdb:FILE"``; ``"-"`` for standard input; a built-in
-        data set such as ``"iris"``; a pandas, polars (eager or lazy) or pyarrow table; anything
-        that exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or
-        ``(X, y, sample_weight)``; an array (n, d); an Ibis table of a database; a Spark
-        DataFrame; a Dask DataFrame, or a list of delayed values or futures, each a frame or a
-        chunk.
+        CSV, TSV, Parquet, Feather or JSON Lines files, here or as ``"s3://bucket/*.parquet"``; a
+        database such as ``"duckdb:FILE"``; ``"-"`` for standard input; a built-in data set; a
+        pandas, polars or pyarrow table; anything that exports an Arrow stream; an iterable of
+        frames, or of chunks ``(X, y)`` or ``(X, y, sample_weight)``; an array (n, d); an Ibis
+        table; a Spark or Dask DataFrame, or a list of delayed values or futures.
     target : str, optional
         The label column. Where it is left out the obvious column is taken, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.
@@ -60,42 +57,33 @@ def summarize(
     weight : str, optional
         The column of row weights.
     groups : str, optional
-        A column, such as a site or a day: the answer is then a mapping of its values to the
-        sums of their rows, whose total is what ``summarize`` gives without it.
+        A column, such as a site or a day: the answer then maps its values to sums of their rows.
     ignore, ids : lists of str, optional
         Columns to leave out. Ids are found by themselves unless they are named.
     categorical : list of str
         Columns of numbers that are categories.
-    delimiter : str, optional
-        Separator of text files; by default found from the first lines.
     missing : list of str
         What stands for a missing value in text files, beside an empty cell, NA, NaN, null and ?.
-    decimal, thousands, header, skip_rows, comment, encoding
-        How text files are written, where it is not found by itself: marks of numbers, whether the
-        first line holds names, lines to skip, how comments begin, and such as "utf-16".
+    delimiter, decimal, thousands, header, skip_rows, comment, encoding
+        How text files are written, where it is not found by itself.
     table, query
         Of a database by its address: which table, or the rows of which query.
     storage, n_jobs
         As in ``Moments.of``.
     fourth : bool
-        Whether to collect the fourth moments of ``shrinkage="ledoit-wolf"``; they double the
-        time of the sums.
+        Whether to collect the fourth moments of ``shrinkage="ledoit-wolf"``.
     progress : callable, optional
-        Called after each block with the number of rows read and of rows in all, which is a guess
-        for text and may be None.
+        Called after each block with the number of rows read and of rows in all, perhaps None.
     checkpoint : path, optional
-        Where to remember, every few seconds and after a failure, which files are counted and
-        their sums. A scan that was cut short resumes from there; files added since are added.
+        Where to remember which files are counted and their sums: a scan that was cut short
+        resumes from there; files added since are added.
     client : distributed.Client or str, optional
         A Dask cluster, or the address of its scheduler, to sum files and Dask collections on.
     method : {"auto", "database", "stream"}
         Of a table of a database: sum inside it, which takes complete columns of numbers, or
-        stream its rows out. "auto" takes what is possible and quicker for the engine and the
-        number of features, and logs it (logger "suffice").
+        stream its rows out. "auto" takes what is quicker, and logs it (logger "suffice").
     device : str or torch.device, optional
-        Where to sum rows that are read here, such as "cuda": blocks of numbers are copied there
-        while the next are read. Workers of a cluster each use their own. Categories and rows with
-        empty cells are summed on the host.
+        Where to sum complete numbers that are read here, such as "cuda".
 
     Returns
     -------
@@ -104,9 +92,7 @@ def summarize(
     Notes
     -----
     Ids, free text, constants, and rows without a label, are left out with one warning each. A row
-    that lacks a number counts with what it has.
-    The order of files and rows changes nothing beyond rounding; how the rows are cut into
-    batches changes no bit.
+    that lacks a number counts with what it has. Batches of the reader change no bit.
 
     Examples
     --------

@@ -87,12 +87,10 @@ class Manifest:
         place.put(_NAME, sha256(text).hexdigest().encode() + b"\n" + text)
 
     def of(self, partition: str) -> list[Entry]:
-        """Return the entries of a partition."""
         return [entry for entry in self.entries if entry.partition == partition]
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """The record of every change."""
         return [json.loads(record) for record in self.records]
 
     @property

@@ -29,9 +29,7 @@ class _Part(NamedTuple):
 class MomentStore:
     """Sums of partitions (days, sites, tenants), kept apart: the total of any set of them.
 
-    Every change is one commit, whole or not at all, whatever is killed and whoever else writes,
-    and leaves a record of who, when, what and why. What is withdrawn is left out of the sums,
-    never subtracted.
+    Every change is one commit, whole or not at all, whoever else writes, and is on record.
 
     Parameters
     ----------
@@ -81,20 +79,13 @@ class MomentStore:
         Parameters
         ----------
         data : Moments, or whatever ``summarize`` takes
-            Sums or rows of a new partition; or files, of which those that were counted and are
-            the same are not read again. They may be archived.
+            Sums or rows of a new partition; or files, of which those counted are not read again.
         partition : str, optional
-            Its name; by default, for each file, its hive folders such as ``day=2026-11-01``, or
-            else its name without its ending.
+            Its name; by default, for each file, its hive folders, or its name without its ending.
         why : str
             The reason, for the record.
         **options
             Of ``summarize``, for rows; by default those of the partitions that are there.
-
-        Raises
-        ------
-        InvalidInputError, FeatureMismatchError
-            If a partition cannot be counted, after all others were.
         """
         groups = by_partition(data, partition)
         counted, files = dict.fromkeys(groups, 0), are_files(data)

@@ -26,7 +26,6 @@ class Number:
     kind = "number"
 
     def merged(self, other: Number) -> Number:
-        """Return the column of both sides."""
         return replace(self, fill=other.fill) if self.fill is None else self
 
 
@@ -42,7 +41,6 @@ class Category:
 
     @property
     def n_levels(self) -> int:
-        """Number of indicator columns."""
         return len(self.levels) + self.missing + self.other
 
     @property
@@ -105,7 +103,6 @@ class Schema:
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
-        """Columns of numbers, in order."""
         return tuple(c for c in self.columns if isinstance(c, Number))
 
     @cached_property
@@ -115,7 +112,6 @@ class Schema:
 
     @cached_property
     def categories(self) -> tuple[Category, ...]:
-        """Columns of levels, in order."""
         return tuple(c for c in self.columns if isinstance(c, Category))
 
     @property
@@ -134,17 +130,14 @@ class Schema:
 
     @property
     def n_numbers(self) -> int:
-        """Number of numeric features."""
         return len(self.numbers)
 
     @property
     def n_indicators(self) -> int:
-        """Number of indicator features."""
         return int(self.starts[-1])
 
     @property
     def n_features(self) -> int:
-        """Number of features D."""
         return self.n_numbers + self.n_indicators
 
     @cached_property
@@ -195,7 +188,6 @@ class Schema:
         return Schema(tuple(capped.get(c.name, c) for c in self.columns))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the columns as plain values."""
         return [
             {"kind": c.kind, **{name: getattr(c, name) for name in c.__slots__}}
             for c in self.columns
@@ -203,7 +195,6 @@ class Schema:
 
     @classmethod
     def from_json(cls, columns: Any) -> Schema:
-        """Return the schema that a file holds."""
         try:
             return cls(tuple(_column(dict(column)) for column in columns))
         except (TypeError, KeyError, ValueError) as error:
@@ -265,7 +256,6 @@ class Encoding:
         return cls(schema, reference)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the encoding as plain values."""
         return {"columns": self.schema.to_json(), "reference": list(self.reference)}
 
     @property
@@ -284,12 +274,10 @@ class Encoding:
 
     @property
     def n_features(self) -> int:
-        """Number of features of the model."""
         return len(self.kept)
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features of the model."""
         return tuple(self.schema.feature_names[j] for j in self.kept)
 
     @cached_property

@@ -75,7 +75,6 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows n."""
         return int(self.codes.shape[0])
 
     @property
@@ -85,7 +84,6 @@ class Table:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes K."""
         return len(self.classes)
 
     @property

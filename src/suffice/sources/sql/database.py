@@ -86,16 +86,13 @@ class TableSource:
 
     @property
     def source(self) -> Source:
-        """The same as every source is known."""
         return Source(self.label, self.sample, self.scans, self.count, summed=self.summed)
 
     def count(self) -> int:
-        """Return the number of rows."""
         with asking(self.label):
             return int(self._ask(self.table.aggregate(n=self.table.count()))["n"][0])
 
     def scans(self, columns: Mapping[str, Any]) -> list[Scan]:
-        """Return the table, streamed out in batches."""
         self._refuse_odd([name for name, dtype in columns.items() if dtype == pl.Float64])
         n_rows, rows = rows_per_block(len(columns)), self._typed(columns)
         backend = engine_of(self.backend).anywhere(self.backend)
