@@ -226,7 +226,9 @@ def test_lda_with_categories_is_lda_of_the_columns_without_the_reference():
     df, y = frame(np.random.default_rng(6))
     moments, rows = summed(df, y)
     found = Recipe.parse(tied=True).model(moments)
-    references = dict(zip(("colour", "shape", "size"), moments.encoding.references, strict=True))
+    encoding = moments.encoding
+    chosen = zip(encoding.schema.categories, encoding.reference, strict=True)
+    references = {column.name: column.level_names[at] for column, at in chosen}
     dense = pd.get_dummies(df, dtype=float)
     dense = dense.drop(columns=[f"{name}_{level}" for name, level in references.items()])
     x = dense.to_numpy()

@@ -1,4 +1,4 @@
-"""What a store holds at one moment, its record of changes, and totals in an order names fix.
+"""What a store holds, its record of changes, which files are new, totals in an order names fix.
 
 Entries are added up group by group: days of a month, months of a year, by the letters that their
 names begin with. So the total of a set is the same to the last bit whatever came first, and the
@@ -8,24 +8,33 @@ sums of groups, which can be kept, serve any set that holds the group.
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
-from hashlib import sha256
+from functools import lru_cache, reduce
+from glob import has_magic
+from hashlib import file_digest, sha256
 from itertools import groupby
 from operator import add
+from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZIP_STORED
 
 from suffice import archive
-from suffice.errors import FileFormatError, InvalidInputError
+from suffice.errors import FileFormatError, InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
 from suffice.moments.file import KIND, arrays_of, header_of
+from suffice.sources import blocks
+from suffice.sources.blocks import PACKED, is_url, paths_of
+from suffice.sources.formats import FORMATS
+from suffice.sources.sql.database import is_database
 from suffice.store.place import Place
 
 _NAME, _FORMAT = "manifest", 1
 _MANY = 8  # entries of one beginning whose sum is worth keeping
+_REQUESTS = 16  # at a time, for the stamps of files
+_ENDINGS = {*FORMATS, *PACKED}
 
 
 class FileStamp(NamedTuple):
@@ -186,3 +195,93 @@ def _names(entries: Sequence[Entry]) -> list[str]:
     if len(entries) < _MANY:
         return []
     return [_name_of(entries), *(name for group in _groups(entries) for name in _names(group))]
+
+
+def are_files(data: Any) -> bool:
+    """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
+    names = [data] if isinstance(data, (str, Path)) else data
+    return isinstance(names, (list, tuple)) and all(
+        isinstance(name, (str, Path))
+        and not is_database(name)
+        and (is_url(name) or has_magic(str(name)) or Path(name).exists())
+        for name in names
+    )
+
+
+def by_partition(data: Any, partition: str | None) -> Mapping[str, Any]:
+    """Return the rows of each partition: of the one that is named, or files by their places."""
+    if partition == "" or (partition is None and not are_files(data)):
+        raise InvalidParameterError("the rows come without a name: name their partition")
+    if partition is not None:
+        return {partition: data}
+    found: dict[str, list[str]] = {}
+    for path in _paths(data):
+        found.setdefault(partition_of(path), []).append(path)
+    return found
+
+
+def partition_of(path: str) -> str:
+    """Return the hive folders of a file, or else its name without its ending.
+
+    Examples
+    --------
+    >>> partition_of("in/day=2026-11-01/part-0.parquet"), partition_of("in/2026-11-01.csv.gz")
+    ('day=2026-11-01', '2026-11-01')
+    """
+    place = Path(path)
+    hive = [folder for folder in place.parts[:-1] if "=" in folder]
+    while place.suffix.lower() in _ENDINGS:
+        place = place.with_suffix("")
+    return "/".join(hive) or place.name
+
+
+def new_files(
+    groups: Mapping[str, Any], known: Manifest, *, tell: bool = False
+) -> dict[str, list[FileStamp]]:
+    """Return the files of partitions whose content a store lacks; raise if another one has it.
+
+    With ``tell``, say which are left out because they were withdrawn.
+    """
+    files = [(entry.file, entry.partition) for entry in known.entries if entry.file]
+    by_address = {file.address: (file, where) for file, where in files}
+    by_content = {file.content: where for file, where in files}
+    found, withdrawn = {name: list[FileStamp]() for name in groups}, known.withdrawn
+    paths = [(name, path) for name in groups for path in _paths(groups[name])]
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        asked = pool.map if len(paths) > 1 else map
+        stamps = list(asked(stamp_of, (path for _, path in paths)))
+    for (partition, path), now in zip(paths, stamps, strict=True):
+        before, where = by_address.get(now.address, (now, None))
+        same = where is not None and before[:3] == now[:3]
+        stamp = before if same else now._replace(content=_content(*now[:3]))
+        holder = by_content.get(stamp.content)
+        for other in {where, holder} - {None, partition}:
+            raise InvalidInputError(f"{path} is counted in {other!r}: name that, or remove it")
+        by_content[stamp.content] = partition
+        if holder is None and stamp.content not in withdrawn:
+            found[partition].append(stamp)
+        elif holder is None and tell:
+            warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
+    return found
+
+
+def _paths(data: Any) -> list[str]:
+    names = [data] if isinstance(data, (str, Path)) else data
+    return sorted({str(path) for name in names for path in paths_of(str(name))})
+
+
+def stamp_of(path: str) -> FileStamp:
+    """Return the stamp of a file as it is now, its content not read."""
+    if not is_url(path) and not Path(path).is_file():
+        raise InvalidInputError(f"there is no file {path!r}: check the path")
+    address = path if is_url(path) else str(Path(path).resolve())
+    return FileStamp(address, *blocks.stamp_of(address))
+
+
+@lru_cache(1 << 16)
+def _content(address: str, size: int, changed: int | str) -> str:
+    """Return what identifies the content of a file of this stamp."""
+    if is_url(address):
+        return f"{size} {changed}"
+    with open(address, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()

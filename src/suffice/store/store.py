@@ -12,8 +12,19 @@ from typing import Any, NamedTuple
 from suffice import errors
 from suffice.moments import Moments
 from suffice.sources.summarize import summarize
-from suffice.store.counting import are_files, by_partition, new_files, stamp_of
-from suffice.store.manifest import Entry, Manifest, load, object_name, packed, sweep, total_of
+from suffice.store.manifest import (
+    Entry,
+    Manifest,
+    are_files,
+    by_partition,
+    load,
+    new_files,
+    object_name,
+    packed,
+    stamp_of,
+    sweep,
+    total_of,
+)
 from suffice.store.place import place_of
 from suffice.text.lists import quoted
 

@@ -258,12 +258,6 @@ class Encoding:
     def to_json(self) -> dict[str, Any]:
         return {"columns": self.schema.to_json(), "reference": list(self.reference)}
 
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Name of the reference level of each category."""
-        pairs = zip(self.schema.categories, self.reference, strict=True)
-        return tuple(c.level_names[at] for c, at in pairs)
-
     @cached_property
     def kept(self) -> Codes:
         """Features of the schema that have a place in the rows of the model, in order."""
