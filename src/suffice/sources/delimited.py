@@ -24,7 +24,7 @@ from suffice.errors import InvalidInputError
 from suffice.sources.blocks import decoder_of, is_packed, pieces_in, text_rows
 from suffice.sources.reading import reading_of
 from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, TextStyle, copy_of, exactly
-from suffice.sources.spelling import Spelling, is_number, spellings_of, stand_ins
+from suffice.sources.spelling import ANY_NUMBER, Spelling, spellings_of, stand_ins
 from suffice.text.lists import quoted
 
 _SEPARATORS = ",;\t|"
@@ -64,7 +64,9 @@ class Layout:
         reader = csv.reader((f"{line}\n" for line in lines[at:]), delimiter=mark)
         first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
         used = reader.line_num
-        header, remark = _has_header(first, _rows(body[used : used + _JUDGED], mark), reading)
+        header, remark = reading.header, ""
+        if header is None:
+            header, remark = _holds_names(first, _rows(body[used:][:_JUDGED], mark), reading.marks)
         remarks = [f"the first line of {label} ({quoted(first, 3)}) {remark}"] if remark else []
         if encoding == _WESTERN and reading.encoding is None:
             remarks += [f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"]
@@ -144,43 +146,38 @@ def _separator(lines: Sequence[str]) -> str:
     return max(_SEPARATORS, key=merit)
 
 
-def _has_header(
-    first: Sequence[str], rows: Sequence[Sequence[str]], reading: TextStyle
-) -> tuple[bool, str]:
-    """Return whether the first line holds names rather than a row, and what to say about it."""
-    if reading.header is not None:
-        return reading.header, ""
-    header, unclear = _holds_names(first, rows, reading.marks)
-    if not header:
-        rest = "its columns are called column_0, …; --header says otherwise"
-        return False, f"looks like a row, not like names: {rest}"
-    return True, "is taken for column names; --no-header says otherwise" if unclear else ""
+_A_ROW = "looks like a row: its columns are called column_0, …; --header says otherwise"
+_NAMES = "is taken for column names; --no-header says otherwise"
 
 
 def _holds_names(
     first: Sequence[str], rows: Sequence[Sequence[str]], missing: Sequence[str]
-) -> tuple[bool, bool]:
-    """Return whether the first line holds names rather than a row, and whether that is unclear.
+) -> tuple[bool, str]:
+    """Return whether the first line holds names rather than a row, and what to say about it.
 
     A name stands above numbers; a cell of a row is a decimal, a number above numbers, or recurs
     in its column. Numbers that count up, such as years, may be names.
     """
-    numbers = {cell for cell in first if is_number(cell)}
+    numbers = {cell for cell in first if _is_number(cell)}
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
-        return False, False
+        return False, _A_ROW
     recurs = False
     for j, cell in enumerate(first):
         if cell in missing:
             continue
         below = [row[j].strip() for row in rows if j < len(row) and row[j].strip() not in missing]
-        if cell not in numbers and below and all(map(is_number, below)):
-            return True, False
+        if cell not in numbers and below and all(map(_is_number, below)):
+            return True, ""
         recurs |= cell not in numbers and cell in below
     if numbers and all(re.fullmatch(r"\d+", cell) for cell in numbers):
         counted = [int(cell) for cell in first if cell in numbers]
         count_up = counted == list(range(counted[0], counted[0] + len(counted)))
-        return (count_up and not recurs) or not rows, True
-    return not (recurs or (numbers and rows)), False
+        return (True, _NAMES) if (count_up and not recurs) or not rows else (False, _A_ROW)
+    return (False, _A_ROW) if recurs or (numbers and rows) else (True, "")
+
+
+def _is_number(cell: str) -> bool:
+    return re.search(ANY_NUMBER, cell.strip()) is not None
 
 
 def _unique(names: Sequence[str], *, all_named: bool) -> tuple[str, ...]:

@@ -17,31 +17,11 @@ from suffice.sources.source import TextStyle
 ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
 
 
-def as_words(text: Any) -> Any:
-    """Return an expression of trimmed text as it is."""
-    return text
-
-
-def as_nothing(text: Any) -> Any:
-    """Return nulls for cells of which none is filled."""
-    return text.cast(pl.Null)
-
-
-def as_truth(text: Any) -> Any:
-    """Return true and false, in any case of letters."""
-    return text.str.to_lowercase().replace_strict({"true": True, "false": False})
-
-
-def as_moments(text: Any, form: str, *, strict: bool = True) -> Any:
-    """Return days, or moments, in one format."""
-    return text.str.to_datetime(form, time_unit="us", strict=strict)
-
-
 @dataclass(frozen=True, slots=True)
 class Words:
     """Text that a function reads: by default it stands for itself."""
 
-    values: Callable[[Any], Any] = as_words  # of an expression of trimmed text
+    values: Callable[[Any], Any] = lambda text: text  # of an expression of trimmed text
     native: bool = False  # whether the reader may parse the values by itself
     doubt: str = ""  # why the words are not read as numbers, if they may be
 
@@ -94,7 +74,7 @@ class Numbers:
 
 Spelling: TypeAlias = Words | Numbers
 
-_ANY = "|".join(
+ANY_NUMBER = "|".join(
     Numbers(d, t, _CURRENCY, percent).pattern
     for d, t in ((".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
     for percent in (False, True)
@@ -104,12 +84,7 @@ _ANY = "|".join(
 def numbers_in(cells: pl.Series) -> pl.Series:
     """Return which cells of a text column may be numbers, however they are written."""
     plain = cells.cast(pl.Float64, strict=False).is_not_null()
-    return plain if plain.all() else plain | cells.str.contains(_ANY)
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell may be a number, however it is written."""
-    return re.search(_ANY, cell.strip()) is not None
+    return plain if plain.all() else plain | cells.str.contains(ANY_NUMBER)
 
 
 def _formats(style: TextStyle, currency: str, *, percent: bool = False) -> Iterator[Numbers]:
@@ -166,23 +141,23 @@ def _plain(text: pl.DataFrame, style: TextStyle) -> dict[str, list[Any]]:
     rows = pl.collect_all([text.lazy().select(test) for test in tests.values()])
     found = {name: row.row(0, named=True) for name, row in zip(tests, rows, strict=True)}
 
-    def spelling(name: str) -> list[Any]:
+    spelt: dict[str, list[Any]] = {name: [] for name in text.columns}
+    for name in text.columns:
+        whole, grouped = found["whole"][name], style.decimal == "," and found["point"][name]
         if found["empty"][name]:
-            return [Words(as_nothing, native=True)]
-        if found["codes"][name]:
-            return [Words()]
-        grouped = style.decimal == "," and found["point"][name]
-        if found["whole"][name] or (found["number"][name] and not grouped):
-            return [Numbers(native=True, whole=found["whole"][name])]
-        return []
-
-    return {name: spelling(name) for name in text.columns}
+            spelt[name] = [Words(lambda text: text.cast(pl.Null), native=True)]
+        elif found["codes"][name]:
+            spelt[name] = [Words()]
+        elif whole or (found["number"][name] and not grouped):
+            spelt[name] = [Numbers(native=True, whole=whole)]
+    return spelt
 
 
 def _possible(cells: pl.Series, style: TextStyle) -> list[Any]:
     """Return the ways a column may be spelt: one, or numbers with a point and with a comma."""
-    if cells.str.to_lowercase().is_in(["true", "false"]).all():
-        return [Words(as_truth)]
+    truth = {"true": True, "false": False}
+    if cells.str.to_lowercase().is_in(list(truth)).all():
+        return [Words(lambda text: text.str.to_lowercase().replace_strict(truth))]
     return _formatted(cells, style) if numbers_in(cells).all() else _dated(cells)
 
 
@@ -260,8 +235,12 @@ def _dated(cells: pl.Series) -> list[Any]:
 
 def _parsed(cells: pl.Series, time: str) -> list[Words]:
     """Return the ways to read all cells as dates with such a time."""
-    ways = [partial(as_moments, form=f"{day}{time}") for day in _DAYS]
-    return [Words(way) for way in ways if not way(cells, strict=False).null_count()]
+    forms = [partial(_moments, form=f"{day}{time}") for day in _DAYS]
+    return [Words(form) for form in forms if not form(cells, strict=False).null_count()]
+
+
+def _moments(text: Any, form: str, *, strict: bool = True) -> Any:
+    return text.str.to_datetime(form, time_unit="us", strict=strict)
 
 
 _NINES = r"^-?9{2,}(?:\.0*)?$"
