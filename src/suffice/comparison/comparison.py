@@ -326,10 +326,7 @@ def compared(
     left_out: tuple[str, ...] = (),
     keep: bool = False,
 ) -> Comparison:
-    """Return the models, and the constant one, judged on the same folds.
-
-    With ``keep``, outcomes keep posteriors and the classifier of each fold.
-    """
+    """Return all models judged on the same folds; kept are posteriors and classifiers, if asked."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
     n_folds, n_rows = len(folds.splits), len(folds.judged_rows)

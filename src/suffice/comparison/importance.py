@@ -1,4 +1,7 @@
-"""Which columns a model needs: its loss on held-out rows once a column is shuffled."""
+"""Which columns a model needs: its loss on held-out rows once a column is shuffled.
+
+Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177).
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,12 +38,7 @@ class Importance:
 def permutation_importance(
     model: ComparedModel, outcome: Outcome, folds: Folds, names: tuple[str, ...], seed: int = 0
 ) -> tuple[Importance, ...]:
-    """Return the rise of the loss by column, largest first, on rows held out by each fold.
-
-    ``outcome`` must have kept the classifier of each fold. Of very many columns none is told.
-
-    Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177).
-    """
+    """Return the rise of the loss by column, largest first; none of very many columns."""
     work = len(folds.judged_rows) * len(names) * REPEATS
     if not outcome.learnt or work > MOST_WORK or len(names) > MOST_COLUMNS:
         return ()

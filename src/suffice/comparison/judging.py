@@ -91,10 +91,7 @@ class Outcome:
 
     @property
     def effective_rows(self) -> float:
-        """Independent rows that would tell the error as exactly.
-
-        Weights, and training sets that overlap, make them fewer (Nadeau & Bengio 2003).
-        """
+        """Independent rows that would tell the error as exactly (Nadeau & Bengio 2003)."""
         _, first = np.unique(self.held_out.rows, return_index=True)
         w = self.held_out.weights[first]
         # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
@@ -168,10 +165,7 @@ class ByFitting:
 
 
 def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFitting:
-    """Return how an estimator learns: from moments, if rows are plain and these hold all it needs.
-
-    One that takes only numbers gets a table of other kinds encoded.
-    """
+    """Return how an estimator learns, one that takes only numbers from a table encoded."""
     if not is_plain:
         known = takes(estimator, X, has_gaps=not is_complete(X).all())
         return ByFitting(estimator if known else make_pipeline(TableEncoder(), estimator))
@@ -212,10 +206,7 @@ def judged(
 
 
 def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tuple[Any, ...]:
-    """Return the classifier of the rows outside a fold, and what those inside say of it.
-
-    These are predictions, scores by which rows are ranked, its size, seconds of fit and prediction.
-    """
+    """Return classifier, predictions, ranking scores, size, seconds of fit and of prediction."""
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.shown(folds, folds.splits[fold][1])
     started = time.perf_counter()

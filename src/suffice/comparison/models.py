@@ -1,7 +1,6 @@
 """The models compared: those known by name, those that users pass, and the size of each.
 
-Competitors stand here in their fair form: what others would tune is chosen from the training rows.
-Of scikit-learn only what a model needs is imported, and only when it is made or fitted.
+Competitors stand here in their fair form; of scikit-learn only what is needed is imported.
 """
 
 from collections import Counter
@@ -268,10 +267,7 @@ def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
 def affordable(
     models: tuple[ComparedModel, ...], n_fits: int, size: FitSize
 ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
-    """Return the known models that there is time to fit so many times.
-
-    The others are named with the reason.
-    """
+    """Return the known models that there is time to fit, and who takes too long, with the time."""
     times = {m.name: n_fits * seconds(m.name, size) for m in models}
     slow = {name: t for name, t in times.items() if t > ALLOWED.get(name, MOST_SECONDS)}
     said = tuple(
@@ -325,11 +321,7 @@ def is_readable(fitted: Any) -> bool:
 
 
 def n_parameters(fitted: Any) -> float:
-    """Return the number of free parameters, NaN where rows are kept instead or it is not known.
-
-    Linear scores of K classes count for K − 1, since only their differences matter; a tree keeps
-    a feature and a threshold at each split, and K − 1 probabilities at each leaf.
-    """
+    """Return the number of free parameters, NaN where rows are kept instead or it is not known."""
     model = core(fitted)
     for attribute, count in _COUNTS.items():
         if hasattr(model, attribute):
@@ -344,11 +336,13 @@ def _of_average(model: Any) -> float:
 
 
 def _of_tree(model: Any) -> float:
+    # a feature and a threshold at each split, K − 1 probabilities at each leaf
     leaves = model.tree_.n_leaves
     return float(2 * (model.tree_.node_count - leaves) + leaves * (len(model.classes_) - 1))
 
 
 def _of_scores(model: Any) -> float:
+    # only differences of the scores of K classes matter
     per_score = np.shape(model.coef_)[-1] + bool(np.any(getattr(model, "intercept_", 0)))
     return float((len(model.classes_) - 1) * per_score)
 

@@ -98,12 +98,10 @@ class RowLosses:
         return mean, centre, float(np.sqrt(variance * (1 + self.overlap) / n)), n - 1
 
     def difference(self, loss: int, model: int, other: int) -> Difference:
-        """Return the loss of a model less that of another, one of so many as are compared.
-
-        Whether a model is better than the constant one is a question of its own.
-        """
+        """Return the loss of a model less that of another, one of so many as are compared."""
         mean, centre, se, df = self.tested(loss, model, other)
         real = sum(name != CONSTANT for name in self.names)
+        # whether a model is better than the constant one is a question of its own
         n_tests = 1 if CONSTANT in (self.names[model], self.names[other]) else max(real - 1, 1)
         half = se * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
         t = abs(centre) / se if se > 0 else np.inf if centre else 0.0
@@ -182,14 +180,11 @@ class ChoiceEstimate:
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
-    """Return the error of rows by the model that the other folds recommend; None of one fold.
-
-    The classifiers are those of the comparison, so that nothing is fitted again; what is chosen
-    for a fold depends on the held-out losses of the other folds only (Varma & Simon 2006).
-    """
+    """Return the error of rows by the model that the other folds recommend; None of one fold."""
     folds = np.unique(losses.folds)
     if len(folds) < 2:
         return None
+    # a choice depends on the held-out losses of the other folds only (Varma & Simon 2006)
     each, choices = np.empty(len(losses.weights)), []
     for fold in folds:
         here = losses.folds == fold

@@ -40,12 +40,9 @@ def in_words(comparison: Comparison) -> str:
         for how in ("alike", "worse", "better")
     )
     failed = [failure.name for failure in comparison.failures]
-    parts = [
-        *([_alike(alike, len(others))] if alike else []),
-        *([_different(worse, "worse")] if worse else []),
-        *([_different(better, "better")] if better else []),
-        *([f"{listed(failed, FEW)} failed"] if failed else []),
-    ]
+    parts = [_alike(alike, len(others))] if alike else []
+    parts += [_different(each, how) for each, how in ((worse, "worse"), (better, "better")) if each]
+    parts += [f"{listed(failed, FEW)} failed"] if failed else []
     price = price_of(comparison)
     rest = f" Against {own.name}: {'; '.join(parts)}." if parts else ""
     useful = "worse" in (beside.verdict, log_losses[constant.name].verdict)
@@ -102,7 +99,6 @@ class Gain:
 
     @property
     def is_better(self) -> bool:
-        """Whether the model is significantly better."""
         gain = self.model - self.constant
         return self.p_value <= LEVEL and (gain > 0) == (self.measure == "balanced accuracy")
 
@@ -117,19 +113,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """What predicting a class from a smaller posterior on would find."""
+class Threshold(Found):
+    """What predicting the rarer of two classes from a smaller posterior on would find."""
 
-    label: Any  # the rarer of two classes
-    value: float  # of its posterior, from which it is predicted
-    found: int  # rows of each fold by the threshold that the other folds choose
-    of: int
+    value: float  # of its posterior; rows of a fold are counted by that which others choose
     false_alarms: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the rows predicted as the class that belong to it."""
-        return self.found / max(self.found + self.false_alarms, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +185,11 @@ class Verdict:
         )
 
     def _at_threshold(self, t: Threshold) -> str:
+        precision = t.found / max(t.found + t.false_alarms, 1)
         return (
             f"It ranks rows with AUC {loss_text(self.auc)}: predicting {t.label} from a "
             f"posterior of {t.value:.2g} on would find about {t.found:,} of {t.of:,}, with "
-            f"{plural(t.false_alarms, 'false alarm')} ({percent(t.precision)} of those predicted "
+            f"{plural(t.false_alarms, 'false alarm')} ({percent(precision)} of those predicted "
             "are right), counted in each fold by the threshold that the other folds choose."
         )
 
@@ -215,8 +204,7 @@ def verdict_on(
 ) -> Verdict:
     """Return the verdict on the reference of a comparison whose outcomes kept posteriors.
 
-    ``chosen`` says that the reference was chosen by the comparison itself, ``tested`` what rows
-    say that it never saw. The ``first`` caveats forbid a plain yes, the ``last`` ones do not.
+    It was ``chosen`` by the comparison, or not; the ``first`` caveats forbid a plain yes.
     """
     own = comparison[comparison.reference]
     choice = tested or (choice_estimate(comparison.row_losses) if chosen else None)
@@ -237,11 +225,13 @@ def verdict_on(
 
 def _gains(comparison: Comparison, own: Outcome) -> tuple[Gain, ...]:
     constant = comparison.baseline
-    tests = {loss: comparison.differences(loss) for loss in ("error", "log_loss")}
-    p = {loss: next(d.p_value for d in t if d.model == constant.name) for loss, t in tests.items()}
-    gains = [Gain("error", own.error, constant.error, p["error"])]
+    p, p_log = (
+        next(d.p_value for d in comparison.differences(loss) if d.model == constant.name)
+        for loss in ("error", "log_loss")
+    )
+    gains = [Gain("error", own.error, constant.error, p)]
     if np.isfinite(own.log_loss):
-        gains.append(Gain("log-loss", own.log_loss, constant.log_loss, p["log_loss"]))
+        gains.append(Gain("log-loss", own.log_loss, constant.log_loss, p_log))
     return (*gains, _balanced(own))
 
 
@@ -285,21 +275,14 @@ def _threshold(own: Outcome) -> Threshold | None:
     label = rows.classes[rare]
     # a miss counts as much more than a false alarm as its class is rarer
     weight = {"false_alarm_cost": float(counts[rare]), "miss_cost": float(counts[1 - rare])}
-    p, called = rows.posteriors[:, rare], np.zeros(len(rows.truth), bool)
 
     def best(at: Any) -> float:
-        some = Predictions.of_logs(
-            rows.labels[at], rows.log_posteriors[at], rows.classes, rows.weights[at]
-        )
-        return float(cost_curve(some, label, **weight).best_threshold)
+        return float(cost_curve(rows.take(at), label, **weight).best_threshold)
 
-    for fold in folds:
-        own_rows = own.folds == fold
-        called[own_rows] = p[own_rows] >= best(~own_rows)
-    value = best(slice(None))
-    found = int((called & (rows.truth == rare)).sum())
-    alarms = int((called & (rows.truth != rare)).sum())
-    return Threshold(plain(label), value, found, int(counts[rare]), alarms)
+    thresholds = np.array([best(own.folds != fold) for fold in folds])
+    called = rows.posteriors[:, rare] >= thresholds[own.folds]
+    found, alarms = (int((called & at).sum()) for at in (rows.truth == rare, rows.truth != rare))
+    return Threshold(plain(label), found, int(counts[rare]), best(slice(None)), alarms)
 
 
 def _misses(found: Sequence[Found]) -> str:

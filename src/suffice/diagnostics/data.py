@@ -58,10 +58,7 @@ class DataChecks:
 
 
 def data_checks(X: Any, y: Any) -> DataChecks:
-    """Return copies, suspicious columns and impossible values of labelled rows, as they came.
-
-    ``X`` may be a table of such rows already.
-    """
+    """Return copies, suspicious columns and impossible values of rows as they came, or a table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # how columns are read was said where they were read
         table = X if isinstance(X, Table) else Table.of(X, y)

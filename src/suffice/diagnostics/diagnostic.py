@@ -32,10 +32,7 @@ class Diagnostic(Tabled):
 
 
 def simulated_p(statistic: Any, replicates: Floats) -> Any:
-    """Return (1 + #{replicates ≥ statistic}) / (1 + B), a valid p-value for any B.
-
-    Davison & Hinkley (1997), *Bootstrap Methods and their Application*, section 4.2.
-    """
+    """Return (1 + #{replicates ≥ statistic}) / (1 + B) (Davison & Hinkley 1997, section 4.2)."""
     # a replicate that ties up to rounding counts as larger
     larger = replicates >= statistic - 1e-12 * np.abs(statistic)
     return (1 + larger.sum(0)) / (1 + len(replicates))
@@ -93,10 +90,7 @@ def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
 
 
 def varying_columns(moments: Moments) -> Codes:
-    """Return the columns that vary within classes, less those that only repeat others.
-
-    Where rows are too few to tell, and where products were not summed, none counts as repeated.
-    """
+    """Return the columns that vary within classes, less those that are seen to repeat others."""
     varying = _varying(moments)
     few = moments.counts.sum() - (moments.counts > 0).sum() < len(varying)
     return varying if few or moments.storage == "diagonal" else independent_columns(moments)

@@ -21,10 +21,7 @@ _BLOCK = 256  # rows of products held at once
 
 
 def whitened(x: Floats) -> Floats | None:
-    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S = Σ (x−x̄)(x−x̄)ᵀ/n of rank r.
-
-    None where the rows are too few to differ from each other by more than their number, n < r+2.
-    """
+    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None where n < r + 2."""
     mean = x.mean(0)
     centred = x - mean
     centred -= centred.mean(0)

@@ -41,10 +41,7 @@ _TINY = np.finfo(float).tiny
 def discrepancy(
     model: GaussianModel, x: Floats, codes: Codes, classes: Codes
 ) -> tuple[Floats, Floats]:
-    """Return A² (K, 1 + d) of rows of each class from the model, and quantiles (K, 99) to draw.
-
-    A² are of squared Mahalanobis distances, then of each feature; quantiles of squared distances.
-    """
+    """Return A² (K, 1 + d) of squared distances and of each feature, and quantiles (K, 99)."""
     parts = [_of_class(model, x[codes == k], int(k)) for k in classes]
     values, quantiles = map(np.array, zip(*parts, strict=True))
     return values, quantiles
@@ -63,10 +60,7 @@ def _of_class(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floats]:
 
 
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
-    """Return A² of each column from log F and log (1 − F) of its sorted values, shape (d,).
-
-    Anderson & Darling (1954), *Journal of the American Statistical Association* 49, 765–769.
-    """
+    """Return A² of columns (Anderson & Darling 1954) from log F, log (1 − F) of sorted values."""
     n = len(log_below)
     # A² = −n − Σᵢ (2i − 1)/n · (log F(x_(i)) + log(1 − F(x_(n+1−i))))
     weights = (2 * np.arange(1, n + 1) - 1) / n

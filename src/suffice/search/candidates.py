@@ -16,7 +16,7 @@ from suffice.search.members import Member, OutsideCandidate, fitted_outsider
 from suffice.table import Table
 from suffice.threads import side_by_side
 from suffice.typing import Floats
-from suffice.validation.folds import Fold, Folds
+from suffice.validation.folds import Folds
 from suffice.validation.held_out import held_out_losses
 
 _STEPS = 300
@@ -77,8 +77,11 @@ class Candidate:
         """Return what is taken where no fold has rows of two classes to learn from."""
         return cls(view, recipe, 1.0, np.nan, np.nan, np.nan, weight=1.0)
 
+    def fitted(self, moments: Moments) -> Member:
+        model = self.recipe.estimate(moments, quiet=True)
+        return Member(self, model.with_temperature(self.temperature), moments)
+
     def describe(self) -> str:
-        """Return the settings in words."""
         return (
             f"pooling {self.pooling:g}, shrinkage {self.shrinkage:g}, "
             f"temperature {self.temperature:.3g}, {self.view.name}"
@@ -93,25 +96,6 @@ class Judged:
     true_log: Floats  # log p(true class)  (M, n)
     weight: Floats  # of the rows  (n,)
     moments: Mapping[int, Moments]  # of these rows as each view shows them, by its identity
-
-    @classmethod
-    def of(
-        cls,
-        found: Sequence[tuple[View, Recipe, Verdicts]],
-        weight: Floats,
-        moments: Mapping[int, Moments],
-        others: Sequence[tuple[OutsideCandidate, Floats]] = (),
-    ) -> Self:
-        """Return the settings that were judged under each view, and others, as candidates."""
-        ranked: list[tuple[Candidate | OutsideCandidate, Floats]] = [
-            (Candidate.judged(view, recipe, verdicts, i), verdicts.true_log[i])
-            for view, recipe, verdicts in found
-            for i in range(len(verdicts.log_loss))
-        ]
-        ranked += others
-        ranked.sort(key=lambda pair: pair[0].log_loss)
-        candidates, true_log = zip(*ranked, strict=True)
-        return cls(candidates, np.stack(true_log), weight, moments)
 
     def shared(self) -> list[Candidate | OutsideCandidate]:
         """Return the candidates with their shares in the best average."""
@@ -131,14 +115,12 @@ def search(
     views: Sequence[tuple[View, Sequence[Recipe]]],
     temperatures: Floats = TEMPERATURES,
 ) -> Candidate:
-    """Return the best of recipes of any kind, each estimated in every fold.
-
-    Where no fold has rows of two classes to learn from, nothing can be judged, and the last
-    recipe, the most regular one, is taken.
-    """
+    """Return the best of recipes of any kind, each estimated in every fold."""
     found: list[Candidate] = []
     for view, recipes in views:
-        seen = _seen(folds, view)
+        each = replace(folds, X=view.apply(folds.X)).each("per-class", fourth=False)
+        # a fold that holds out all rows of the only other class teaches nothing
+        seen = [fold for fold in each if np.count_nonzero(fold.train.weights) > 1]
         if not seen:
             return Candidate.unjudged(view, recipes[-1])
         judge = partial(held_out_losses, recipes, temperatures=temperatures)
@@ -147,25 +129,16 @@ def search(
     return replace(min(found, key=lambda candidate: candidate.log_loss), weight=1.0)
 
 
-def _seen(folds: Folds, view: View) -> list[Fold]:
-    """Return the folds of the rows as a view shows them."""
-    seen = replace(folds, X=view.apply(folds.X)).each("per-class", fourth=False)
-    # a fold that holds out all rows of the only other class teaches nothing
-    return [fold for fold in seen if np.count_nonzero(fold.train.weights) > 1]
-
-
 def at_best_temperature(
     view: View, recipes: Sequence[Recipe], losses: Floats, temperatures: Floats, n: int
 ) -> list[Candidate]:
     """Return each recipe at its best temperature; ``losses`` is (F, C, T, 3)."""
-    means = losses.mean(0)
-    at, refined = best_temperature(means[:, :, 1], temperatures, n)
-    result = []
-    for i, (recipe, t) in enumerate(zip(recipes, at, strict=True)):
-        se = losses[:, i, t, 1].std() / np.sqrt(max(len(losses) - 1, 1))
-        error, log_loss, _ = means[i, t]
-        result.append(Candidate(view, recipe, float(refined[i]), error, log_loss, float(se)))
-    return result
+    at, refined = best_temperature(losses.mean(0)[:, :, 1], temperatures, n)
+    best = losses[:, np.arange(len(at)), at, :2]  # (F, C, 2)
+    se = best[:, :, 1].std(0) / np.sqrt(max(len(losses) - 1, 1))
+    figures = np.column_stack([refined, best.mean(0), se]).tolist()
+    pairs = zip(recipes, figures, strict=True)
+    return [Candidate(view, recipe, *each) for recipe, each in pairs]
 
 
 def fitted_candidates(
@@ -180,17 +153,9 @@ def fitted_candidates(
             recipes = [other.recipe for other in gaussians if other.view is c.view]
             moments[id(c.view)] = _moments(c.view, recipes, table)
     return tuple(
-        fitted_gaussian(c, moments[id(c.view)])
-        if isinstance(c, Candidate)
-        else fitted_outsider(c, table)
+        c.fitted(moments[id(c.view)]) if isinstance(c, Candidate) else fitted_outsider(c, table)
         for c in counted
     )
-
-
-def fitted_gaussian(candidate: Candidate, moments: Moments) -> Member:
-    """Return the model that a candidate makes of moments."""
-    model = candidate.recipe.estimate(moments, quiet=True)
-    return Member(candidate, model.with_temperature(candidate.temperature), moments)
 
 
 def _moments(view: View, recipes: Sequence[Recipe], table: Table) -> Moments:

@@ -1,8 +1,4 @@
-"""Losses of held-out rows at every pooling λ, shrinkage γ and temperature, all folds at once.
-
-Scores have the class as their first axis, (K, Γ, F, m): what is summed over classes is then a sum
-of long vectors.
-"""
+"""Losses of held-out rows at every pooling λ, shrinkage γ and temperature, all folds at once."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -20,6 +16,7 @@ from suffice.validation.predictions import ABSENT_LOSS
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
 
 SPREAD = 0.5  # of the logarithm of a temperature, before rows are seen
+# scores are (K, Γ, F, m): what is summed over classes is then a sum of long vectors
 _NUMBERS = 1 << 17  # in the largest array of a step: it stays in the cache
 
 
@@ -35,36 +32,25 @@ class Verdicts:
     log_loss_se: Floats  # (S,)
     true_log: Floats  # log p(true class) of each row  (S, n)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the verdicts of all parts."""
-        names = [field.name for field in fields(cls)]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
     def take(self, chosen: Any) -> Self:
-        """Return some of them."""
         return type(self)(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def best(self, n: int) -> Self:
-        """Return the n of least loss, best first."""
         return self.take(np.argsort(self.log_loss, kind="stable")[:n])
 
 
 def judged_grid(
     training: Training, log_priors: Floats, points: Sequence[tuple[float, Floats]]
 ) -> Verdicts | None:
-    """Return the verdicts on points (λ, several γ); None where no point has a covariance.
-
-    Points under which some class lacks variance in some fold are left out.
-    """
+    """Return the verdicts on points (λ, several γ) of full rank in all folds, if there are any."""
     found = []
     for pooling, gammas in points:
         path = tied_scores if pooling == 1 else class_scores
         usable, scores = path(training, log_priors, pooling, gammas)
         if len(usable):
-            named = np.full(len(usable), pooling), usable
-            found.append(Verdicts(*named, *judged_scores(scores, training.held_out, TEMPERATURES)))
-    return Verdicts.joined(found) if found else None
+            figures = judged_scores(scores, training.held_out, TEMPERATURES)
+            found.append((np.full(len(usable), pooling), usable, *figures))
+    return Verdicts(*map(np.concatenate, zip(*found, strict=True))) if found else None
 
 
 def tied_scores(
@@ -172,14 +158,14 @@ def _borrowing(pooled: Floats, lacking: Any) -> tuple[Floats, float]:
     return change, 2 * float(np.log(np.diagonal(factor)).sum())
 
 
-def judged_scores(scores: Floats, held: HeldOut, temperatures: Floats) -> Iterator[Floats]:
-    """Yield temperature, error, log-loss, its standard error and log p of each γ; eats scores."""
-    n_folds = len(held.rows)
-    error = _errors(scores, held)
+def judged_scores(scores: Floats, held: HeldOut, temperatures: Floats) -> tuple[Floats, ...]:
+    """Return temperature, error, log-loss, its standard error and log p of each γ; eats scores."""
+    n_folds, wrong = len(held.rows), scores.argmax(0) != held.truth
+    share = held.weight / held.weight.sum(1, keepdims=True)
+    error = np.einsum("gfm,fm->gf", wrong, share).mean(1)
     scores -= scores.max(0)
     own = np.take_along_axis(scores, held.truth[None, None], 0)[0]  # (Γ, F, m)
     losses = np.empty((scores.shape[1], n_folds, len(temperatures)))
-    share = held.weight / held.weight.sum(1, keepdims=True)
     for t, powers in _exponentials(scores, temperatures):
         rows = _finite(np.log(powers.sum(0)) - own / temperatures[t])
         losses[:, :, t] = np.einsum("gfm,fm->gf", rows, share)
@@ -188,23 +174,14 @@ def judged_scores(scores: Floats, held: HeldOut, temperatures: Floats) -> Iterat
     at = losses[np.arange(len(losses)), :, chosen]
     scores /= temperature[:, None, None]
     true_log = -_finite(np.log(np.exp(scores).sum(0)) - own / temperature[:, None, None])
-    yield temperature
-    yield error
-    yield at.mean(1)
-    yield at.std(1) / np.sqrt(max(n_folds - 1, 1))
-    yield np.maximum(true_log[:, held.weight > 0], -ABSENT_LOSS)
+    se = at.std(1) / np.sqrt(max(n_folds - 1, 1))
+    known = np.maximum(true_log[:, held.weight > 0], -ABSENT_LOSS)
+    return temperature, error, at.mean(1), se, known
 
 
 def _finite(losses: Floats) -> Floats:
     """Return the losses, that of a class without rows in training bounded."""
     return np.where(np.isfinite(losses), losses, ABSENT_LOSS)
-
-
-def _errors(scores: Floats, held: HeldOut) -> Floats:
-    """Return the mean error over folds of each γ, (Γ,)."""
-    share = held.weight / held.weight.sum(1, keepdims=True)
-    wrong = scores.argmax(0) != held.truth
-    return np.asarray(np.einsum("gfm,fm->gf", wrong, share).mean(1))
 
 
 def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, Floats]]:

@@ -45,7 +45,6 @@ class ForeignLearner:
     settings = ("",)
 
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:  # noqa: ARG002
-        """Return what a copy learns."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             copy = fitted(self.estimator, table.x, table.codes, table.weight)
@@ -60,7 +59,6 @@ class LogisticPath:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Each penalty, in words."""
         return tuple(f", penalty {l2:g}" for l2 in self.penalties)
 
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
@@ -92,11 +90,9 @@ class ExtraTrees:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Each size of a leaf, in words."""
         return tuple(f", leaves of {n} or more" for n in self.leaves)
 
     def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
-        """Return the trees of each size of a leaf."""
         n_trees = self.n_judging if judging else self.n_trees
         return [
             Trees.grown(
@@ -125,7 +121,6 @@ class OutsideCandidate:
     view = Plain()
 
     def describe(self) -> str:
-        """Return what it is, in words."""
         return f"{self.name}, temperature {self.temperature:.3g}"
 
 

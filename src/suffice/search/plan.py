@@ -1,14 +1,8 @@
-"""Which candidates to judge, and on how many rows: of all settings, or of those left open.
-
-Judging settings needs fewer rows than learning from them: candidates are compared on a seeded,
-stratified sample; the moments of the chosen ones are of all rows. Fourier features are costly, so
-they first have to show, on a smaller sample, that they help.
-"""
+"""Which candidates to judge, and on how many rows: of all settings, or of those left open."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -61,14 +55,12 @@ class Effort:
     def of(cls, table: Table) -> Self:
         """Return the greatest effort that a table can be judged with."""
         n, d, k = table.n_rows, table.n_features, table.n_classes
-        full = cls(max(min(10 if n < 500 else 5, n // 2), 2))
-        most = min(full.n_folds, 5), min(full.n_folds, 3)
-        fewer = (
-            *(cls(most[0]), cls(most[0], (0.0, 0.5, 0.95, 1.0))),
-            *(cls(most[1], (0.5, 0.95, 1.0)), cls(most[1], (0.8, 1.0)), cls(most[1], (1.0,))),
-        )
-        allowed = (e for e in (full, *fewer) if e.multiplications(n, d, k) <= ARITHMETIC)
-        return next(allowed, fewer[-1])
+        most = max(min(10 if n < 500 else 5, n // 2), 2)
+        five, three = min(most, 5), min(most, 3)
+        few = (0.0, 0.5, 0.95, 1.0), (0.5, 0.95, 1.0), (0.8, 1.0), (1.0,)
+        efforts = (cls(most), cls(five), cls(five, few[0]), *(cls(three, p) for p in few[1:]))
+        allowed = (e for e in efforts if e.multiplications(n, d, k) <= ARITHMETIC)
+        return next(allowed, efforts[-1])
 
     def multiplications(self, n: int, d: int, k: int) -> float:
         """Return about how many it takes to judge two views of n rows, d features, K classes."""
@@ -77,7 +69,6 @@ class Effort:
         return 2 * self.n_folds * sum(p < 1 for p in self.poolings) * k * each
 
     def describe(self, n_rows: int) -> str:
-        """Return the effort in words."""
         said = f"Judged on {self.n_folds} folds of {n_rows:,} rows"
         if self.poolings == POOLINGS:
             return f"{said}."
@@ -106,22 +97,14 @@ class Grid:
 
 
 def chosen(
-    table: Table,
-    *,
-    fourier_features: bool,
-    n_kept: int,
-    seed: int,
-    members: Mapping[str, Learner] | None = None,
+    table: Table, *, fourier_features: bool, n_kept: int, seed: int, members: Mapping[str, Learner]
 ) -> tuple[list[Candidate | OutsideCandidate], tuple[Member, ...], str]:
-    """Return the best candidates, those that count, fitted to all rows, and the effort in words.
-
-    ``members`` are classifiers of other kinds, by name, that may share in the average.
-    """
+    """Return the best candidates, those that count, fitted to all rows, and the effort in words."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     effort = Effort.of(rows)
     grids = _grids(table, rows, effort, seed, lifted=fourier_features)
     cells = Cells.of(rows, stratified_folds(rows.codes, effort.n_folds, seed))
-    found = judged(cells, grids, n_kept, members or {})
+    found = judged(cells, grids, n_kept, members)
     said = effort.describe(rows.n_rows)
     if found is None:
         view = grids[0].view
@@ -171,10 +154,7 @@ def lifted_views(below: View, x: Any, n: int, seed: int) -> list[View]:
 
 
 def judged(
-    cells: Cells,
-    grids: Sequence[Grid],
-    n_kept: int,
-    members: Mapping[str, Learner] = MappingProxyType({}),
+    cells: Cells, grids: Sequence[Grid], n_kept: int, members: Mapping[str, Learner]
 ) -> Judged | None:
     """Return the best ``n_kept`` points of each view, and the members; None if nothing can be."""
     with Progress(total=len(grids) + len(members), what="judging settings") as progress:
@@ -186,16 +166,21 @@ def judged(
             return replace(training, x=training.x[:0]), verdicts
 
         done = side_by_side(judge, grids, n_numbers=cells.table.x.size)
-        others: list[tuple[OutsideCandidate, Floats]] = []
-        for name, learner in members.items() if done[0][0].n_folds else ():
-            others += judged_member(name, learner, cells, n_kept)
+        ranked: list[tuple[Candidate | OutsideCandidate, Floats]] = [
+            (Candidate.judged(grid.view, grid.recipe, verdicts, i), verdicts.true_log[i])
+            for grid, (_, verdicts) in zip(grids, done, strict=True)
+            if verdicts is not None
+            for i in range(len(verdicts.log_loss))
+        ]
+        if not ranked:
+            return None
+        for name, learner in members.items():
+            ranked += judged_member(name, learner, cells, n_kept)
             progress.step()
-    pairs = [(grid, *each) for grid, each in zip(grids, done, strict=True)]
-    found = [(grid.view, grid.recipe, v) for grid, _, v in pairs if v is not None]
-    if not found:
-        return None
-    moments = {id(grid.view): training.moments for grid, training, _ in pairs}
-    return Judged.of(found, done[0][0].held_out.weights, moments, others)
+    ranked.sort(key=lambda pair: pair[0].log_loss)
+    candidates, true_log = zip(*ranked, strict=True)
+    moments = {id(g.view): training.moments for g, (training, _) in zip(grids, done, strict=True)}
+    return Judged(candidates, np.stack(true_log), done[0][0].held_out.weights, moments)
 
 
 def _best_points(training: Training, grid: Grid, n_kept: int) -> Verdicts | None:
@@ -224,7 +209,7 @@ def survivors(first: Verdicts, least: int, most: int) -> list[tuple[float, Float
 
 def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
     """Return the lifted views that make the average better by more than chance, if any do."""
-    found = judged(trial, grids, 3)
+    found = judged(trial, grids, 3, {})
     if found is None:
         return []
     every = range(len(found.candidates))

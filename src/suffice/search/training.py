@@ -74,7 +74,6 @@ class HeldOut:
         return cls(rows, cells.table.codes[rows], weight).take(folds)
 
     def take(self, folds: Any) -> Self:
-        """Return some of the folds."""
         return type(self)(self.rows[folds], self.truth[folds], self.weight[folds])
 
     @property
@@ -85,11 +84,7 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Weight, mean and scatter of each class in the rows that each of F folds learns from.
-
-    Features are measured in standard deviations from the mean of all rows, whatever their labels:
-    no posterior depends on units, and no tolerance has to ask for them.
-    """
+    """Weight, mean and scatter of each class in what each fold learns from, free of units."""
 
     x: Floats  # rows in these units, in the order of the cells  (n, d)
     held_out: HeldOut
@@ -104,11 +99,8 @@ class Training:
     def of(
         cls, seen: Floats, cells: Cells, *, per_class: bool, noise: Floats | None = None
     ) -> Self:
-        """Return the sums of rows (n, d) as a view shows them, in the order of the cells.
-
-        ``noise`` is a variance that each feature has beside that of the rows, (d,).
-        """
-        x = np.array(seen)
+        """Return the sums of rows as a view shows them, with a variance added to each feature."""
+        x = np.array(seen)  # in standard deviations from the mean of all rows
         centre = x.mean(0)
         x -= centre
         scale = unit_scale(np.einsum("ij,ij->j", x, x) / len(x))
@@ -159,7 +151,6 @@ class Training:
 
     @property
     def n_folds(self) -> int:
-        """Number of folds F."""
         return len(self.weights)
 
     def rows_of(self, fold: int) -> Floats:
@@ -168,7 +159,6 @@ class Training:
         return self.x[rows[0] : rows[0] + np.count_nonzero(self.held_out.weight[fold])]
 
     def take(self, folds: Any) -> Self:
-        """Return some of the folds."""
         names = ("weights", "means", "pooled", "varies", "scatters")
         arrays = {name: getattr(self, name) for name in names}
         found = {name: each[folds] for name, each in arrays.items() if each is not None}

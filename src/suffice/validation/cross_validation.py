@@ -1,7 +1,4 @@
-"""Exact cross-validation: Gaussian models read from sums of folds, others fitted again.
-
-Rows that do not fit in memory are passed twice, whatever the grid.
-"""
+"""Exact cross-validation, in memory or in two passes over a source; Gaussians are not refitted."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -106,11 +106,7 @@ def _alike(before: Moments, after: Moments) -> tuple[Moments, Moments]:
 
 
 def drift(before: Moments, after: Moments) -> Drift:
-    """Return how rows differ from those a model was fitted to, whatever their classes.
-
-    Means are compared by Welch's test, spreads by the logarithm of the ratio of variances as for
-    Gaussian columns, shares of levels and of empty cells by a χ² test.
-    """
+    """Return how rows differ from those a model was fitted to, whatever their classes."""
     old, new = map(_of_all_classes, _alike(before, after))
     for m, which in ((old, "the fit"), (new, "the new rows")):
         if not m.total_weight > 1:

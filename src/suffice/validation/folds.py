@@ -56,10 +56,7 @@ class Folds:
         cls, X: Any, y: Any, cv: Any, sample_weight: Any = None, groups: Any = None,
         *, seed: int | None = None, on_device: bool = False,
     ) -> Self:  # fmt: skip
-        """Return users' rows, labels and folds; a seed shuffles a number of folds.
-
-        Rows of a device come to the host, unless they may stay and nothing is missing.
-        """
+        """Return users' rows, labels and folds; a seed shuffles a number of folds."""
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         if not (on_device and is_on_device(rows) and all_finite(rows)):
             rows = to_numpy(rows)
@@ -111,10 +108,7 @@ class Folds:
         return replace(self, splits=tuple((a[kept[a]], b[kept[b]]) for a, b in self.splits))
 
     def moments(self, storage: str, *, fourth: bool) -> tuple[list[Moments], float]:
-        """Return the moments of every fold's training rows, collected once, and seconds each.
-
-        Where the test sets partition the rows, each row is summed only once.
-        """
+        """Return the moments of every fold's training rows, collected once, and seconds each."""
         need = storage, fourth
         if need not in self._moments:
             started, table = time.perf_counter(), self.table
@@ -138,11 +132,7 @@ class Folds:
         return taken(self.X, at), self.classes[self.codes[at]], weight
 
     def predictions(self, fold: int, fitted: Any, shown: Any, labels: Any = None) -> Predictions:
-        """Return what a classifier of the other folds predicts for the rows held out.
-
-        ``shown`` are these rows as it knows them, ``labels`` those it predicted; without them,
-        the most probable class is predicted.
-        """
+        """Return what a classifier predicts for held-out rows, ``shown`` as it knows them."""
         test = self.splits[fold][1]
         logs = log_posteriors_of(fitted, shown, self.classes)
         if labels is None:

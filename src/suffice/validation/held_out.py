@@ -30,10 +30,7 @@ _NUMBERS = 1 << 16  # posteriors found at a time: they stay in the cache
 def held_out_losses(
     recipes: Sequence[Recipe], fold: Fold, temperatures: Floats, fixed_weights: Floats | None = None
 ) -> Floats:
-    """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3).
-
-    Priors are those of the training rows, or of ``fixed_weights`` where they are given.
-    """
+    """Return mean error, log-loss and Brier score of every candidate and temperature, (C, T, 3)."""
     losses = np.empty((len(recipes), len(temperatures), 3))
     together: dict[Any, list[int]] = {}  # those that differ in γ alone share their work
     for i, recipe in enumerate(recipes):
@@ -99,10 +96,7 @@ def _path_losses(
 def _path_scores(
     train: Moments, group_of: Codes, how: Regularisation, gammas: Floats
 ) -> Callable[[Floats], Floats] | None:
-    """Return what finds log p(x | k) of every γ up to a term common to all classes, (K, Γ, m).
-
-    None where some direction of many features lacks variance.
-    """
+    """Return what finds log p(x | k) of every γ, up to a common term, (K, Γ, m), if it can be."""
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)

@@ -1,9 +1,7 @@
 """Posteriors of every row as if it had not been seen.
 
-Leaving a row x of class k out takes c z zᵀ from the scatter of its class, z = x − μ_k,
-c = w w_k / (w_k − w), and moves the mean of its class. A covariance that is a linear function of
-the scatters loses a multiple of z zᵀ, so its inverse follows by the rank-one formula; other
-covariances are estimated again from the moments without the row.
+By rank-one downdates where a covariance is linear in the scatters; others are estimated again from
+the moments without the row.
 """
 
 from contextlib import suppress

@@ -197,7 +197,10 @@ class Predictions:
 
     def in_order(self) -> Self:
         """Return the predictions in the order of the data."""
-        at = np.argsort(self.rows, kind="stable")
+        return self.take(np.argsort(self.rows, kind="stable"))
+
+    def take(self, at: Any) -> Self:
+        """Return the predictions of some of the rows."""
         arrays = {name: getattr(self, name) for name in _OF_ROWS}
         return replace(self, **{name: a[at] for name, a in arrays.items() if a is not None})
 
@@ -207,10 +210,7 @@ class Predictions:
 
 
 def log_posteriors_of(fitted: Any, X: Any, classes: Labels | None = None) -> Floats | None:
-    """Return log p(k | x) (n, K) of a fitted classifier, None where it has no posteriors.
-
-    With ``classes``, a column for each of them: −∞ for a class that it never learnt.
-    """
+    """Return log p(k | x) (n, K), −∞ for a class never learnt; None without posteriors."""
     with np.errstate(divide="ignore"):
         if hasattr(fitted, "predict_log_proba"):
             logs = np.asarray(fitted.predict_log_proba(X), np.float64)
