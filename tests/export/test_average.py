@@ -14,8 +14,7 @@ from suffice.decision.costs import parse_costs
 from suffice.errors import InvalidParameterError
 from suffice.export import average
 from suffice.export.sql import to_sql
-from suffice.model.averaged import AveragedModel, Share
-from suffice.model.outside import ForeignModel, TemperedModel, Trees
+from suffice.model.averaged import AveragedModel, ForeignModel, Share, TemperedModel, Trees
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, PowerTransformed, Softened
 from suffice.power_transform import PowerTransform
 from suffice.table import Table

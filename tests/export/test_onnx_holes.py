@@ -11,7 +11,7 @@ from tests.export.models import fitted, rows
 import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.export.onnx import to_onnx
-from suffice.model.outside import ForeignModel, TemperedModel
+from suffice.model.averaged import ForeignModel, TemperedModel
 
 
 def answers(model, frame):

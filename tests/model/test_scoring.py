@@ -284,7 +284,7 @@ def test_log_density_is_exact_in_far_tails(either):
 
 
 def test_the_exponential_is_right_to_an_ulp():
-    from suffice.model.softmax_kernels import exp_negative
+    from suffice.model.kernels import exp_negative
 
     x = -np.concatenate([np.geomspace(1e-20, 750, 800), np.arange(0, 750, 0.5) * np.log(2)])
     with mpmath.workdps(40):

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice.errors import InvalidParameterError
-from suffice.model.outside import Trees
+from suffice.model.averaged import Trees
 from suffice.search.members import (
     ExtraTrees,
     ForeignLearner,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from suffice.compiled import njit
-from suffice.model.softmax_kernels import exp_negative
+from suffice.model.kernels import exp_negative
 from suffice.moments.kernels import LANES, STRIDE, add_gram
 
 _FAST = {"contract", "reassoc", "nsz"}

@@ -207,7 +207,7 @@ class MixtureRows:
         return tuple(sum(each) for each in zip(*parts, strict=True))
 
     def _complete(self, rows: Codes, model: GaussianModel, stages: Any) -> Sums:
-        from suffice.model.softmax_kernels import share_out
+        from suffice.model.kernels import share_out
         from suffice.moments.kernels import gather_tile, shared_chunk
 
         n_components, d = model.offsets.shape

@@ -9,13 +9,11 @@ import numpy as np
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
-from suffice.export.dialects import Dialect, number, total, tree
 from suffice.export.marginal import own_members
-from suffice.export.reading import ColumnReading, Stage, transformed
-from suffice.export.stages import Stages, decided, numbers_read, product, same
+from suffice.export.reading import ColumnReading, Dialect, Stage, number, total, transformed, tree
+from suffice.export.stages import Stages, decided, numbers_read, product
 from suffice.model import views
-from suffice.model.averaged import Share
-from suffice.model.outside import TemperedModel, Trees
+from suffice.model.averaged import Share, TemperedModel, Trees
 from suffice.model.scoring import Formula, Scorer
 from suffice.typing import Floats
 
@@ -42,14 +40,13 @@ def averaged_stages(
     # Σ_m s_m p_m(k | x), from ε π_k on
     first = [dialect.double_number(model.doubt * p) for p in model.frequencies]
     sums = {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
-    yield {**same(features), **sums}
+    yield sums
     for share, _ in own_members(model):
-        for stage in _member(share, len(features), classifier, dialect):
-            yield {**same(features), **same(sums), **stage}
+        yield from _member(share, len(features), classifier, dialect)
         weight = number((1 - model.doubt) * share.weight)
-        yield {**same(features), **{f"g{at}": f"g{at} + {weight} * p{at}" for at in range(k)}}
+        yield {f"g{at}": f"g{at} + {weight} * p{at}" for at in range(k)}
     yield {f"p{at}": f"g{at}" for at in range(k)}
-    yield from decided(classifier, dialect, [f"p{at}" for at in range(k)])
+    yield from decided(classifier, dialect)
 
 
 def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
@@ -72,7 +69,7 @@ def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> I
         cooled = f"EXP(LN({keep} * p{{}} + {least}) / {number(model.temperature)})"
         powers = {f"e{at}": cooled.format(at) for at in range(k)}
         yield powers
-        yield {**same(powers), "bottom": total(list(powers))}
+        yield {"bottom": total(list(powers))}
         yield {f"p{at}": f"e{at} / bottom" for at in range(k)}
 
 
@@ -97,7 +94,7 @@ def _seen(view: views.View, d: int) -> Iterator[Stage]:
         }
         yield z
         n = view.frequencies.shape[1]
-        yield {**same(z), **{f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}}
+        yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
         waves = [f"{wave}(y{i})" for wave in ("COS", "SIN") for i in range(n)]
         yield {f"x{j}": each for j, each in enumerate([*z, *waves])}
 
@@ -139,17 +136,16 @@ def _leaves(trees: Trees) -> Iterator[Stage]:
         here = f"x{trees.feature[node]} <= {number(bounds[node])}"
         return f"CASE WHEN {here} THEN {left} ELSE {right} END", some + more
 
-    x = same(f"x{j}" for j in np.unique(trees.feature))
     inside = {f"l{t}": [root] for t, root in enumerate(trees.roots)}
     walk = {at: str(root) for at, (root,) in inside.items()}
-    yield {**x, **walk}
+    yield dict(walk)
     while any(inside.values()):
         for at, here in inside.items():
             found = {node: below(node, _LEVELS) for node in here}
             cases = " ".join(f"WHEN {node} THEN {way}" for node, (way, _) in found.items())
             walk[at] = f"CASE {at} {cases} ELSE {at} END" if cases else at
             inside[at] = [node for _, ends in found.values() for node in ends]
-        yield {**x, **walk}
+        yield dict(walk)
     yield {f"p{k}": _mean_share(list(walk), of_class) for k, of_class in enumerate(shares.T)}
 
 

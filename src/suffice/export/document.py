@@ -10,10 +10,9 @@ from typing import Any
 from suffice.decision import classifier_of
 from suffice.export.marginal import integrates, own_members
 from suffice.model import views
-from suffice.model.averaged import AveragedModel
+from suffice.model.averaged import AveragedModel, TemperedModel, Trees
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
-from suffice.model.outside import TemperedModel, Trees
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.text.jsonable import jsonable
 

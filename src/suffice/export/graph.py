@@ -45,7 +45,6 @@ class Graph:
         return Deferred(self, result)
 
     def model(self, inputs: list[Any], outputs: list[Any], notes: dict[str, str]) -> Any:
-        """Return the finished model, checked."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "suffice", inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 2)]
@@ -56,7 +55,6 @@ class Graph:
         return model
 
     def value(self, name: str, kind: str, shape: list[Any]) -> Any:
-        """Return the declaration of an input or output."""
         number = getattr(self._onnx.TensorProto, kind)
         return self._onnx.helper.make_tensor_value_info(name, number, shape)
 
@@ -96,21 +94,17 @@ class Deferred(NDArrayOperatorsMixin):
 
     @property
     def T(self) -> Deferred:  # noqa: N802
-        """The transposed matrix."""
         return self.graph.node("Transpose", self, perm=[1, 0])
 
     def astype(self, dtype: Any, **_: Any) -> Deferred:
-        """Return the same as doubles, single-precision numbers or 64-bit integers."""
         kinds = self.graph._onnx.TensorProto
         kind = {int: kinds.INT64, np.float32: kinds.FLOAT}.get(dtype, kinds.DOUBLE)
         return self.graph.node("Cast", self, to=kind)
 
     def sum(self, axis: int, *, keepdims: bool = False) -> Deferred:
-        """Return sums over an axis."""
         return self.graph.node("ReduceSum", self, np.array([axis]), keepdims=int(keepdims))
 
     def max(self, axis: int, *, keepdims: bool = False) -> Deferred:
-        """Return the greatest along an axis."""
         return self.graph.node("ReduceMax", self, axes=[axis], keepdims=int(keepdims))
 
     def with_rows(self, at: Deferred, rows: Deferred) -> Deferred:

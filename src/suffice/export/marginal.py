@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.errors import InvalidParameterError
+from suffice.model.averaged import ForeignModel
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
 from suffice.model.mixture import MixtureModel
-from suffice.model.outside import ForeignModel
 from suffice.model.scoring import Formula, LinearScores, Scaled
 from suffice.model.student import Tailed
 from suffice.typing import Codes, Floats

@@ -22,8 +22,7 @@ from suffice.export.marginal import (
     tail_constants,
 )
 from suffice.model import views
-from suffice.model.averaged import AveragedModel
-from suffice.model.outside import TemperedModel, Trees
+from suffice.model.averaged import AveragedModel, TemperedModel, Trees
 from suffice.model.scoring import Formula
 from suffice.power_transform import Branch, PowerTransform
 from suffice.table.schema import Category, Encoding
@@ -139,7 +138,6 @@ class Holes:
 
     @classmethod
     def of(cls, graph: Graph, rows: Any) -> Holes:
-        """Return those of rows in which NaN is a hole."""
         missing = np.isnan(rows).astype(float)
         at = graph.node("NonZero", missing.sum(1) > 0.5).T
         return cls(at, missing[at])

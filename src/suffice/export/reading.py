@@ -1,15 +1,19 @@
-"""The columns of a table as a query reads them: features in units near 1, and which are holes."""
+"""How SQL writes numbers, names and labels, and reads the columns of a table, engine by engine.
+
+Columns become features in units near 1, and flags of those that are holes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from suffice.export.dialects import Dialect, literal, name, number, total
+from suffice.errors import InvalidParameterError
 from suffice.export.marginal import marginals
 from suffice.model.scoring import Formula, LinearScores
 from suffice.power_transform import PowerTransform
@@ -19,6 +23,134 @@ from suffice.typing import Floats
 Stage = dict[str, str]  # column → expression over the columns of the stage before
 
 _NEARLY_ZERO = 1e-5  # exponent under which a series is exact
+_FAR = {True: 290.0, False: 140.0}  # log10 of the units beyond which linear, other scores fail
+_NEAR = 1e-140  # units that are as good as zero
+_LARGEST = float(np.finfo(np.float64).max)
+_LOWEST = -1e300  # a logarithm so low that no class with it wins
+# DuckDB reads yes and no of a file as truth values
+_TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
+
+
+def number(value: float) -> str:
+    """Return a literal that every engine reads as this very double, not as a decimal."""
+    text = repr(float(value))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if text.startswith("-") else text
+
+
+def name(text: str) -> str:
+    """Return an identifier, whatever characters it has."""
+    if "\0" in text:
+        msg = f"the name {text!r} holds a NUL character, which no database takes"
+        raise InvalidParameterError(msg)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def literal(label: Any) -> str:
+    """Return a label as text, number, truth value or NULL."""
+    if label is None or (isinstance(label, float) and math.isnan(label)):
+        return "NULL"
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, int):
+        return str(label)
+    if isinstance(label, float):
+        return number(label)
+    if "\0" in str(label):
+        msg = f"the label {label!r} holds a NUL character, which no database takes"
+        raise InvalidParameterError(msg)
+    return "'" + str(label).replace("'", "''") + "'"
+
+
+def total(terms: Sequence[str]) -> str:
+    """Return a sum as a balanced tree: engines and parsers limit how deep a formula may nest."""
+    return tree(terms, lambda left, right: f"({left} + {right})")
+
+
+def tree(terms: Sequence[str], joined: Any) -> str:
+    """Return terms joined two by two."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return str(joined(tree(terms[:half], joined), tree(terms[half:], joined)))
+
+
+def square(term: str) -> str:
+    """Return the square of a short term."""
+    return f"{term} * {term}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One engine's words; the stages of a query must not be merged, or formulas multiply."""
+
+    title: str
+    double: str  # the type of 64-bit floating point numbers
+    greatest: str
+    least: str
+    most_columns: int = 1 << 20  # of one stage
+    longest_name: int = 1 << 20  # bytes
+    fence: str = ""  # what keeps the planner from merging a stage into the next
+    materialized: str = "NOT MATERIALIZED"
+    has_nan: bool = True
+
+    def largest(self, terms: Sequence[str]) -> str:
+        return tree(terms, lambda a, b: f"{self.greatest}({a}, {b})")
+
+    def smallest(self, terms: Sequence[str]) -> str:
+        return tree(terms, lambda a, b: f"{self.least}({a}, {b})")
+
+    def double_number(self, value: float) -> str:
+        """Return a literal for arithmetic among literals, where PostgreSQL would use decimals."""
+        return f"CAST({number(value)} AS {self.double})"
+
+    def number_of(self, column: str, *, truth: bool) -> str:
+        """Return a column as doubles, NULL where it is NaN; truth values as 1 and 0."""
+        if truth:
+            return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
+        x = f"CAST({column} AS {self.double})"
+        return f"NULLIF({x}, CAST('NaN' AS {self.double}))" if self.has_nan else x
+
+    def exponential(self, expression: str) -> str:
+        """Return exp of a number ≤ 0; PostgreSQL takes a result that rounds to 0 for an error."""
+        return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
+
+    def refuse_long(self, names: Collection[str]) -> None:
+        """Raise if the engine would cut a name of the answer short."""
+        for name in names:
+            if len(name.encode()) > self.longest_name:
+                raise InvalidParameterError(
+                    f"the column {name!r} of the answer has more than {self.longest_name} bytes, "
+                    f"which {self.title} would cut off: shorten that class's label"
+                )
+
+    def refuse_wide(self, n_columns: int) -> None:
+        """Raise if a stage has more columns than the engine takes."""
+        if n_columns > self.most_columns:
+            raise InvalidParameterError(
+                f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
+                f"{self.most_columns}: the model has too many classes or features; use to_onnx()"
+            )
+
+
+DIALECTS: Mapping[str, Dialect] = {
+    "duckdb": Dialect("DuckDB", "DOUBLE", "GREATEST", "LEAST"),
+    "postgres": Dialect(
+        "PostgreSQL", "DOUBLE PRECISION", "GREATEST", "LEAST", 1664, 63, "OFFSET 0"
+    ),
+    "sqlite": Dialect(
+        "SQLite", "REAL", "MAX", "MIN", 2000, materialized="MATERIALIZED", has_nan=False
+    ),
+}
+
+
+def dialect_of(name: str) -> Dialect:
+    """Return the dialect of this name."""
+    known = {"postgresql": "postgres"}.get(name.lower(), name.lower())
+    if known not in DIALECTS:
+        msg = f"dialect must be one of {', '.join(map(repr, DIALECTS))}, got {name!r}"
+        raise InvalidParameterError(msg)
+    return DIALECTS[known]
 
 
 def _side(exponent: float, knee: float, u: str) -> str:
@@ -54,11 +186,6 @@ def transformed(power: PowerTransform, j: int, x: str) -> str:
     down = _side(2 - exponent, (centre - float(power.low[j])) / scale, f"(({c} - {x}) / {s})")
     # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
     return f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up}) ELSE {c} - {s} * ({down}) END"
-
-
-_FAR = {True: 290.0, False: 140.0}  # log10 of the units beyond which linear, other scores fail
-_NEAR = 1e-140  # units that are as good as zero
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +224,6 @@ class ColumnReading:
 
     @cached_property
     def features(self) -> list[Feature]:
-        """All features of the model, in order."""
         schema = self.encoding.schema
         found = [
             Feature(f"x{j} IS NULL", "", c.fill, c.fill is None)
@@ -124,7 +250,6 @@ class ColumnReading:
 
     @cached_property
     def n_holes(self) -> str:
-        """How many features are holes."""
         flags = [flag for flag in dict.fromkeys(self.flags) if flag]
         return total([f"{self.flags.count(flag)} * {flag}" for flag in flags])
 
@@ -153,9 +278,8 @@ class ColumnReading:
         empty = "0e0" if self.flags[j] else "NULL"
         if feature.on:
             on, off = self.dialect.double_number(self._at(j, 1.0)), number(self._at(j, 0.0))
-            return (
-                f"CASE WHEN {feature.on} THEN {on} WHEN {feature.empty} THEN {empty} ELSE {off} END"
-            )
+            known = f"WHEN {feature.on} THEN {on} WHEN {feature.empty} THEN {empty}"
+            return f"CASE {known} ELSE {off} END"
         empty = empty if feature.fill is None else number(self._at(j, feature.fill))
         low, high = (number(bound) for bound in self._bounds(j))
         value = f"({self._moved(j)} - {number(self.formula.scorer.origin[j])})"
@@ -190,44 +314,26 @@ class ColumnReading:
 
     def _levels(self, k: int) -> str:
         """Return Σ log p(level | k) over categories; an unknown level adds nothing."""
-        encoding, terms = self.encoding, list[str]()
-        schema = encoding.schema
-        for j, term in zip(schema.filled, self.formula.levels, strict=False):
-            terms.append(
-                f"CASE WHEN x{j} IS NULL THEN {_log(term[k, 1])} ELSE {_log(term[k, 0])} END"
-            )
-        pairs = zip(encoding.reference, self.formula.levels[len(schema.filled) :], strict=True)
-        for i, (reference, term) in enumerate(pairs):
+        schema, terms = self.encoding.schema, list[str]()
+        logs = [[number(max(p, _LOWEST)) for p in term[k]] for term in self.formula.levels]
+        for j, (full, empty) in zip(schema.filled, logs, strict=False):
+            terms.append(f"CASE WHEN x{j} IS NULL THEN {empty} ELSE {full} END")
+        pairs = zip(self.encoding.reference, logs[len(schema.filled) :], strict=True)
+        for i, (reference, own) in enumerate(pairs):
             # the reference comes first
-            order = [reference, *(at for at in range(term.shape[1]) if at != reference)]
-            cases = " ".join(
-                f"WHEN {at} THEN {_log(p)}" for at, p in zip(order, term[k], strict=True)
-            )
+            own.insert(reference, own.pop(0))
+            cases = " ".join(f"WHEN {at} THEN {p}" for at, p in enumerate(own))
             terms.append(f"CASE v{i} {cases} ELSE 0e0 END")
         return total(terms)
-
-
-def _log(value: float) -> str:
-    """Return a logarithm; −∞ is so low that no class with it wins."""
-    return number(value if value > -LOWEST else -LOWEST)
-
-
-LOWEST = 1e300
 
 
 def _code(category: Category, column: str) -> str:
     """Return the number of a column's level; NULL where it is unknown."""
     n, text = len(category.levels), f"CAST({column} AS VARCHAR)"
     cases = [f"WHEN {column} IS NULL THEN {n if category.missing else 'NULL'}"]
-    cases += [
-        f"WHEN {text} IN ({_spellings(category, x)}) THEN {i}"
-        for i, x in enumerate(category.levels)
-    ]
+    for i, level in enumerate(category.levels):
+        cases.append(f"WHEN {text} IN ({_spellings(category, level)}) THEN {i}")
     return f"CASE {' '.join(cases)} ELSE {category.n_levels - 1 if category.other else 'NULL'} END"
-
-
-# DuckDB reads yes and no of a file as truth values
-_TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
 def _spellings(category: Category, level: str) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.export.average import averaged_stages
-from suffice.export.dialects import Dialect, dialect_of, name
-from suffice.export.reading import Stage
-from suffice.export.stages import Stages, same
+from suffice.export.reading import Dialect, Stage, dialect_of, name
+from suffice.export.stages import Stages, carried
 from suffice.model.averaged import AveragedModel
 
 MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have
@@ -64,41 +63,39 @@ def to_sql(
         msg = f"column {both[0]!r} is kept, and is an answer's name: use a prefix for the answers"
         raise InvalidParameterError(msg)
     words.refuse_long(answers.values())
-    stages = _fitting(classifier, words, inputs, booleans, len(keep))
     kept = {f"k{at}": name(column) for at, column in enumerate(keep)}
-    source = ".".join(map(name, [table] if isinstance(table, str) else table))
     final = {**dict(zip(kept, keep, strict=True)), **answers}
-    return _query(stages, kept, source, final, words)
+    for written in _written(classifier, words, inputs, booleans):
+        first, *others = written
+        stages = carried([{**kept, **first}, *others], final)
+        width = max(map(len, stages))
+        if width <= words.most_columns:
+            break
+    words.refuse_wide(width)
+    source = ".".join(map(name, [table] if isinstance(table, str) else table))
+    return _query(stages, source, final, words)
 
 
-def _fitting(
-    classifier: Classifier, dialect: Dialect, columns: Any, booleans: Any, n_kept: int
-) -> list[Stage]:
-    """Return stages that take as many holes in a row as is not too long for a query."""
+def _written(
+    classifier: Classifier, dialect: Dialect, columns: Sequence[str], booleans: Sequence[str]
+) -> Iterator[Iterator[Stage]]:
+    """Yield stages that take as many holes in a row as is not too long for a query, then fewer."""
     if isinstance(classifier.model, AveragedModel):
-        stages = list(averaged_stages(classifier, dialect, columns, booleans))
-        dialect.refuse_wide(n_kept + max(map(len, stages)))
-        return stages
+        yield averaged_stages(classifier, dialect, columns, booleans)
+        return
     for most_holes, most_terms in MOST_TERMS.items():
         written = Stages.of(classifier, dialect, most_holes)
         if written.n_terms <= most_terms:
-            stages = list(written.stages(columns, booleans))
-            width = n_kept + max(map(len, stages))
-            if width <= dialect.most_columns:
-                break
-    dialect.refuse_wide(width)
-    return stages
+            yield written.stages(columns, booleans)
 
 
-def _query(stages: list[Stage], kept: Stage, source: str, final: Stage, dialect: Dialect) -> str:
+def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> str:
     lines, before = [], source
     for at, stage in enumerate(stages):
-        carried = kept if at == 0 else same(kept)
-        columns = {**carried, **stage}.items()
-        selected = ",\n    ".join(c if c == e else f"{e} AS {c}" for c, e in columns)
+        selected = ",\n    ".join(c if c == e else f"{e} AS {c}" for c, e in stage.items())
         fence = f"\n  {dialect.fence}" if dialect.fence else ""
         body = f"(\n  SELECT\n    {selected}\n  FROM {before}{fence}\n)"
-        lines.append(f"{_STAGE}{at} AS {dialect.materialized}{body}")
+        lines.append(f"{_STAGE}{at} AS {dialect.materialized} {body}")
         before = f"{_STAGE}{at}"
     answer = ",\n  ".join(f"{column} AS {name(title)}" for column, title in final.items())
     return f"WITH {', '.join(lines)}\nSELECT\n  {answer}\nFROM {before}"

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import operator
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
-from suffice.export.dialects import Dialect, literal, number, square, total, tree
 from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, tail_constants
-from suffice.export.reading import ColumnReading, Stage
+from suffice.export.reading import (
+    ColumnReading,
+    Dialect,
+    Stage,
+    literal,
+    number,
+    square,
+    total,
+    tree,
+)
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.table.schema import Encoding, Number, Schema
 from suffice.typing import Codes, Floats
@@ -36,7 +47,6 @@ class Stages:
 
     @classmethod
     def of(cls, classifier: Classifier, dialect: Dialect, most_holes: int | None) -> Stages:
-        """Return the stages of a classifier."""
         model: Any = classifier.model
         formula: Formula = model.formula
         found = marginals(formula) if integrates(classifier) and most_holes != 0 else []
@@ -47,8 +57,7 @@ class Stages:
     @property
     def n_terms(self) -> int:
         """About how many terms integrating holes out of full covariances takes."""
-        full = [q for q in self.marginals if not q.is_diagonal]
-        shapes = [(len(q.precision), len(q.classes)) for q in full]
+        shapes = [(len(q.precision), len(q.classes)) for _, q in self._full]
         if self.most_holes == 1:
             return sum(d**2 + m * d for d, m in shapes)
         return sum(d**3 // 6 + m * d**2 // 2 for d, m in shapes)
@@ -60,20 +69,26 @@ class Stages:
 
     def from_numbers(self) -> Iterator[Stage]:
         """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
-        classes, live = self.classifier.classes, self.live
-        measured = self.reading.measured()
-        yield measured
-        yield from self._score_stages(same(measured))
+        live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
+        yield self.reading.measured()
+        yield from self._score_stages()
         if self.formula.class_of is not None:
             yield from self._class_stages(self.formula.class_of)
         scores = [f"a{k}" for k in live]
         known = tree([f"{a} IS NOT NULL" for a in scores], lambda a, b: f"({a} AND {b})")
-        top = self.reading.dialect.largest(scores)
-        yield {**same(scores), "top": f"CASE WHEN {known} THEN {top} END"}
+        yield {"top": f"CASE WHEN {known} THEN {self.reading.dialect.largest(scores)} END"}
+        yield {"label": first_best(scores, "top", classes[live])}
         if not self.classifier.has_posterior:
-            yield {**same(scores), "label": first_best(scores, "top", classes[live])}
             return
-        yield from self._posterior_stages(scores)
+        t = "" if temperature == 1 else f" / {number(temperature)}"
+        powers = {f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live}
+        yield powers
+        yield {"bottom": total(list(powers))}
+        none = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
+        every = range(len(classes))
+        yield {f"p{k}": f"e{k} / bottom" if k in live else none for k in every}
+        if not self.classifier.decision.is_map:
+            yield from decided(self.classifier, self.reading.dialect)
 
     @property
     def scored(self) -> list[int]:
@@ -82,7 +97,6 @@ class Stages:
 
     @property
     def live(self) -> list[int]:
-        """Codes of the classes that some row may belong to."""
         class_of = self.formula.class_of
         return self.scored if class_of is None else np.unique(class_of[self.scored]).tolist()
 
@@ -90,80 +104,50 @@ class Stages:
         """Yield log Σ exp a over the components of each class."""
         words = self.reading.dialect
         members = {k: [r for r in self.scored if class_of[r] == k] for k in self.live}
-        tops = {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
-        yield {**same(f"a{r}" for r in self.scored), **tops}
+        yield {f"m{k}": words.largest([f"a{r}" for r in own]) for k, own in members.items()}
         sums = {k: [words.exponential(f"(a{r} - m{k})") for r in own] for k, own in members.items()}
         yield {f"a{k}": f"m{k} + LN({total(terms)})" for k, terms in sums.items()}
 
-    def _score_stages(self, measured: Stage) -> Iterator[Stage]:
-        """Yield stages that end with the scores of the classes."""
-        done = Stage()
-        for some in self._batches():
-            whitened = [part for part in some if isinstance(part, Whitened)]
-            if whitened:
-                yield {**measured, **done, **_whitened(whitened)}
-            scored = {k: v for part in some for k, v in self._scored(part).items()}
-            yield {**measured, **done, **scored}
-            done |= same(scored)
-        for batch in self._eliminations() if self.most_holes is None else ():
-            carried = {**measured, **done}
-            for parts in zip(*batch, strict=True):
-                found = {c: e for part in parts for c, e in part.items()}
-                yield {**carried, **found}
-            done |= same(found)
-        if self.most_holes == 1:
-            singles = [_single(at, q, self.reading.flags) for at, q in self._full]
-            yield {**measured, **done, **{c: e for forms, _ in singles for c, e in forms.items()}}
-            found = {c: e for _, sums in singles for c, e in sums.items()}
-            yield {**measured, **done, **found}
-        yield {f"a{k}": self._finished(k) for k in self.scored}
-
-    def _batches(self) -> Iterator[list[ScorePart]]:
-        """Yield the parts, so many at a time that no stage is too wide."""
-        d, parts = len(self.formula.scorer.origin), self.formula.scorer.parts
+    def _score_stages(self) -> Iterator[Stage]:
+        """Yield stages that end with the scores of the classes, none of them too wide."""
+        d, parts, flags = (
+            len(self.formula.scorer.origin),
+            self.formula.scorer.parts,
+            self.reading.flags,
+        )
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
             raise InvalidParameterError(
                 f"a quadratic score of {d} features is too long for SQL, which takes up to "
                 f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
             )
-        size = max(_WIDEST // max(d, 1), 1)
-        for at in range(0, len(parts), size):
-            yield list(parts[at : at + size])
+        for some in _some(parts, _WIDEST // max(d, 1)):
+            yield _whitened([part for part in some if isinstance(part, Whitened)])
+            yield _joined(self._scored(part) for part in some)
+        holes = [j for j in range(d) if flags[j]]
+        if self.most_holes == 1:
+            found: list[Any] = [_single(at, q, flags) for at, q in self._full if holes]
+        else:
+            found = [_eliminated(at, q, holes, self.reading) for at, q in self._full if holes]
+        m = max((len(q.classes) for _, q in self._full), default=0)
+        width = d if self.most_holes == 1 else len(holes) * (len(holes) + 1) // 2 + m * len(holes)
+        for some in _some(found, 1 + _WIDEST // (2 * max(width, 1))):
+            yield from map(_joined, zip(*some, strict=True))
+        yield {f"a{k}": self._finished(k) for k in self.scored}
 
     def _scored(self, part: ScorePart) -> Stage:
-        """Return the scores of the classes of a part that are not ruled out, or their Δ²."""
-        live = set(self.scored)
-        rows = [(m, int(k)) for m, k in enumerate(part.classes) if int(k) in live]
+        """Return the scores of the classes of a part, or their Δ²."""
+        c, rows = self.formula.constants, list(enumerate(part.classes.tolist()))
         if isinstance(part, LinearScores):
-            sums = {k: product(part.weights[m]) for m, k in rows}
-            return {f"a{k}": f"{number(part.constants[m])} + {sums[k]}" for m, k in rows}
-        found = {
-            k: total(_scaled(part, m) if isinstance(part, Scaled) else _far(part, m))
-            for m, k in rows
-        }
+            return {f"a{k}": f"{number(c[k])} + {product(part.weights[m])}" for m, k in rows}
+        terms: Any = _scaled if isinstance(part, Scaled) else _far
+        found = {k: total(terms(part, m)) for m, k in rows}
         if self.formula.tail is not None:
             return {f"a{k}": distance for k, distance in found.items()}
-        c = self.formula.constants
         return {f"a{k}": f"{number(c[k])} - 5e-1 * {far}" for k, far in found.items()}
 
     @property
     def _full(self) -> list[tuple[int, Marginal]]:
         return [(at, q) for at, q in enumerate(self.marginals) if not q.is_diagonal]
-
-    def _eliminations(self) -> Iterator[list[Iterator[Stage]]]:
-        """Yield what integrates the holes of full covariances out, as many as a stage can hold."""
-        flags, live = self.reading.flags, set(self.scored)
-        holes = [j for j in range(len(self.formula.scorer.origin)) if flags[j]]
-        batch, width = list[Iterator[Stage]](), 0
-        for at, marginal in self._full if holes else ():
-            if width > _WIDEST // 2:
-                yield batch
-                batch, width = [], 0
-            batch.append(_eliminated(at, marginal, holes, self.reading, live))
-            n_classes = sum(int(k) in live for k in marginal.classes)
-            width += len(holes) * (len(holes) + 1) // 2 + n_classes * len(holes)
-        if batch:
-            yield batch
 
     def _finished(self, k: int) -> str:
         """Return the score of a class from what its features give, with holes and levels."""
@@ -201,39 +185,19 @@ class Stages:
                 return _where(flags, drops), _where(flags, logs) if apart else ""
         return "", ""
 
-    def _posterior_stages(self, scores: Sequence[str]) -> Iterator[Stage]:
-        live, classes, temperature = self.live, self.classifier.classes, self.classifier.temperature
-        t = "" if temperature == 1 else f" / {number(temperature)}"
-        powers = {f"e{k}": self.reading.dialect.exponential(f"((a{k} - top){t})") for k in live}
-        label = first_best(scores, "top", classes[live])
-        yield {"label": label, **powers}
-        yield {"label": "label", **same(powers), "bottom": total(list(powers))}
-        ruled_out = "CASE WHEN bottom IS NOT NULL THEN 0e0 END"
-        posterior = {
-            f"p{k}": f"e{k} / bottom" if k in live else ruled_out for k in range(len(classes))
-        }
-        yield {"label": "label", **posterior}
-        if not self.classifier.decision.is_map:
-            yield from decided(self.classifier, self.reading.dialect, posterior)
 
-
-def decided(
-    classifier: Classifier, dialect: Dialect, posterior: Collection[str]
-) -> Iterator[Stage]:
-    """Yield stages from posteriors to the label of least expected cost beside them."""
-    decision = classifier.decision
+def decided(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
+    """Yield stages from posteriors p0, p1, … to the label of least expected cost."""
+    decision, posterior = classifier.decision, [f"p{k}" for k in range(len(classifier.classes))]
     if decision.is_map:
-        yield {**same(posterior), "top": dialect.largest(list(posterior))}
-        label = first_best(list(posterior), "top", classifier.classes)
-        yield {"label": label, **same(posterior)}
+        yield {"top": dialect.largest(posterior)}
+        yield {"label": first_best(posterior, "top", classifier.classes)}
         return
-    risks = {
-        f"r{a}": total([f"{number(c)} * {p}" for c, p in zip(row, posterior, strict=True)])
-        for a, row in enumerate(decision.relative)
-    }
-    yield {**same(posterior), **risks}
-    yield {**same(posterior), **same(risks), "low": dialect.smallest(list(risks))}
-    yield {"label": first_best(list(risks), "low", decision.actions), **same(posterior)}
+    pairs = [zip(row, posterior, strict=True) for row in decision.relative]
+    risks = {f"r{a}": total([f"{number(c)} * {p}" for c, p in row]) for a, row in enumerate(pairs)}
+    yield risks
+    yield {"low": dialect.smallest(list(risks))}
+    yield {"label": first_best(list(risks), "low", decision.actions)}
 
 
 def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
@@ -244,15 +208,15 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
 
 
 def _eliminated(
-    at: int, marginal: Marginal, holes: Sequence[int], reading: ColumnReading, live: Collection[int]
+    at: int, marginal: Marginal, holes: Sequence[int], reading: ColumnReading
 ) -> Iterator[Stage]:
     """Yield P x, then a step per feature, which acts where it is a hole of one covariance.
 
     They end with r of each class, what holes take off its Δ², and l, log|P_mm|. Entries are
     numbers first, then columns of the stage before.
     """
-    known, pairs = marginal.precision, zip(marginal.classes.tolist(), marginal.pulls, strict=True)
-    pulls = {k: pull for k, pull in pairs if k in live}
+    known = marginal.precision
+    pulls = dict(zip(marginal.classes.tolist(), marginal.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]
     p = {(i, j): reading.dialect.double_number(known[i, j]) for i, j in lower}  # P, its lower half
     # g = P x − P μ of each class
@@ -284,7 +248,7 @@ def _eliminated(
 def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[Stage, Stage]:
     """Return linear forms y, and r and l as of ``_eliminated`` where one column is a hole."""
     forms, known = Stage(), marginal.precision
-    r, log_dets = [list[str]() for _ in marginal.classes], list[str]()
+    cases = [list[str]() for _ in (*marginal.classes, "log|P_mm|")]
     columns = [flag for flag in dict.fromkeys(flags[: len(known)]) if flag]
     for flag in columns:
         block = [j for j, own in enumerate(flags[: len(known)]) if own == flag]
@@ -294,17 +258,19 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         rows = np.linalg.solve(factor, known[block])
         forms |= {y: product(row) for y, row in zip(names, rows, strict=True)}
         near = " AND ".join(f"ABS({y}) < 1e150" for y in names)
-        for own, pull in zip(r, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=True):
+        for own, pull in zip(
+            cases, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=False
+        ):
             far = [square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
             own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
         log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
-        log_dets.append(f"WHEN {flag} = 1 THEN {log_det}")
-    several = f"WHEN {total(columns)} > 1 THEN NULL" if columns else "WHEN 1 = 0 THEN NULL"
+        cases[-1].append(f"WHEN {flag} = 1 THEN {log_det}")
+    names = [f"r{k}" for k in marginal.classes] + [f"l{at}"]
+    several = f"WHEN {total(columns)} > 1 THEN NULL"
     found = {
-        f"r{k}": f"CASE {several} {' '.join(own)} ELSE 0e0 END"
-        for k, own in zip(marginal.classes, r, strict=True)
+        c: f"CASE {several} {' '.join(e)} ELSE 0e0 END" for c, e in zip(names, cases, strict=True)
     }
-    return forms, {**found, f"l{at}": f"CASE {several} {' '.join(log_dets)} ELSE 0e0 END"}
+    return forms, found
 
 
 def numbers_read(classifier: Classifier) -> Encoding:
@@ -313,9 +279,30 @@ def numbers_read(classifier: Classifier) -> Encoding:
     return classifier.encoding or Encoding(Schema(numbers), ())
 
 
-def same(names: Any) -> Stage:
-    """Return columns as they are in the stage before."""
-    return {name: name for name in names}
+def _some(parts: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    size = max(size, 1)
+    return (parts[at : at + size] for at in range(0, len(parts), size))
+
+
+def _joined(stages: Iterable[Stage]) -> Stage:
+    return {column: expression for stage in stages for column, expression in stage.items()}
+
+
+_WORD = re.compile(r"\b[a-z]\w*")
+
+
+def carried(stages: Sequence[Stage], final: Collection[str]) -> list[Stage]:
+    """Return the stages with all columns that later ones read, and with no others."""
+    needed, found = set(final), list[Stage]()
+    before = accumulate(stages[:-1], operator.or_, initial=Stage())
+    for stage, known in reversed(list(zip(stages, before, strict=True))):
+        own = {column: e for column, e in stage.items() if column in needed}
+        if own:
+            needed -= own.keys()
+            rest = {column: column for column in known if column in needed}
+            found.append({**rest, **own})
+            needed = {*rest, *(word for e in own.values() for word in _WORD.findall(e))}
+    return found[::-1]
 
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:

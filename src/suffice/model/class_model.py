@@ -40,12 +40,10 @@ class ClassModel(ScoredModel):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes K."""
         return len(self.log_priors)
 
     @property
     def n_features(self) -> int:
-        """Number of features d."""
         return len(self.centre)
 
     @property
@@ -138,7 +136,6 @@ class ClassModel(ScoredModel):
         """What other systems compute to score rows like this model."""
 
     def _with(self, **fields: Any) -> Self:
-        """Return the model with other priors or another temperature."""
         return replace(self, **fields)  # type: ignore[type-var]
 
 

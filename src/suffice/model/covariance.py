@@ -101,27 +101,21 @@ class DiagonalCovariance:
 
     @property
     def log_det(self) -> float:
-        """Log-determinant log|Σ| = 2 Σᵢ log σᵢ."""
         return float(2 * np.log(self.scale).sum())
 
     def whiten(self, x: Floats) -> Floats:
-        """Return z = x / σ for each row."""
         return x / self.scale
 
     def colorize(self, z: Floats) -> Floats:
-        """Return x = σ z for each row."""
         return z * self.scale
 
     def precision_times(self, x: Floats) -> Floats:
-        """Return Σ⁻¹ x = x / σ² for each row."""
         return x / self.scale**2
 
     def part(self, classes: Codes, constants: Floats, means: Floats) -> Scaled:
-        """Return what scores the classes that share Σ."""
         return Scaled(classes, constants, means, self.scale)
 
     def marginal(self, observed: Codes) -> DiagonalCovariance:
-        """Return Σ_oo of the features ``observed``."""
         return DiagonalCovariance(self.scale[observed])
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
@@ -130,7 +124,6 @@ class DiagonalCovariance:
         return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
 
     def observed_distances(self, rows: ObservedRows, means: Floats) -> tuple[Floats, Floats]:
-        """Return |(y_o − μ_o) / σ_o|² (n, m) and log|Σ_oo| (n,), by compiled loops."""
         from suffice.model.missing_kernels import scaled_distances
 
         found = np.empty((len(rows.y), len(means))), np.empty(len(rows.y))
@@ -138,11 +131,9 @@ class DiagonalCovariance:
         return found
 
     def dense(self) -> Floats:
-        """Return Σ = diag(σ²)."""
         return np.diag(self.scale**2)
 
     def dense_precision(self) -> Floats:
-        """Return Σ⁻¹ = diag(σ⁻²)."""
         return np.diag(self.scale**-2.0)
 
 

@@ -45,12 +45,10 @@ class IncompleteRows:
         return cls(~np.isnan(x[order[starts[:-1]]]), order, starts)
 
     def of_pattern(self, p: int) -> Codes:
-        """Return the rows of a pattern."""
         return self.order[self.starts[p] : self.starts[p + 1]]
 
     @property
     def counts(self) -> Codes:
-        """Rows of each pattern, (P,)."""
         return np.diff(self.starts)
 
     def runs(self) -> tuple[Codes, Codes]:
@@ -98,7 +96,6 @@ class EllipticalModel(ClassModel):
         """Return r, (n,), with x_m = E[x_m | x_o] + r Ψ_{m|o}^½ z for Gaussian z."""
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw a row of the density of class k for each code k, shape (n, d)."""
         z, nothing = rng.standard_normal((len(codes), self.n_features)), np.zeros(len(codes))
         # x = m + r Ψ^½ z
         z *= self._radii(codes, nothing, nothing, rng)[:, None]

@@ -42,7 +42,6 @@ class GaussianModel(EllipticalModel):
 
     @classmethod
     def of(cls, *, priors: Floats, covariances: Sequence[Covariance], **fields: Any) -> Self:
-        """Return the model with these priors and covariances, and the other fields."""
         with np.errstate(divide="ignore"):
             return cls(np.log(priors), covariances=tuple(covariances), **fields)
 
@@ -53,30 +52,25 @@ class GaussianModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters: priors, means and covariances."""
         k, d = self.offsets.shape
         return int(k - 1 + k * d + self.n_covariance_parameters)
 
     @property
     def covariance_matrices(self) -> Floats:
-        """Σ, shape (d, d) if all classes share it, else (K, d, d)."""
         if self.is_tied:
             return self.covariances[0].dense()
         return np.stack([self.covariance_of(k).dense() for k in range(self.n_classes)])
 
     @property
     def shared_covariance(self) -> Covariance | None:
-        """Σ of all classes, where they share one."""
         return self.covariances[0] if self.is_tied else None
 
     def covariance_of(self, k: int) -> Covariance:
-        """Return Σ_k."""
         return self.covariances[int(self.group_of[k])]
 
     shapes = property(attrgetter("covariances"))
 
     def marginal(self, observed: Codes) -> GaussianModel:
-        """Return N(μ_o, Σ_oo) of some features alone: indices, or (d,) bool."""
         centre, offsets, sigmas = self._marginals(observed)
         # at most those of so many full matrices
         most = len(sigmas) * len(centre) * (len(centre) + 1) // 2
@@ -84,11 +78,9 @@ class GaussianModel(EllipticalModel):
         return replace(self, centre=centre, offsets=offsets, covariances=sigmas, **known)
 
     def as_gaussian(self) -> GaussianModel:
-        """Return itself."""
         return self
 
     def _log_likelihood(self, moments: Moments) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
         seen = moments.weights > 0
         w = moments.weights[seen]
         if moments.patterns is not None:
@@ -99,12 +91,10 @@ class GaussianModel(EllipticalModel):
         return float(w @ gaussian) - 0.5 * _squared_distances(self, moments)
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true."""
         return gaussian_error(self, n_samples, rng)
 
     @property
     def formula(self) -> Formula:
-        """Linear scores where all classes share one covariance, else quadratic ones."""
         return Formula(self._scorer, shared=self.shared_covariance)
 
     @cached_property
@@ -179,11 +169,9 @@ class DebiasedModel(WrappedModel):
         return replace(self.inner, log_priors=self.inner.log_priors + self.corrections)
 
     def as_gaussian(self) -> GaussianModel:
-        """Return the Gaussian model with the same posterior; its priors do not sum to one."""
         return self.tilted
 
     def sample(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: there is nothing to draw from, and what is no density has no likelihood."""
         raise InvalidParameterError(
             "debiased scores estimate log densities, and are not densities: they give posteriors, "
             "no samples, likelihood or Bayes error; use estimate='predictive', 'map' or 'plug-in'"
@@ -193,7 +181,6 @@ class DebiasedModel(WrappedModel):
 
     @property
     def formula(self) -> Formula:
-        """That of the Gaussian model with the same posterior."""
         return self.tilted.formula
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:

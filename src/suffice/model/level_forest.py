@@ -29,7 +29,6 @@ class LevelBlocks:
 
     @classmethod
     def of(cls, encoding: Encoding) -> LevelBlocks:
-        """Return the blocks of encoded rows."""
         schema = encoding.schema
         sizes = [1] * len(schema.filled) + [c.n_levels - 1 for c in schema.categories]
         return cls(schema.n_numbers + np.cumsum([0, *sizes]).astype(np.intp))
@@ -107,12 +106,10 @@ class LevelForest:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes K."""
         return len(self.parents)
 
     @property
     def n_parameters(self) -> int:
-        """Number of free probabilities."""
         return sum(len(t) * (t.shape[1] - 1) for tables in self.log_tables for t in tables)
 
     @cached_property

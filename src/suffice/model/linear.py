@@ -60,12 +60,10 @@ class LinearModel(ScoredModel):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes K."""
         return max(len(self.intercepts), 2)
 
     @property
     def n_features(self) -> int:
-        """Number of features d."""
         return int(self.weights.shape[1])
 
     def allowing_missing(self) -> LinearModel:

@@ -53,7 +53,6 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def centre(self) -> Floats:  # type: ignore[override]
-        """What ``offsets`` are measured from, shape (D,)."""
         n_indicators = self.blocks.starts[-1] - self.blocks.n_numbers
         return np.concatenate([self.inner.centre, np.zeros(n_indicators)])
 
@@ -68,13 +67,11 @@ class MixedModel(WrappedModel):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters: priors, means, covariances, regressions, probabilities."""
         slopes = 0 if self.coefficients is None else self.coefficients.size
         return self.inner.n_parameters + slopes + self.levels.n_parameters
 
     @property
     def covariance_matrices(self) -> Floats:
-        """Covariance of numbers and indicators of each class, (K, D, D)."""
         k, p, d = self.n_classes, self.blocks.n_numbers, self.n_features
         out = np.zeros((k, d, d))
         for at, slopes in enumerate(self._slopes[self.inner.group_of]):
@@ -102,14 +99,12 @@ class MixedModel(WrappedModel):
         return np.concatenate([z, m], axis=1)
 
     def as_gaussian(self) -> NoReturn:
-        """Refuse: categories are no Gaussians."""
         raise InvalidParameterError(
             "this model has probabilities of levels, and where two classes are equal is no "
             "hyperplane or quadric: use covariance='full' with categories='indicators'"
         )
 
     def _log_likelihood(self, moments: Moments) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the encoded rows that the moments sum up."""
         if moments.n_features != self.n_features:
             raise FeatureMismatchError(
                 f"the model reads {self.n_features} features, the moments have "
@@ -140,7 +135,6 @@ class MixedModel(WrappedModel):
 
     @property
     def formula(self) -> Formula:
-        """Scores of the numbers, and what each level adds to them."""
         if self.coefficients is not None or (self.levels.parents >= 0).any():
             raise InvalidParameterError(
                 "a tree of categories has no scores that are exported: export the model with "
@@ -229,7 +223,6 @@ class MixedModel(WrappedModel):
     _read_observed = _read
 
     def _log_density(self, rows: Floats) -> Floats:
-        """Return log p(x | k), (n, K)."""
         if self.coefficients is None:
             z, codes = self._parts(rows)
             numbers = self.inner.allowing_missing().class_log_density(z)
@@ -306,7 +299,6 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _alone(self) -> list[tuple[GaussianModel, Floats]]:
-        """The model and B of each class."""
         classes = np.arange(self.n_classes)[:, None]
         models = [_of_classes(self.inner, k) for k in classes]
         return list(zip(models, self._slopes[self.inner.group_of], strict=True))

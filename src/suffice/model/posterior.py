@@ -19,7 +19,7 @@ from suffice.typing import Array, Codes, Floats
 class Readout(Protocol):
     """A function of the scores of each row."""
 
-    name: str = ""  # a word of ``softmax_kernels``
+    name: str = ""  # a word of ``kernels``
     temperature: float = 1.0
     dtype: Any = np.float64  # of the values read out
     per_class: bool = True  # whether there is a value for each class, (n, K), rather than one, (n,)
@@ -38,10 +38,10 @@ class Readout(Protocol):
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a score tile to rows; return whether some row has none."""
-        from suffice.model import softmax_kernels
+        from suffice.model import kernels
 
-        what, rows = getattr(softmax_kernels, self.name), out if self.per_class else out[:, None]
-        return bool(softmax_kernels.write(tile, n_classes, 1 / self.temperature, what, rows))
+        what, rows = getattr(kernels, self.name), out if self.per_class else out[:, None]
+        return bool(kernels.write(tile, n_classes, 1 / self.temperature, what, rows))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,6 @@ class Joint(Readout):
     name = "JOINT"
 
     def read(self, a: Floats) -> Floats:
-        """Return a, (n, K)."""
         return np.where(_finite(a)[:, None], a, np.nan)
 
 
@@ -102,7 +101,6 @@ class Argmax(Readout):
     per_class = False
 
     def read(self, a: Floats) -> Codes:
-        """Return argmaxₖ aₖ, (n,)."""
         return np.where(_finite(a), a.argmax(1), -1)
 
 

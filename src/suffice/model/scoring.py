@@ -87,13 +87,11 @@ class Scaled(Group):
     scale: Floats  # σ  (d,)
 
     def scores(self, x: Floats) -> Floats:
-        """Return cₖ − ½ |(x − μₖ) / σ|², (n, m)."""
         distances = [np.square((x - mu) / self.scale).sum(1) for mu in self.means]
         return self.constants - 0.5 * np.stack(distances, axis=1)
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        """Yield one stage for all classes."""
         from suffice.model.kernels import diagonal_scores
 
         codes, constants, means = _stacked(parts)
@@ -111,7 +109,6 @@ class LinearScores:
 
     @property
     def classes(self) -> Codes:
-        """All codes, (K,)."""
         return np.arange(len(self.constants))
 
     @property
@@ -120,12 +117,10 @@ class LinearScores:
         return self.weights.size > LARGE
 
     def scores(self, x: Floats) -> Floats:
-        """Return wₖᵀx + bₖ, (n, K)."""
         return x @ self.weights.T + self.constants
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        """Yield the one stage."""
         from suffice.model.kernels import linear_scores, packed
 
         (part,) = parts
@@ -183,7 +178,6 @@ class Scorer:
 
     @classmethod
     def linear(cls, origin: Floats, weights: Floats, intercepts: Floats) -> Scorer:
-        """Return the scorer wₖᵀ(x − o) + bₖ."""
         return cls(origin, len(intercepts), (LinearScores(weights, intercepts),))
 
     def score(self, x: Array, readout: Readout) -> Array:

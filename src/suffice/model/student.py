@@ -31,7 +31,6 @@ class Tailed(Readout):
     per_class = forwarded("per_class", "readout")
 
     def read(self, a: Floats) -> Array:
-        """Return the values for −½ Δ² (n, K)."""
         return self.readout.read(self.bent(a))
 
     def bent(self, a: Floats) -> Floats:
@@ -69,7 +68,6 @@ class StudentModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        """Number of parameters integrated out: priors, means and covariances."""
         k, d = self.offsets.shape
         return int(k - 1 + k * d + len(self.shapes) * d * (d + 1) // 2)
 
@@ -91,14 +89,12 @@ class StudentModel(EllipticalModel):
         return replace(self, centre=centre, offsets=offsets, shapes=shapes)
 
     def as_gaussian(self) -> NoReturn:
-        """Refuse: surfaces between Student t densities are no quadrics."""
         raise InvalidParameterError(
             "predictive densities are Student t, and where two of them are equal is no hyperplane "
             "or quadric: use estimate='map' or 'plug-in' for boundaries and coefficients"
         )
 
     def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
-        """Refuse: a product of Student t densities is no function of sums."""
         raise MissingStatisticsError(
             "the likelihood of predictive densities cannot be read from moments: add up log_joint "
             "of the rows, or use estimate='map' or 'plug-in'"
@@ -106,7 +102,6 @@ class StudentModel(EllipticalModel):
 
     @property
     def formula(self) -> Formula:
-        """Distances, and what the tails make of them."""
         return Formula(self._scorer, self._tailed(Joint(), self.log_priors))
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:

@@ -46,11 +46,9 @@ class TransformedModel(WrappedModel):
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw a row for each code, in the units of the rows."""
         return self.transform.inverse(self.inner.sample_of(codes, rng))
 
     def marginal(self, observed: Codes) -> TransformedModel:
-        """Return the same kind of model of some features alone: indices, or (d,) bool."""
         kept = np.arange(self.n_features)[observed]
         return TransformedModel(self.inner.marginal(kept), self.transform.select(kept))
 
@@ -62,17 +60,14 @@ class TransformedModel(WrappedModel):
         return self._filled(x, self.inner.impute)
 
     def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
-        """Return the rows, NaN replaced by a draw of p(x_m | x_o), exactly, shape (n, d)."""
         return self._filled(x, lambda y: self.inner.sample_missing(y, rng))
 
     def _log_likelihood(self, moments: Moments) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
         slopes = 0.0 if moments.power_sums is None else float(moments.power_sums.log_slopes.sum())
         return self.inner._log_likelihood(moments) + slopes
 
     @property
     def formula(self) -> Formula:
-        """Scores of transformed rows."""
         return replace(self.inner.formula, power=self.transform)
 
     def _read(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:

@@ -12,10 +12,9 @@ from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import OPEN, is_open
 from suffice.linalg import inverse_lower
 from suffice.model import ClassModel, DiagonalCovariance, FullCovariance, GaussianModel
-from suffice.model.averaged import AveragedModel, Share
+from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
 from suffice.model.linear import LinearModel
 from suffice.model.mixture import MixtureModel
-from suffice.model.outside import TemperedModel, Trees
 from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of

@@ -13,8 +13,8 @@ from suffice.discriminative.logistic_fit import lda_start
 from suffice.discriminative.logistic_loss import symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.model import ClassModel
+from suffice.model.averaged import ForeignModel, Outsider, TemperedModel, Trees, doubted
 from suffice.model.linear import LinearModel
-from suffice.model.outside import ForeignModel, Outsider, TemperedModel, Trees, doubted
 from suffice.model.views import Plain
 from suffice.moments import Moments
 from suffice.search.judging import judged_scores

@@ -68,7 +68,6 @@ class Hyperplane(Surface):
 
     @property
     def coefficients(self) -> tuple[None, Floats, float]:
-        """None, w and y(m)."""
         return None, self.normal, self.offset
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
@@ -138,7 +137,6 @@ class Quadric(Surface):
 
     @property
     def coefficients(self) -> tuple[Floats, Floats, float]:
-        """A, ∇y(m) and y(m)."""
         return self.A, self.b, self.c
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
