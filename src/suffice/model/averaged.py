@@ -131,8 +131,7 @@ class Share:
 class AveragedModel:
     """p(k | x) = ε π_k + (1 − ε) Σ_m s_m p_m(k | x); densities are those of the best model.
 
-    Where NaN is allowed, members integrate missing features out exactly; those that cannot (random
-    Fourier features, debiased scores) see them filled by the conditional mean of the best model.
+    Members that cannot integrate NaN out see it filled by the conditional mean of the best model.
     """
 
     shares: tuple[Share, ...]

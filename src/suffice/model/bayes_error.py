@@ -22,10 +22,7 @@ Bounds: TypeAlias = Callable[[], Floats]  # of pairs of classes, when somebody a
 
 
 class ErrorRate(float):
-    """An error rate, with how it was found.
-
-    A number like any other (``round(e, 3)``, ``e < 0.1``) that also says how sure it is.
-    """
+    """An error rate: a number like any other, ``e < 0.1``, that also says how sure it is."""
 
     standard_error: float = 0.0  # 0 where exact
     n_samples: int = 0  # 0 where exact
@@ -119,10 +116,8 @@ def simulated_error(
 
 def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
     """Return ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x)) of drawn rows, shape (K, K)."""
-    bounds = np.zeros((model.n_classes, model.n_classes))
-    for p in _posteriors(model, x):
-        root = np.sqrt(p)
-        bounds += root.T @ root / len(x)
+    roots = map(np.sqrt, _posteriors(model, x))
+    bounds: Floats = sum((root.T @ root / len(x) for root in roots), start=np.zeros(()))
     np.fill_diagonal(bounds, 0.0)
     return bounds
 

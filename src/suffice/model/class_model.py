@@ -27,10 +27,7 @@ _FEW = 256  # rows that tell whether holes are common
 
 
 class ClassModel(ScoredModel):
-    """Priors and class-conditional densities, whatever their shape.
-
-    A model says how its scores and densities are found, ``_read``; the verbs are written here once.
-    """
+    """Priors and class-conditional densities, whatever their shape: ``_read`` says how."""
 
     log_priors: Floats  # log π  (K,)
     centre: Floats  # what ``offsets`` are measured from  (d,)
@@ -102,11 +99,7 @@ class ClassModel(ScoredModel):
     impute = sample_missing = _read_observed = marginal
 
     def allowing_missing(self) -> ClassModel:
-        """Return the model of rows in which NaN means "not observed".
-
-        Missing features are integrated out: a row is judged by the marginal model of what was
-        observed of it, and by the prior where nothing was.
-        """
+        """Return the model of rows in which NaN means "not observed", and is integrated out."""
         return MarginalModel(self)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
@@ -171,8 +164,7 @@ class WrappedModel(ClassModel):
 class MarginalModel(WrappedModel):
     """A model that judges every row by what was observed of it; NaN is a hole.
 
-    Complete rows read exactly as ``inner`` reads them; where nothing was observed the posterior
-    is the prior, and the log density is 0. Infinities are refused.
+    Where nothing was observed the posterior is the prior, and the log density is 0.
     """
 
     inner: ClassModel

@@ -1,11 +1,11 @@
 """A positive definite Σ, known by its verbs: one class per factorisation, all with the same verbs.
 
-No other file asks which factorisation it has: ``whiten`` gives z with |z|² = xᵀ Σ⁻¹ x for each row
-and ``colorize`` undoes it, so that standard normal rows become rows of N(0, Σ).
+``whiten`` gives z with |z|² = xᵀ Σ⁻¹ x for each row, and ``colorize`` undoes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +17,9 @@ from suffice.model.scoring import Scaled, Whitened
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from suffice.model.elliptical import ObservedRows
+    from suffice.model.elliptical import IncompleteRows
+
+    Rare = Callable[[], IncompleteRows]  # rows of patterns of holes that few rows have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +78,12 @@ class FullCovariance:
         lower = lower_factor(self.factor[np.concatenate([observed, missing])])
         return lower[:n, :n], lower[n:, :n], lower[n:, n:]
 
-    def observed_distances(self, rows: ObservedRows, means: Floats) -> tuple[Floats, Floats]:
+    def observed_distances(self, y: Floats, rare: Rare, means: Floats) -> tuple[Floats, Floats]:
         """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
         from suffice.model.missing_kernels import full_distances
 
-        found = np.full((len(rows.y), len(means)), np.nan), np.full(len(rows.y), np.nan)
-        full_distances(rows.y, rows.rare.order, *rows.rare.runs(), self.dense(), means, *found)
+        found = np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
+        full_distances(y, rare().order, *rare().runs(), self.dense(), means, *found)
         return found
 
     def dense(self) -> Floats:
@@ -123,11 +125,11 @@ class DiagonalCovariance:
         none = np.zeros((len(missing), len(observed)))
         return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
 
-    def observed_distances(self, rows: ObservedRows, means: Floats) -> tuple[Floats, Floats]:
+    def observed_distances(self, y: Floats, _: Rare, means: Floats) -> tuple[Floats, Floats]:
         from suffice.model.missing_kernels import scaled_distances
 
-        found = np.empty((len(rows.y), len(means))), np.empty(len(rows.y))
-        scaled_distances(rows.y, means, 1 / self.scale, 2 * np.log(self.scale), *found)
+        found = np.empty((len(y), len(means))), np.empty(len(y))
+        scaled_distances(y, means, 1 / self.scale, 2 * np.log(self.scale), *found)
         return found
 
     def dense(self) -> Floats:

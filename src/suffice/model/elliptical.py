@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,20 +60,11 @@ class IncompleteRows:
         longest_first = np.argsort(-counts, kind="stable")
         return firsts[longest_first], counts[longest_first]
 
-
-@dataclass(frozen=True, eq=False)
-class ObservedRows:
-    """Rows about a centre, sorted by their holes only if somebody asks."""
-
-    y: Floats  # (n, d), NaN is a hole
-
-    @cached_property
     def rare(self) -> IncompleteRows:
-        """The rows of patterns that few rows have."""
-        rows = IncompleteRows.of(self.y)
-        few = rows.counts * self.y.shape[1] ** 3 < COMMON
-        starts = np.concatenate([[0], np.cumsum(rows.counts[few])])
-        return IncompleteRows(rows.patterns[few], rows.order[np.repeat(few, rows.counts)], starts)
+        """Return the rows of patterns that few rows have."""
+        few = self.counts * self.patterns.shape[1] ** 3 < COMMON
+        starts = np.concatenate([[0], np.cumsum(self.counts[few])])
+        return IncompleteRows(self.patterns[few], self.order[np.repeat(few, self.counts)], starts)
 
 
 class EllipticalModel(ClassModel):
@@ -172,11 +163,14 @@ class EllipticalModel(ClassModel):
 
     def _observed_scores(self, x: Floats) -> Floats:
         """Return log p(x_o | k), (n, K), by compiled loops."""
-        rows = ObservedRows(x - self.centre)
+        y = x - self.centre
+        rare = cache(lambda: IncompleteRows.of(y).rare())  # only if somebody asks
         distances, log_dets = np.empty((2, len(x), self.n_classes))
         for g, shape in enumerate(self.shapes):
             members = np.flatnonzero(self.group_of == g)
-            distances[:, members], log_det = shape.observed_distances(rows, self.offsets[members])
+            distances[:, members], log_det = shape.observed_distances(
+                y, rare, self.offsets[members]
+            )
             log_dets[:, members] = log_det[:, None]
         return self._log_density(distances, log_dets, (~np.isnan(x)).sum(1))
 

@@ -1,8 +1,6 @@
-"""What is read out of scores aₖ(x): softmax(a / T), its logarithm, the argmax, densities.
+"""What is read out of scores aₖ(x), by NumPy for few rows and by compiled loops for many.
 
-Each readout does the same thing twice: ``read`` with NumPy, for few rows; ``write`` with
-compiled loops, from a tile to the rows of an output. A row none of whose scores is finite reads
-NaN, or code −1.
+A row none of whose scores is finite reads NaN, or code −1.
 """
 
 from abc import ABC, abstractmethod
@@ -46,38 +44,35 @@ class Readout(Protocol):
 
 @dataclass(frozen=True)
 class Posterior(Readout):
-    """softmax(a / T)."""
+    """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the losers)."""
 
     temperature: float = 1.0
     name = "POSTERIOR"
 
     def read(self, a: Floats) -> Floats:
-        """Return pₖ = exp dₖ / (1 + Σ exp d over the losers), (n, K)."""
         _, d, rest = _relative(a, self.temperature)
         return np.exp(d) / (1 + rest)[:, None]
 
 
 @dataclass(frozen=True)
 class LogPosterior(Posterior):
-    """log softmax(a / T)."""
+    """log softmax(a / T): log pₖ = dₖ − log1p(Σ exp d over the losers)."""
 
     name = "LOG_POSTERIOR"
 
     def read(self, a: Floats) -> Floats:
-        """Return log pₖ = dₖ − log1p(Σ exp d over the losers), (n, K)."""
         _, d, rest = _relative(a, self.temperature)
         return d - np.log1p(rest)[:, None]
 
 
 @dataclass(frozen=True)
 class LogDensity(Readout):
-    """log Σₖ exp aₖ: the log density of x, where a is the log joint density."""
+    """log Σₖ exp aₖ = max a + log1p(Σ exp d over the losers): the log density for a log joint a."""
 
     name = "LOG_DENSITY"
     per_class = False
 
     def read(self, a: Floats) -> Floats:
-        """Return max a + log1p(Σ exp d over the losers), (n,)."""
         top, _, rest = _relative(a, 1.0)
         return top + np.log1p(rest)
 

@@ -1,9 +1,7 @@
-"""Scores aₖ(x) of K classes for many rows: by matrices, by scales, or linear in x.
+"""Scores aₖ(x) of K classes: by matrices, by scales, or linear in x, measured from one origin.
 
 Every part scores in two ways, which agree: ``scores`` with NumPy, for few rows, so that Numba is
-never imported for them; and ``stages``, compiled loops that fill a score tile for all parts of
-a kind, block by block, in bounded memory and on any number of threads. Rows and means are
-measured from one origin, so that neither loses digits far from zero.
+never imported for them; and ``stages``, compiled loops that fill a score tile, block by block.
 """
 
 from __future__ import annotations
@@ -54,8 +52,7 @@ class Whitened(Group):
     @property
     def whitened_means(self) -> Floats:
         """Means about the first of them, W (μₖ − μ₀), (m, d)."""
-        m: Floats = (self.means - self.means[0]) @ self.whitening.T
-        return m
+        return np.asarray((self.means - self.means[0]) @ self.whitening.T)
 
     def scores(self, x: Floats) -> Floats:
         """Return cₖ − ½ |W (x − μ₀) − W (μₖ − μ₀)|², (n, m)."""
@@ -182,24 +179,19 @@ class Scorer:
 
     def score(self, x: Array, readout: Readout) -> Array:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
-        values, bad = self.try_score(x, readout)
-        for row in bad[:1]:
+        x, bad = np.asarray(x), True
+        if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
+            with np.errstate(invalid="ignore", over="ignore"):
+                values = readout.read(self.joint(x))
+        else:
+            values = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
+            with one_blas_thread(when=self._uses_blas):
+                bad = _write_rows(x, self, readout, values)
+        for row in unscored(values)[:1] if bad else ():
             if not np.isfinite(x).all():
                 refuse_unusable(x, None)
             raise InvalidInputError(TOO_FAR.format(row))
         return values
-
-    def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
-        """Return the values, and the numbers of the rows without any: NaN, or code −1."""
-        x = np.asarray(x)
-        if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = readout.read(self.joint(x))
-            return values, unscored(values)
-        values = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
-        with one_blas_thread(when=self._uses_blas):
-            bad = _write_rows(x, self, readout, values)
-        return values, unscored(values[: len(x) if bad else 0])
 
     def joint(self, x: Array) -> Floats:
         """Return aₖ(x) (n, K), by NumPy alone."""
@@ -253,9 +245,7 @@ class Formula:
 def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bool:
     """Write what is read out of all rows; return whether some row has no finite score.
 
-    Rows of x → tile → stages → score tile → readout → rows of values. Threads take the next block
-    until none is left. What a block yields depends on its rows alone, so the number of threads
-    changes no bit.
+    Threads take the next block until none is left; how many they are changes no bit.
     """
     (n, d), k = x.shape, scorer.n_classes
     stages, origin = list(scorer._stages()), np.array(scorer.origin, np.float64)
@@ -285,15 +275,13 @@ def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
     """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
     from suffice.model.kernels import load_columns, load_rows
 
+    def load_converted(start: int, t: Floats) -> None:
+        load_rows(x[start : start + len(t) * LANES].astype(np.float64, "C"), 0, origin, t)
+
     if x.dtype not in (np.float64, np.float32):
-
-        def load_converted(start: int, t: Floats) -> None:
-            load_rows(x[start : start + len(t) * LANES].astype(np.float64, "C"), 0, origin, t)
-
         return load_converted
     if abs(x.strides[0]) < abs(x.strides[1]):
-        columns = x.T
-        return lambda start, t: load_columns(columns, start, origin, t)
+        return lambda start, t: load_columns(x.T, start, origin, t)
     return lambda start, t: load_rows(x, start, origin, t)
 
 

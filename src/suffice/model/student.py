@@ -113,11 +113,9 @@ class StudentModel(EllipticalModel):
         return Tailed(readout, log_weights + self._constants, powers, self.shares)
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
-        d = n_observed[:, None]
-        log_gammas = self._log_gammas(np.arange(self.n_features + 1)[:, None])[n_observed]
         # log t(x_o) = c_o − ½ (f + d_o) log(1 + s Δ²)
-        tails = (self.degrees + d) / 2 * np.log1p(self.shares * distances)
-        return self._log_peaks(d, log_gammas, log_dets) - tails
+        tails = (self.degrees + n_observed[:, None]) / 2 * np.log1p(self.shares * distances)
+        return self._log_peaks(n_observed, log_dets) - tails
 
     def _radii(
         self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
@@ -135,15 +133,13 @@ class StudentModel(EllipticalModel):
     def _constants(self) -> Floats:
         """Log density of each class at its m_k, shape (K,)."""
         log_dets = np.array([shape.log_det for shape in self.shapes])[self.group_of]
-        return self._log_peaks(self.n_features, self._log_gammas(self.n_features), log_dets)
+        return self._log_peaks(self.n_features, log_dets)
 
-    def _log_peaks(self, d: Any, log_gammas: Floats, log_dets: Floats) -> Floats:
+    def _log_peaks(self, n_observed: Any, log_dets: Floats) -> Floats:
+        from scipy.special import gammaln  # slow to import, and seldom needed
+
+        d, every = np.asarray(n_observed)[..., None], np.arange(self.n_features + 1)[:, None]
+        log_gammas = (gammaln((self.degrees + every) / 2) - gammaln(self.degrees / 2))[n_observed]
         # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
         peaks: Floats = log_gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
         return peaks
-
-    def _log_gammas(self, d: Any) -> Floats:
-        from scipy.special import gammaln  # slow to import, and seldom needed
-
-        gammas: Floats = gammaln((self.degrees + d) / 2) - gammaln(self.degrees / 2)
-        return gammas

@@ -25,8 +25,7 @@ BLOCK = 1 << 20  # numbers transformed at a time
 class TransformedModel(WrappedModel):
     """Densities of x through those of t(x): p(x | k) = p_t(t(x) | k) · |dt/dx|.
 
-    Rows come in, and samples go out, in the units of the rows; parameters are those of the
-    transformed rows. Posteriors need no Jacobian: it is the same for every class.
+    Parameters are those of the transformed rows. Posteriors need no Jacobian.
     """
 
     inner: ClassModel  # of t(x)
@@ -53,10 +52,7 @@ class TransformedModel(WrappedModel):
         return TransformedModel(self.inner.marginal(kept), self.transform.select(kept))
 
     def impute(self, x: Any) -> Floats:
-        """Return the rows, NaN replaced by t⁻¹ of the conditional mean of t(x), shape (n, d).
-
-        Of one class that is the conditional median of x, not its mean.
-        """
+        """Return the rows, NaN replaced by t⁻¹(E[t(x_m) | x_o]): the median, if of one class."""
         return self._filled(x, self.inner.impute)
 
     def sample_missing(self, x: Any, rng: np.random.Generator) -> Floats:
@@ -76,10 +72,8 @@ class TransformedModel(WrappedModel):
         return self._in_units(read, x, readout, log_weights)
 
     def _read_observed(self, x: Any, readout: Readout, log_weights: Floats | None = None) -> Array:
-        y = self.transform.apply_observed(x)
-        return self._in_units(
-            self.inner._read_observed(y, readout, log_weights), x, readout, log_weights
-        )
+        read = self.inner._read_observed(self.transform.apply_observed(x), readout, log_weights)
+        return self._in_units(read, x, readout, log_weights)
 
     def _in_units(self, read: Any, x: Any, readout: Readout, log_weights: Any) -> Array:
         """Return densities of the rows from those of their transform; scores stay."""
