@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import FeatureMismatchError, InvalidParameterError
-from suffice.export.average import averaged_stages
-from suffice.export.reading import Dialect, Stage, dialect_of, name
-from suffice.export.stages import Stages, carried
-from suffice.model.averaged import AveragedModel
+from suffice.export.marginal import own_members
+from suffice.export.reading import (
+    ColumnReading,
+    Dialect,
+    Stage,
+    dialect_of,
+    name,
+    number,
+    total,
+    transformed,
+    tree,
+)
+from suffice.export.stages import Stages, carried, decided, numbers_read, product
+from suffice.model import views
+from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
+from suffice.model.scoring import Formula, Scorer
 
 MOST_TERMS = {None: 3_000, 1: 10_000, 0: 1 << 62}  # of a query, by how many holes a row may have
+_FAR = 1e30  # units of an average beyond which a row has no answer, lest a power overflows
 _STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for the stage itself
 
 
@@ -81,7 +96,7 @@ def _written(
 ) -> Iterator[Iterator[Stage]]:
     """Yield stages that take as many holes in a row as is not too long for a query, then fewer."""
     if isinstance(classifier.model, AveragedModel):
-        yield averaged_stages(classifier, dialect, columns, booleans)
+        yield _averaged(classifier, dialect, columns, booleans)
         return
     for most_holes, most_terms in MOST_TERMS.items():
         written = Stages.of(classifier, dialect, most_holes)
@@ -99,6 +114,96 @@ def _query(stages: list[Stage], source: str, final: Stage, dialect: Dialect) -> 
         before = f"{_STAGE}{at}"
     answer = ",\n  ".join(f"{column} AS {name(title)}" for column, title in final.items())
     return f"WITH {', '.join(lines)}\nSELECT\n  {answer}\nFROM {before}"
+
+
+def _averaged(
+    classifier: Classifier, dialect: Dialect, columns: Sequence[str], booleans: Collection[str]
+) -> Iterator[Stage]:
+    """Yield the stages of an average; a row that lacks a feature has no answer."""
+    model: Any = classifier.model
+    d, k = model.n_features, len(classifier.classes)
+    as_they_are = Formula(Scorer.linear(np.zeros(d), np.zeros((1, d)), np.zeros(1)))
+    reading = ColumnReading(
+        numbers_read(classifier), as_they_are, integrates=False, dialect=dialect
+    )
+    yield reading.raw(columns, booleans)
+    measured = reading.measured()
+    features = {f"f{at}": measured[f"c{j}"] for at, j in enumerate(model.features)}
+    yield features
+    known = tree([f"{f} IS NOT NULL" for f in features], lambda a, b: f"({a} AND {b})")
+    # Σ_m s_m p_m(k | x), from ε π_k on
+    first = [dialect.double_number(model.doubt * p) for p in model.frequencies]
+    sums = {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
+    yield sums
+    for share, _ in own_members(model):
+        yield from _member(share, len(features), classifier, dialect)
+        weight = number((1 - model.doubt) * share.weight)
+        yield {f"g{at}": f"g{at} + {weight} * p{at}" for at in range(k)}
+    yield {f"p{at}": f"g{at}" for at in range(k)}
+    yield from decided(classifier, dialect)
+
+
+def _member(share: Share, d: int, classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
+    """Yield stages from features f0, f1 … to the posteriors p0, p1 … of a member."""
+    yield from _seen(share.view, d)
+    model: Any = share.model
+    inner: Any = model.inner if isinstance(model, TemperedModel) else model
+    if isinstance(inner, Trees):
+        raise InvalidParameterError(
+            "the member extra trees has no query: use to_onnx(), fit AutoGaussian, which has no "
+            "trees, or export best_estimator_"
+        )
+    alone = Stages.of(Classifier.of(classifier.classes, None, inner), dialect, 0)
+    try:
+        yield from alone.from_numbers()
+    except InvalidParameterError as error:
+        raise InvalidParameterError(f"the member over {share.view.name}: {error}") from None
+    if isinstance(model, TemperedModel):
+        k = len(model.priors)
+        # softmax(log v / T),  v = (1 − ε) p + ε / K
+        keep, least = number(1 - model.doubt), number(model.doubt / k)
+        cooled = f"EXP(LN({keep} * p{{}} + {least}) / {number(model.temperature)})"
+        powers = {f"e{at}": cooled.format(at) for at in range(k)}
+        yield powers
+        yield {"bottom": total(list(powers))}
+        yield {f"p{at}": f"e{at} / bottom" for at in range(k)}
+
+
+def _seen(view: views.View, d: int) -> Iterator[Stage]:
+    """Yield stages from features f0, f1 … to those of a view, x0, x1 …."""
+    if isinstance(view, views.PowerTransformed):
+        power = view.transform
+        moved = [transformed(power, j, f"f{j}") for j in range(d)]
+        yield {f"x{j}": _near(f"f{j}", power.centre[j], power.scale[j], moved[j]) for j in range(d)}
+    elif isinstance(view, views.PiecewiseLinear):
+        pieces = enumerate(zip(view.features, view.left, view.length, strict=True))
+        yield {f"x{i}": _piece(f"f{j}", left, length) for i, (j, left, length) in pieces}
+    elif isinstance(view, views.Plain):
+        yield {f"x{j}": f"f{j}" for j in range(d)}
+    else:
+        yield from _seen(view.below, d)
+    if isinstance(view, views.FourierFeatures):
+        units = enumerate(zip(view.centre, view.scale, strict=True))
+        z = {
+            f"z{j}": _near(f"x{j}", c, s, f"(x{j} - {number(c)}) / {number(s)}")
+            for j, (c, s) in units
+        }
+        yield z
+        n = view.frequencies.shape[1]
+        yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
+        waves = [f"{wave}(y{i})" for wave in ("COS", "SIN") for i in range(n)]
+        yield {f"x{j}": each for j, each in enumerate([*z, *waves])}
+
+
+def _near(x: str, centre: float, scale: float, value: str) -> str:
+    return f"CASE WHEN ABS({x} - {number(centre)}) < {number(_FAR * scale)} THEN {value} END"
+
+
+def _piece(x: str, left: float, length: float) -> str:
+    """Return how far a feature is along a piece, from 0 to 1."""
+    start, end = number(left), number(left + length)
+    inside = f"({x} - {start}) / {number(length)}"
+    return f"CASE WHEN {x} <= {start} THEN 0e0 WHEN {x} >= {end} THEN 1e0 ELSE {inside} END"
 
 
 def _answers(classifier: Classifier, prefix: str) -> Stage:

@@ -179,19 +179,24 @@ class Scorer:
 
     def score(self, x: Array, readout: Readout) -> Array:
         """Return what is read out for each row of ``x`` (n, d); raise if a row has no score."""
-        x, bad = np.asarray(x), True
-        if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = readout.read(self.joint(x))
-        else:
-            values = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
-            with one_blas_thread(when=self._uses_blas):
-                bad = _write_rows(x, self, readout, values)
-        for row in unscored(values)[:1] if bad else ():
+        values, bad = self.try_score(x, readout)
+        for row in bad[:1]:
             if not np.isfinite(x).all():
                 refuse_unusable(x, None)
             raise InvalidInputError(TOO_FAR.format(row))
         return values
+
+    def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
+        """Return the values, and the numbers of the rows without any: NaN, or code −1."""
+        x = np.asarray(x)
+        if x.size * self.n_classes < SMALL or (self._uses_blas and len(x) < LANES):
+            with np.errstate(invalid="ignore", over="ignore"):
+                values = readout.read(self.joint(x))
+            return values, unscored(values)
+        values = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)
+        with one_blas_thread(when=self._uses_blas):
+            bad = _write_rows(x, self, readout, values)
+        return values, unscored(values[: len(x) if bad else 0])
 
     def joint(self, x: Array) -> Floats:
         """Return aₖ(x) (n, K), by NumPy alone."""
