@@ -11,10 +11,8 @@ from sklearn.linear_model import Perceptron
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from suffice.curves.confusion import confusion
 from suffice.curves.importance import separation, standardised_coefficients
-from suffice.curves.neighbours import neighbour_curve
-from suffice.curves.reliability import reliability
+from suffice.curves.reliability import confusion, reliability
 from suffice.curves.thresholds import cost_curve, precision_recall_curve, reject_curve, roc_curve
 from suffice.errors import (
     FeatureMismatchError,
@@ -23,6 +21,8 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.moments import Moments
+from suffice.plots.inputs import decided_by
+from suffice.plots.neighbours import neighbour_curve
 from suffice.validation.predictions import Predictions
 
 
@@ -147,36 +147,44 @@ def test_reliability_says_what_is_wrong(happened, p, bins):
         reliability(happened, p, bins=bins)
 
 
+class Guessing:
+    """A classifier that predicts what it was told."""
+
+    def __init__(self, classes, guesses):
+        self.classes_, self.guesses = np.asarray(classes), guesses
+
+    def predict(self, _):
+        return np.asarray(self.guesses)
+
+
 @given(seeds)
 def test_confusion_is_that_of_scikit_learn(seed):
     y, p, weight = posteriors(seed, classes=4)
-    guess = p.argmax(1)
-    ours = confusion(y, guess, sample_weight=weight)
-    theirs = metrics.confusion_matrix(y, guess, sample_weight=weight)
-    np.testing.assert_allclose(ours.counts, theirs)
-    error = 1 - metrics.accuracy_score(y, guess, sample_weight=weight)
-    assert ours.error == pytest.approx(error)
-    np.testing.assert_allclose(ours.shares.sum(1), 1)
+    rows = Predictions.of(y, p, sample_weight=weight)
+    theirs = metrics.confusion_matrix(y, p.argmax(1), sample_weight=weight)
+    np.testing.assert_allclose(confusion(rows), np.c_[theirs, np.zeros(4)])
+    said = decided_by(Guessing(range(4), p.argmax(1)), p, y, sample_weight=weight)
+    np.testing.assert_allclose(confusion(said), confusion(rows))
 
 
 def test_refused_rows_have_a_column_of_their_own():
-    rows = confusion(["a", "b", "b"], np.array(["a", None, "b"], dtype=object))
-    assert rows.actions.tolist() == ["a", "b", None]
-    assert rows.counts.tolist() == [[1, 0, 0], [0, 1, 1]]
+    told = Guessing(["a", "b"], np.array(["a", None, "b"], dtype=object))
+    rows = decided_by(told, np.zeros((3, 1)), ["a", "b", "b"])
+    assert confusion(rows).tolist() == [[1, 0, 0], [0, 1, 1]]
     assert rows.error == pytest.approx(1 / 3)
 
 
 def test_a_class_without_rows_keeps_its_place():
-    rows = confusion([0, 0], [0, 1], classes=[0, 1, 2])
-    assert rows.counts.shape == (3, 3)
-    assert rows.shares[2].tolist() == [0, 0, 0]
+    rows = decided_by(Guessing([0, 1, 2], [0, 1]), np.zeros((2, 1)), [0, 0])
+    assert confusion(rows).tolist() == [[1, 1, 0, 0], [0] * 4, [0] * 4]
 
 
 def test_a_label_that_is_no_class_is_named():
+    told = Guessing(["a", "b"], ["a", "a"])
     with pytest.raises(UnknownLabelError, match="row 1 has label 'c'"):
-        confusion(["a", "c"], ["a", "a"], classes=["a", "b"])
-    with pytest.raises(InvalidInputError, match="2 labels"):
-        confusion(["a", "b"], ["a"])
+        decided_by(told, np.zeros((2, 1)), ["a", "c"])
+    with pytest.raises(InvalidInputError, match="2 rows but y has 3"):
+        decided_by(told, np.zeros((2, 1)), ["a", "b", "b"])
 
 
 @given(seeds)

@@ -8,7 +8,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 
 import suffice as sf
-from suffice.curves.neighbours import neighbour_curve
 from suffice.curves.thresholds import cost_curve
 from suffice.errors import InvalidInputError
 from suffice.plots import (
@@ -23,6 +22,7 @@ from suffice.plots import (
     reliability,
     roc,
 )
+from suffice.plots.neighbours import neighbour_curve
 from suffice.validation.predictions import Predictions
 
 

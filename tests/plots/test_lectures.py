@@ -10,9 +10,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
-from suffice.curves.neighbours import neighbour_curve
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.plots import hyperplane, loss_surface, neighbourhood, posterior_line, regression_line
+from suffice.plots.neighbours import neighbour_curve
 
 
 def test_a_hyperplane_is_drawn_with_its_distances():

@@ -1,12 +1,14 @@
 """Looks of classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
-from suffice.plots.style import COLOURS, DARK, LIGHT, Palette
+from suffice.plots.style import COLOURS, DARK, LIGHT, looks_of
 from suffice.text.lists import default_names, shortened
 from suffice.text.numbers import amount, percent_label
 
@@ -23,17 +25,21 @@ def contrast(a, b):
 
 
 def test_the_look_of_a_class_depends_on_its_place_only():
-    assert Palette.of(["a", "b"]).looks == Palette.of([7, 8, 9]).looks[:2]
+    letters, numbers = looks_of(["a", "b"]), looks_of([7, 8, 9])[:2]
+    assert [look.label for look in numbers] == [7, 8]
+    assert [replace(look, label=0, name="") for look in letters] == [
+        replace(look, label=0, name="") for look in numbers
+    ]
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 100, 208])
 def test_two_hundred_classes_differ_in_colour_or_marker(n):
-    looks = Palette.of(range(n)).looks
+    looks = looks_of(range(n))
     assert len({(look.colour, look.marker) for look in looks}) == n
 
 
 def test_the_first_classes_differ_in_colour_and_in_marker_and_in_grey():
-    looks = Palette.of(range(10)).looks
+    looks = looks_of(range(10))
     assert len({look.colour for look in looks}) == 10
     assert len({look.marker for look in looks}) == 10
     assert len({(look.line, look.hatch) for look in looks}) == 10

@@ -18,7 +18,7 @@ from suffice.plots import decision_regions, perceptron_steps
 from suffice.plots.inputs import Fitted
 from suffice.plots.marks import ellipse
 from suffice.plots.plane import Plane, PredictionGrid
-from suffice.plots.style import Palette
+from suffice.plots.style import looks_of
 
 
 def lines(ax, kind):
@@ -79,7 +79,7 @@ def test_each_cell_has_the_colour_of_the_class_predicted_there(petals):
     xs = x_low + (x_high - x_low) * (np.arange(50) + 0.5) / 50
     ys = y_low + (y_high - y_low) * (np.arange(50) + 0.5) / 50
     cells = np.array([(u, v) for v in ys for u in xs])
-    looks = dict(zip(est.classes_, Palette.of(est.classes_).looks, strict=True))
+    looks = dict(zip(est.classes_, looks_of(est.classes_), strict=True))
     expected = np.array([to_rgb(looks[label].colour) for label in est.predict(cells)])
     np.testing.assert_allclose(colours[..., :3].reshape(-1, 3), expected)
 

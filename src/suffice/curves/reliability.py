@@ -1,4 +1,4 @@
-"""Whether a stated probability is the frequency that is observed."""
+"""Predictions against the truth: which classes are confused, whether probabilities hold."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +8,17 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.matrix import as_weights
 from suffice.typing import Codes, Floats
+from suffice.validation.predictions import Predictions
 from suffice.validation.significance import wilson
 
 BINS = 15  # of equal width: those of the calibration error, wherever it is stated
+
+
+def confusion(rows: Predictions) -> Floats:
+    """Return the weight of rows of each true class by prediction, (K, K + 1); the last is none."""
+    counts = np.zeros((len(rows.classes), len(rows.classes) + 1))
+    np.add.at(counts, (rows.truth, rows.predicted), rows.weights)  # none is coded −1
+    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

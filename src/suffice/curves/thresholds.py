@@ -48,16 +48,11 @@ def roc_curve(positive: Any, score: Any, sample_weight: Any = None) -> RocCurve:
 
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
     """
-    from sklearn import metrics
-
-    event, rank, weight = _ranked(positive, score, sample_weight)
-    share = float(np.average(event, weights=weight))
-    if share in (0.0, 1.0):
+    _, hits, alarms = _swept(positive, score, sample_weight)
+    if not (hits[0] and alarms[0]):
         msg = "a ROC curve needs rows of the class and rows of another: one side has none"
         raise InvalidInputError(msg)
-    return RocCurve(
-        *metrics.roc_curve(event, rank, sample_weight=weight, drop_intermediate=False)[:2]
-    )
+    return RocCurve(*(np.append(0.0, side[::-1] / side[0]) for side in (alarms, hits)))
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
@@ -82,28 +77,28 @@ def precision_recall_curve(
 
     Davis & Goadrich (2006), *ICML*, 233–240.
     """
-    from sklearn import metrics
-
-    event, rank, weight = _ranked(positive, score, sample_weight)
-    prevalence = float(np.average(event, weights=weight))
-    if prevalence == 0:
+    _, hits, alarms = _swept(positive, score, sample_weight)
+    if not hits[0]:
         raise InvalidInputError("precision and recall need rows of the class: there are none")
-    precision, recall, _ = metrics.precision_recall_curve(event, rank, sample_weight=weight)
-    # the last point of scikit-learn's curve, where nothing is called, is no threshold
-    return PrecisionRecallCurve(precision[-2::-1], recall[-2::-1], prevalence)
+    precision = (hits / (hits + alarms))[::-1]
+    return PrecisionRecallCurve(precision, hits[::-1] / hits[0], float(precision[-1]))
 
 
-def _ranked(positive: Any, score: Any, weight: Any) -> tuple[Any, Codes, Floats | None]:
-    """Return events, the rank of each row's score among the distinct ones, and weights.
+def _swept(event: Any, score: Any, weight: Any) -> tuple[Floats, Floats, Floats]:
+    """Return the distinct scores, ascending, and the weight of events and of others from each on.
 
-    Ranks stand for scores, which may be infinite.
+    Scores may be infinite; rows without weight count for nothing.
     """
-    event = np.asarray(positive, dtype=bool)
-    s = np.asarray(score, dtype=np.float64)
-    if event.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
-        msg = f"expected one score for each of {event.shape} rows, found {s.shape} or NaN"
+    happened, s = np.asarray(event, dtype=bool), np.asarray(score, dtype=np.float64)
+    if happened.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
+        msg = f"expected one score for each of {happened.shape} rows, found {s.shape} or NaN"
         raise InvalidInputError(msg)
-    return event, np.unique(s, return_inverse=True)[1], as_weights(weight, len(s))
+    given = as_weights(weight, len(s))
+    w = np.ones(len(s)) if given is None else given
+    thresholds, place = np.unique(s[w > 0], return_inverse=True)
+    parts = (np.bincount(place, (w * side)[w > 0]) for side in (happened, ~happened))
+    hits, alarms = (np.cumsum(part[::-1])[::-1] for part in parts)
+    return thresholds, hits, alarms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,18 +144,9 @@ def reject_curve(rows: Predictions) -> RejectCurve:
     Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
     """
     greatest = np.exp(rows.log_posteriors.max(axis=1))
-    order = np.argsort(greatest, kind="stable")
-    w, wrong = rows.weights[order], ~rows.right[order]
-    # decided at threshold t: every row from the first with posterior ≥ t on
-    decided = np.cumsum(w[::-1])[::-1]
-    errors = np.cumsum((w * wrong)[::-1])[::-1]
-    sorted_posteriors = greatest[order]
-    first = np.append(True, sorted_posteriors[1:] != sorted_posteriors[:-1]) & (decided > 0)
-    return RejectCurve(
-        sorted_posteriors[first],
-        np.clip(1 - decided[first] / decided[0], 0, 1),
-        errors[first] / decided[first],
-    )
+    thresholds, right, wrong = _swept(rows.right, greatest, rows.weight)
+    decided = right + wrong
+    return RejectCurve(thresholds, np.clip(1 - decided / decided[0], 0, 1), wrong / decided)
 
 
 def cost_curve(
@@ -174,14 +160,9 @@ def cost_curve(
             "expected two numbers not under zero, one of them over it"
         )
     k = code_of(positive, rows.classes)
-    p, event = np.exp(rows.log_posteriors[:, k]), rows.truth == k
-    order = np.argsort(p, kind="stable")
-    w, event, p = rows.weights[order], event[order], p[order]
-    total = w.sum()
-    first = np.append(True, p[1:] != p[:-1])
-    below = np.concatenate([np.flatnonzero(first), [len(p)]])  # rows under each threshold
-    missed = np.append(0.0, np.cumsum(w * event))[below]
-    passed = np.append(0.0, np.cumsum(w * ~event))
-    thresholds = np.concatenate([[0.0], p[first][1:], [np.nextafter(p[-1], 2.0)]])
-    false_alarms = (passed[-1] - passed[below]) / total
-    return CostCurve(thresholds, false_alarms, missed / total, *costs.tolist())
+    p = np.exp(rows.log_posteriors[:, k])
+    at, hits, alarms = _swept(rows.truth == k, p, rows.weight)
+    # the first threshold calls every row, the last one none
+    thresholds = np.concatenate([[0.0], at[1:], [np.nextafter(at[-1], 2.0)]])
+    missed, total = hits[0] - np.append(hits, 0.0), hits[0] + alarms[0]
+    return CostCurve(thresholds, np.append(alarms, 0.0) / total, missed / total, *costs.tolist())

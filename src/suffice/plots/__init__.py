@@ -7,57 +7,51 @@ grey print. Backgrounds are transparent; ``theme="dark"`` writes in light ink.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from suffice.plots import diagnostics, paths, results
+from suffice.plots import paths, results
+from suffice.plots.canvas import on_axes
 from suffice.plots.densities import class_densities, density_contours, density_surface
-from suffice.plots.errors import confusion_matrix, precision_recall, reliability, roc
-from suffice.plots.importances import coefficient_importance
-from suffice.plots.linear import hyperplane, perceptron_steps, regression_line
+from suffice.plots.errors import (
+    confusion_matrix,
+    cost_against_threshold,
+    error_against_threshold,
+    precision_recall,
+    reliability,
+    roc,
+)
+from suffice.plots.linear import (
+    coefficient_importance,
+    hyperplane,
+    perceptron_steps,
+    regression_line,
+)
 from suffice.plots.neighbours import effect_of_neighbours, neighbourhood
 from suffice.plots.panels import pairs, real_against_synthetic
 from suffice.plots.paths import loss_surface
 from suffice.plots.posteriors import effect_of_temperature, posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
-from suffice.plots.thresholds import cost_against_threshold, error_against_threshold
 from suffice.validation.predictions import Predictions
 
 # what results ask for when they draw themselves, through ``suffice.drawing``
 DRAWERS: Mapping[str, Callable[..., Any]] = {
-    "Box's M": diagnostics.box_m,
-    "bias and variance": diagnostics.bias_variance,
-    "calibration": diagnostics.calibration,
-    "class separation": diagnostics.class_separation,
+    "Box's M": on_axes(results.box_m),
+    "bias and variance": on_axes(results.bias_variance),
+    "calibration": on_axes(results.calibration),
+    "class separation": on_axes(results.class_separation),
     "comparison": results.comparison,
-    "cross-validation": results.cross_validation,
-    "drift": diagnostics.drift,
+    "cross-validation": on_axes(results.cross_validation),
+    "drift": on_axes(results.drift),
     "learning curve": results.learning_curves,
-    "normality": diagnostics.normality,
+    "normality": on_axes(results.normality),
     "path": paths.draw,
     "animated path": paths.animate,
-    "predictive check": diagnostics.predictive_check,
+    "predictive check": on_axes(results.predictive_check),
 }
 
 __all__ = [
-    "Predictions",
-    "class_densities",
-    "coefficient_importance",
-    "confusion_matrix",
-    "cost_against_threshold",
-    "decision_regions",
-    "density_contours",
-    "density_surface",
-    "effect_of_neighbours",
-    "effect_of_temperature",
-    "error_against_threshold",
-    "hyperplane",
-    "loss_surface",
-    "neighbourhood",
-    "pairs",
-    "perceptron_steps",
-    "posterior_line",
-    "posterior_surface",
-    "precision_recall",
-    "real_against_synthetic",
-    "regression_line",
-    "reliability",
-    "roc",
-]
+    "Predictions", "class_densities", "coefficient_importance", "confusion_matrix",
+    "cost_against_threshold", "decision_regions", "density_contours", "density_surface",
+    "effect_of_neighbours", "effect_of_temperature", "error_against_threshold", "hyperplane",
+    "loss_surface", "neighbourhood", "pairs", "perceptron_steps", "posterior_line",
+    "posterior_surface", "precision_recall", "real_against_synthetic", "regression_line",
+    "reliability", "roc",
+]  # fmt: skip

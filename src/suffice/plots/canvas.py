@@ -11,12 +11,13 @@ from functools import wraps
 from typing import Any, Literal
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from suffice.errors import InvalidParameterError
-from suffice.plots.style import NO_LOOKS, Look, Palette, Style, Theme, style_of
+from suffice.plots.style import Look, Style, Theme, looks_of, style_of
 from suffice.text.lists import shortened
 
 SIZE = (5.6, 3.9)  # inches, legend included
@@ -34,11 +35,7 @@ class Canvas:
     style: Style
     is_new: bool = False
     has_legend: bool = True
-    palette: Palette = NO_LOOKS  # of the classes
-
-    def with_looks(self, classes: Any) -> Canvas:
-        """Return the canvas with a look for each class, by its place."""
-        return replace(self, palette=Palette.of(classes))
+    looks: tuple[Look, ...] = ()  # of the classes, by their place
 
     def resize(self, width: float, height: float) -> None:
         """Give a new figure another size, in inches."""
@@ -53,10 +50,10 @@ class Canvas:
 
     def curve(self, x: Any, y: Any, k: int, what: str, **options: Any) -> Any:
         """Draw a curve of class k in its colour and, of more than two, its dashes; return it."""
-        look = self.palette.looks[k]
-        dashes = look.line if len(self.palette) > 2 else "-"
+        look = self.looks[k]
+        dashes = look.line if len(self.looks) > 2 else "-"
         drawn = {"color": look.colour, "linestyle": dashes, "linewidth": 1.8} | options
-        return self.ax.plot(x, y, label=f"_{what} {self.palette.labels[k]}", **drawn)[0]
+        return self.ax.plot(x, y, label=f"_{what} {look.label}", **drawn)[0]
 
     def dot(self, x: Any, y: Any, colour: str, size: float = 6, **options: Any) -> Any:
         """Draw one or several dots, edged in the colour of the page; return their handle."""
@@ -85,41 +82,62 @@ class Canvas:
             if beside
             else {"loc": "best", "frameon": True, "framealpha": 0.8, "edgecolor": "none"}
         )
-        inks = {"facecolor": self.style.ground, "labelcolor": self.style.ink}
-        write_legend(self.ax, entries, title=title, alignment="left", **inks, **place)
+        place |= {"facecolor": self.style.ground, "title": title, "alignment": "left"}
+        write_legend(self.ax, entries, self.style, **place)
 
-    def legend_of_classes(
-        self, *, extra: Sequence[tuple[Any, str]] = (), lines: bool = False
-    ) -> None:
-        """Write a legend of the classes, the first few of many, and of anything else drawn."""
-        self.legend([*class_entries(self, lines=lines), *extra])
+    def entries(self, *, lines: bool = False) -> list[tuple[Any, str]]:
+        """Return handles and names of the classes for a legend, the first few of many."""
+        edge = {"markeredgecolor": self.style.ground, "markeredgewidth": 0.5, "markersize": 6}
+        shown = self.looks[: None if len(self.looks) <= MOST_ENTRIES else MOST_ENTRIES - 1]
+        found: list[tuple[Any, str]] = []
+        for look in shown:
+            dot = {"linestyle": "none", "marker": look.marker, **edge}
+            how: Any = {"linestyle": look.line} if lines else dot
+            found.append((Line2D([], [], color=look.colour, **how), look.name))
+        if len(shown) < len(self.looks):
+            found.append((nothing(), f"… and {len(self.looks) - len(shown)} more"))
+        return found
+
+
+def write_legend(
+    where: Any, entries: Sequence[tuple[Any, str]], style: Style, **options: Any
+) -> None:
+    """Write a legend on axes or a figure, names as they are: underscores, dollar signs and all."""
+    # a name that starts with an underscore would be left out: a thin space stands before it
+    names = [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
+    look = {"handlelength": 1.8, "labelcolor": style.ink, "loc": "outside right upper"} | options
+    for text in where.legend([handle for handle, _ in entries], names, **look).get_texts():
+        text.set_parse_math(False)
+
+
+def nothing() -> Line2D:
+    """Return the handle of what is not drawn."""
+    return Line2D([], [], linestyle="none")
 
 
 @contextmanager
-def drawing(
-    ax: Axes | None,
-    theme: Theme,
-    size: tuple[float, float] = SIZE,
-    *,
-    projection: Literal["3d"] | None = None,
-    legend: bool = True,
-) -> Iterator[Canvas]:
-    """Draw on ``ax``, or on new axes, leaving matplotlib's settings alone."""
-    style, is_new = style_of(theme), ax is None
+def many_axes(
+    theme: Theme, size: tuple[float, float], shape: tuple[int, int], classes: Any = (), **how: Any
+) -> Iterator[Any]:
+    """Yield an array of canvases in a new figure."""
+    style, looks = style_of(theme), looks_of(classes)
     with style.context():
-        if ax is None:
-            figure = plt.figure(figsize=size, layout="constrained")
-            ax = figure.add_subplot(projection=projection)
-        if projection and not hasattr(ax, "zaxis"):
-            msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
-            raise InvalidParameterError(msg)
-        try:
-            yield Canvas(ax, style, is_new, legend)
-        except Exception:
-            if is_new:
-                plt.close(figure)
-            raise
-        style.dress(ax)
+        axes = plt.figure(figsize=size, layout="constrained").subplots(*shape, squeeze=False, **how)
+        for ax in axes.flat:
+            style.dress(ax)
+        yield np.array([[Canvas(ax, style, looks=looks) for ax in line] for line in axes])
+
+
+def on_axes(draw: Callable[..., None]) -> Callable[..., Any]:
+    """Turn a function that draws a result on axes into one that makes and returns them."""
+
+    @wraps(draw)
+    def drawn(found: Any, ax: Any = None) -> Any:
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+        draw(found, ax)
+        return ax
+
+    return drawn
 
 
 # what is asked of the looks of a figure
@@ -179,8 +197,7 @@ def figure(
         own = list(inspect.signature(draw).parameters.values())[2 if of else 1 :]
         kind = inspect.Parameter.KEYWORD_ONLY
         added = [inspect.Parameter(name, kind, default=LOOKS[name]) for name in asked_for]
-        parameters = sorted([*read, *own, *added], key=lambda p: p.kind)
-        signature = inspect.Signature(parameters)
+        signature = inspect.Signature(sorted([*read, *own, *added], key=lambda p: p.kind))
 
         @wraps(draw)
         def drawn(*args: Any, **options: Any) -> Axes:
@@ -189,76 +206,51 @@ def figure(
             except TypeError as error:
                 raise TypeError(f"{draw.__name__}() {error}") from None
             asked = {name: given.pop(name, LOOKS[name]) for name in asked_for}
-            with drawing(size=size, projection=projection, **asked) as canvas:
+            with _drawing(size=size, projection=projection, **asked) as canvas:
                 if of is None:
                     draw(canvas, **given)
                 else:
                     subject = of(**{p.name: given.pop(p.name) for p in read if p.name in given})
-                    draw(canvas.with_looks(subject.classes), subject, **given)
+                    draw(replace(canvas, looks=looks_of(subject.classes)), subject, **given)
             axes: Axes = canvas.ax
             return axes
 
         drawn.__signature__ = signature  # type: ignore[attr-defined]
-        drawn.__doc__ = _documented(draw.__doc__ or "", [p.name for p in parameters])
-        return drawn
+        return documented(drawn)
 
     return turned
 
 
+@contextmanager
+def _drawing(
+    ax: Any, theme: Theme, size: Any, projection: Any, *, legend: bool = True
+) -> Iterator[Canvas]:
+    """Draw on ``ax``, or on new axes, leaving matplotlib's settings alone."""
+    style, made = style_of(theme), None
+    with style.context():
+        if ax is None:
+            made = plt.figure(figsize=size, layout="constrained")
+            ax = made.add_subplot(projection=projection)
+        if projection and not hasattr(ax, "zaxis"):
+            msg = "this figure is 3-D: make the axes with projection='3d', or pass ax=None"
+            raise InvalidParameterError(msg)
+        try:
+            yield Canvas(ax, style, made is not None, legend)
+        except Exception:
+            if made is not None:
+                plt.close(made)
+            raise
+        style.dress(ax)
+
+
 def documented(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to the documentation of a figure whatever ``MEANINGS`` says of its parameters."""
-    draw.__doc__ = _documented(draw.__doc__ or "", list(inspect.signature(draw).parameters))
-    return draw
-
-
-def _documented(doc: str, names: list[str]) -> str:
-    """Return numpydoc text with the parameters that it leaves out, and the rows of its example."""
-    text = inspect.cleandoc(doc).replace("Examples\n--------\n", EXAMPLE)
-    head, after = re.split(r"^(?=References\n|Examples\n)", text, maxsplit=1, flags=re.M)
-    head, _, said = head.partition("Parameters\n----------\n")
+    """Add to the documentation of a figure what it leaves out: parameters, rows of its example."""
+    names = list(inspect.signature(draw).parameters)
+    text, _, example = inspect.cleandoc(draw.__doc__ or "").partition("Examples\n--------\n")
+    head, _, said = text.partition("Parameters\n----------\n")
     own = re.findall(r"^\w.*\n(?: .*\n)*", said, flags=re.M)
     told = re.findall(r"\w+", " ".join(entry.partition(" : ")[0] for entry in own))
     shared = ["{} : {}\n    {}\n".format(n, *MEANINGS[n]) for n in names if n not in told]
     entries = sorted([*own, *shared], key=lambda entry: names.index(re.split(r"\W", entry)[0]))
-    return f"{head}Parameters\n----------\n{''.join(entries)}\n{after}"
-
-
-def new_axes(ax: Any) -> Any:
-    """Return ``ax``, or new axes in matplotlib's own style."""
-    return plt.subplots(layout="constrained")[1] if ax is None else ax
-
-
-def class_entries(canvas: Canvas, *, lines: bool = False) -> list[tuple[Any, str]]:
-    """Return handles and names of the classes, the first few of many."""
-    make, palette = class_line if lines else class_marker, canvas.palette
-    shown = len(palette) if len(palette) <= MOST_ENTRIES else MOST_ENTRIES - 1
-    handles = [make(look, canvas.style) for look in palette.looks[:shown]]
-    entries: list[tuple[Any, str]] = list(zip(handles, palette.names, strict=False))
-    if shown < len(palette):
-        entries.append((nothing(), f"… and {len(palette) - shown} more"))
-    return entries
-
-
-def class_marker(look: Look, style: Style) -> Line2D:
-    """Return the handle of a class drawn as points."""
-    edge: Any = {"markeredgecolor": style.ground, "markeredgewidth": 0.5, "markersize": 6}
-    return Line2D([], [], linestyle="none", marker=look.marker, markerfacecolor=look.colour, **edge)
-
-
-def class_line(look: Look, style: Style) -> Line2D:  # noqa: ARG001  one signature with class_marker
-    """Return the handle of a class drawn as a curve."""
-    return Line2D([], [], color=look.colour, linestyle=look.line)
-
-
-def write_legend(where: Any, entries: Sequence[tuple[Any, str]], **options: Any) -> None:
-    """Write a legend on axes or a figure, names as they are: underscores, dollar signs and all."""
-    # a name that starts with an underscore would be left out: a thin space stands before it
-    names = [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
-    handles = [handle for handle, _ in entries]
-    for text in where.legend(handles, names, **{"handlelength": 1.8} | options).get_texts():
-        text.set_parse_math(False)
-
-
-def nothing() -> Line2D:
-    """Return the handle of what is not drawn."""
-    return Line2D([], [], linestyle="none")
+    draw.__doc__ = f"{head}Parameters\n----------\n{''.join(entries)}\n{EXAMPLE}{example}"
+    return draw

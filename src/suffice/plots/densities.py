@@ -47,13 +47,13 @@ def class_densities(
     j = feature_index(fitted.names, feature)
     marginals = Marginals.of(fitted, [j])
     codes = None if y is None else fitted.codes(y)
-    factors = marginals.priors if weighted else np.ones(len(canvas.palette))
+    factors = marginals.priors if weighted else np.ones(len(canvas.looks))
     low, high = around(marginals.rows, 0.12)[0]
     xs = np.linspace(low, high, 601)
     curves = factors * marginals.at(xs[:, None])
-    if codes is not None and len(canvas.palette) <= MOST_ENTRIES:
+    if codes is not None and len(canvas.looks) <= MOST_ENTRIES:
         _histograms(canvas, fitted.rows[:, j], codes, factors)
-    for k, look in enumerate(canvas.palette.looks):
+    for k, look in enumerate(canvas.looks):
         canvas.curve(xs, curves[:, k], k, "density", linestyle=look.line, linewidth=2)
     extra = []
     if weighted:
@@ -65,7 +65,7 @@ def class_densities(
     canvas.name_axes(fitted.names[j], "prior × density" if weighted else "density")
     if codes is not None:
         marks.rug(canvas, fitted.rows[:, j], codes, canvas.ax.get_ylim()[1])
-    canvas.legend_of_classes(lines=True, extra=extra)
+    canvas.legend([*canvas.entries(lines=True), *extra])
 
 
 def _histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
@@ -120,7 +120,7 @@ def density_contours(
     xs, ys = (np.linspace(low, high, resolution) for low, high in around(marginals.rows, 0.3))
     densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
     inside = np.zeros((resolution, resolution), bool)
-    for look, density in zip(canvas.palette.looks, np.moveaxis(densities, -1, 0), strict=True):
+    for look, density in zip(canvas.looks, np.moveaxis(densities, -1, 0), strict=True):
         levels = region_levels(density, coverage)
         inside |= density >= levels[0]
         fills = [(look.colour, a) for a in np.linspace(0.08, 0.34, len(levels))]
@@ -133,7 +133,7 @@ def density_contours(
     canvas.name_axes(*(fitted.names[j] for j in axes))
     ring = Line2D([], [], color=canvas.style.soft, linewidth=1.1)
     shares = ", ".join(percent_label(share).removesuffix(" %") for share in sorted(coverage))
-    canvas.legend_of_classes(extra=[(ring, f"hold {shares} %")])
+    canvas.legend([*canvas.entries(), (ring, f"hold {shares} %")])
 
 
 @figure("legend", of=Fitted.of, **SOLID)
@@ -160,11 +160,11 @@ def density_surface(
     marginals = Marginals.of(fitted, axes)
     xs, ys = (np.linspace(low, high, resolution) for low, high in around(marginals.rows, 0.15))
     joint = (marginals.priors * marginals.at(mesh(xs, ys))).reshape(len(ys), len(xs), -1)
-    colours = np.array([to_rgb(look.colour) for look in canvas.palette.looks])
+    colours = np.array([to_rgb(look.colour) for look in canvas.looks])
     highest = colours[joint.argmax(axis=-1)]
     marks.coloured_surface(canvas, xs, ys, joint.max(axis=-1), highest)
     canvas.name_axes(*(fitted.names[j] for j in axes), "density")
-    canvas.legend_of_classes()
+    canvas.legend(canvas.entries())
 
 
 def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:

@@ -1,32 +1,34 @@
-"""How good predictions are: classes confused, rows ranked, posteriors calibrated."""
+"""How good predictions are: classes confused, rows ranked, posteriors calibrated, thresholds."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import PercentFormatter
+from scipy.special import expit, logit
 
-from suffice.curves.confusion import Confusion, confusion
-from suffice.curves.reliability import Reliability
-from suffice.curves.reliability import reliability as reliability_of
-from suffice.curves.thresholds import precision_recall_curve, roc_curve
+from suffice.curves import reliability as counting
+from suffice.curves.thresholds import (
+    CostCurve,
+    cost_curve,
+    precision_recall_curve,
+    reject_curve,
+    roc_curve,
+)
 from suffice.errors import InvalidInputError
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_line, figure, nothing
-from suffice.plots.inputs import event_of, log_odds, predictions_of, ranked_by
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, figure, nothing
+from suffice.plots.inputs import decided_by, event_of, log_odds, predictions_of, ranked_by
 from suffice.plots.style import mixed
 from suffice.text.lists import shortened
 from suffice.text.numbers import amount, percent_label
+from suffice.typing import Floats
 from suffice.validation.predictions import Predictions
 
 MOST_NUMBERS = 20  # classes of which every cell is written
 MOST_TICKS = 40
 
 
-@figure()
-def confusion_matrix(
-    canvas: Canvas, source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
-) -> None:
+@figure(of=decided_by)
+def confusion_matrix(canvas: Canvas, rows: Predictions) -> None:
     """Return axes with the confusion matrix: a row for each true class, shaded by its shares.
 
     Every cell holds the number of rows, and where there is room the share of the true class.
@@ -36,59 +38,43 @@ def confusion_matrix(
     >>> confusion_matrix(sf.LDA().fit(X, y), X, y).get_xlabel()
     'predicted class'
     """
-    table = _counted(source, X, y, sample_weight)
-    cell, few = min(0.62, 5 / len(table.actions)), len(table.actions) <= MOST_NUMBERS
-    canvas.resize(1.7 + cell * len(table.actions), 0.9 + cell * len(table.classes))
+    counts, names = counting.confusion(rows), shortened(rows.classes.tolist(), 18)
+    refused = bool((rows.predicted < 0).any())
+    columns = [*names, "no decision"] if refused else names
+    counts = counts[:, : len(columns)]
+    cell, few = min(0.62, 5 / len(columns)), len(columns) <= MOST_NUMBERS
+    canvas.resize(1.7 + cell * len(columns), 0.9 + cell * len(names))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     strength = np.linspace(0, 1, 256)[:, None]
     almost_page = mixed(canvas.style.soft, canvas.style.ground, 0.06)
     shades = mixed(canvas.style.accent, almost_page, strength)
-    cells = shades[np.rint(255 * table.shares**0.7).astype(int)]
+    cells = shades[np.rint(255 * shares**0.7).astype(int)]
     canvas.ax.imshow(cells, aspect="equal", interpolation="nearest")
     # thin lines of the page's colour between the cells
     thin = {"color": canvas.style.ground, "linewidth": 1.2 if few else 0.2}
-    for draw_line, n in zip((canvas.ax.axhline, canvas.ax.axvline), cells.shape, strict=False):
+    for draw_line, n in zip((canvas.ax.axhline, canvas.ax.axvline), counts.shape, strict=True):
         for at in np.arange(1, n) - 0.5:
             draw_line(at, **thin)
-    _name(canvas, table)
+    step, slanted = -(-len(columns) // MOST_TICKS), len(columns) * max(map(len, columns)) > 40
+    turn: Any = {"rotation": 40, "ha": "right"} if slanted else {"rotation": 0, "ha": "center"}
+    turn |= {"rotation_mode": "anchor", "parse_math": False}
+    canvas.ax.set_xticks(range(0, len(columns), step), labels=columns[::step], **turn)
+    canvas.ax.set_yticks(range(0, len(names), step), labels=names[::step], parse_math=False)
+    canvas.ax.tick_params(length=0)
+    canvas.name_axes("predicted class", "true class")
     if few:
-        _write(canvas, table, cells)
+        _write(canvas, counts, shares, cells)
     for spine in canvas.ax.spines.values():
         spine.set_visible(False)
 
 
-def _counted(source: Any, X: Any, y: Any, sample_weight: Any) -> Confusion:
-    if isinstance(source, Predictions):
-        return confusion(source.labels, source.predicted_labels, source.classes, source.weights)
-    if X is None or y is None:
-        msg = "pass a fitted classifier with rows X and labels y, or Predictions alone"
-        raise InvalidInputError(msg)
-    return confusion(y, source.predict(X), source.classes_, sample_weight)
-
-
-def _name(canvas: Canvas, table: Confusion) -> None:
-    actions = ["no decision" if a is None else a for a in table.actions.tolist()]
-    columns, rows = shortened(actions, 18), shortened(table.classes.tolist(), 18)
-    step = -(-len(columns) // MOST_TICKS)
-    slanted = len(columns) * max(map(len, columns)) > 40
-    canvas.ax.set_xticks(
-        range(0, len(columns), step),
-        labels=columns[::step],
-        rotation=40 if slanted else 0,
-        ha="right" if slanted else "center",
-        rotation_mode="anchor",
-        parse_math=False,
-    )
-    canvas.ax.set_yticks(range(0, len(rows), step), labels=rows[::step], parse_math=False)
-    canvas.ax.tick_params(length=0)
-    canvas.name_axes("predicted class", "true class")
-
-
-def _write(canvas: Canvas, table: Confusion, cells: Any) -> None:
+def _write(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
     """Write the number of rows in every cell, and its share where there is room."""
-    roomy = len(table.actions) <= 8
-    for (row, column), count in np.ndenumerate(table.counts):
-        share = float(table.shares[row, column])
-        text = amount(count) + (f"\n{percent_label(share)}" if roomy and count else "")
+    roomy = counts.shape[1] <= 8
+    for (row, column), count in np.ndenumerate(counts):
+        text = amount(count)
+        if roomy and count:
+            text += f"\n{percent_label(float(shares[row, column]))}"
         dark = cells[row, column] @ (0.299, 0.587, 0.114) < 0.55
         colour = "#ffffff" if dark else "#1b1f24"
         middle = {"ha": "center", "va": "center", "fontsize": 8.5, "linespacing": 1.35}
@@ -115,8 +101,8 @@ def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     drawn = []
     for k in _shown(rows, label):
         curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
-        _curve(canvas, curve.false_positive, curve.true_positive, k, "default")
-        drawn.append((k, curve.area))
+        line = _curve(canvas, curve.false_positive, curve.true_positive, k, "default")
+        drawn.append((curve.area, k, line))
     _frame(canvas, ("false positive rate", "true positive rate"), drawn, "area under curve")
 
 
@@ -137,8 +123,7 @@ def precision_recall(canvas: Canvas, rows: Predictions, *, label: Any = None) ->
         curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
         recall = np.append(0.0, curve.recall)
         precision = np.append(curve.precision[0], curve.precision)
-        _curve(canvas, recall, precision, k, "steps-pre")
-        drawn.append((k, curve.average))
+        drawn.append((curve.average, k, _curve(canvas, recall, precision, k, "steps-pre")))
     if len(drawn) == 1:
         canvas.ax.axhline(curve.prevalence, color=canvas.style.grid, linewidth=1, zorder=0)
     _frame(canvas, ("recall", "precision"), drawn, "average precision")
@@ -155,25 +140,19 @@ def _shown(rows: Predictions, label: Any) -> list[int]:
     return codes if k is None else [k]
 
 
-def _curve(canvas: Canvas, x: Any, y: Any, k: int, steps: str) -> None:
-    width = 0.8 if len(canvas.palette) > MOST_ENTRIES else 1.8
-    drawn = {"linewidth": width, "drawstyle": steps, "clip_on": False}
-    canvas.curve(x, y, k, "curve", **drawn)
+def _curve(canvas: Canvas, x: Any, y: Any, k: int, steps: str) -> Any:
+    width = 0.8 if len(canvas.looks) > MOST_ENTRIES else 1.8
+    return canvas.curve(x, y, k, "curve", linewidth=width, drawstyle=steps, clip_on=False)
 
 
-def _frame(
-    canvas: Canvas, names: tuple[str, str], drawn: Sequence[tuple[int, float]], quantity: str
-) -> None:
+def _frame(canvas: Canvas, names: tuple[str, str], drawn: list[Any], quantity: str) -> None:
     """Make a square, and write classes and what they reach; of many, those that reach least."""
     ticks = np.linspace(0, 1, 6)
     canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=ticks, yticks=ticks)
     canvas.name_axes(*names)
-    palette, few = canvas.palette, len(drawn) <= MOST_ENTRIES
-    shown = list(drawn) if few else sorted(drawn, key=itemgetter(1))[: MOST_ENTRIES - 1]
-    entries = []
-    for k, value in shown:
-        look = palette.looks[k] if len(palette) > 2 else replace(palette.looks[k], line="-")
-        entries.append((class_line(look, canvas.style), f"{palette.names[k]}  {value:.3f}"))
+    few = len(drawn) <= MOST_ENTRIES
+    shown = drawn if few else sorted(drawn)[: MOST_ENTRIES - 1]
+    entries = [(line, f"{canvas.looks[k].name}  {value:.3f}") for value, k, line in shown]
     if not few:
         entries.append((nothing(), f"… and {len(drawn) - len(shown)} better"))
     canvas.legend(entries, quantity)
@@ -214,8 +193,8 @@ def reliability(
     p = rows.posteriors
     event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
     how: Any = {"bins": bins, "equal_counts": equal_counts}
-    table = reliability_of(event, np.clip(stated, 0, 1), rows.weights, **how)
-    colour = canvas.style.accent if k is None else canvas.palette.looks[k].colour
+    table = counting.reliability(event, np.clip(stated, 0, 1), rows.weights, **how)
+    colour = canvas.style.accent if k is None else canvas.looks[k].colour
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     spread = np.stack([table.observed - table.low, table.high - table.observed])
     bar = {"linestyle": "none", "elinewidth": 1.2, "label": "_interval"}
@@ -226,13 +205,9 @@ def reliability(
     dots |= {"s": area, "color": colour, "zorder": 3, "clip_on": False}
     canvas.ax.scatter(table.stated, table.observed, **dots)
     canvas.ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    what = "the predicted class" if k is None else canvas.palette.names[k]
+    what = "the predicted class" if k is None else canvas.looks[k].name
     canvas.name_axes(f"predicted probability of {what}", "observed frequency")
-    _counts(canvas, table, colour)
-
-
-def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:
-    """Draw the weight of rows in each bin, above the axes."""
+    # above the axes, the weight of rows in each bin
     error = f"expected calibration error {table.calibration_error:.3f}"
     above = canvas.strip_above(0.5, error)
     widths = table.high_edges - table.low_edges
@@ -242,3 +217,124 @@ def _counts(canvas: Canvas, table: Reliability, colour: str) -> None:
     above.set(ylim=(0, top), yticks=[top])
     above.set_yticklabels([amount(top)])
     above.set_ylabel("rows", color=canvas.style.ink)
+
+
+NEAREST = 1e-9  # to 0 and 1 that an axis shows
+CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)
+PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
+SHOWN = (5e-4, 1 - 5e-4)  # thresholds from and up to which costs are drawn
+MOST_UNDECIDED = 0.9  # share of rows up to which thresholds are shown
+STEPS: Any = {"drawstyle": "steps-pre"}
+# maps of probabilities, and back: equal room for 0.9, 0.99, 0.999, −log₁₀(1 − p); log odds
+NINES: Any = (lambda p: -np.log10(np.clip(1 - p, NEAREST, None)), lambda u: 1 - 10.0**-u)
+LOG_ODDS: Any = (lambda p: logit(np.clip(p, NEAREST, 1 - NEAREST)), expit)
+
+
+def _scale(ax: Any, functions: Any, ticks: tuple[float, ...], low: float, high: float) -> None:
+    """Make x an axis of probabilities that is even in what the functions make of them."""
+    ax.set_xscale("function", functions=functions)
+    shown = [t for t in ticks if low <= t <= high]
+    ax.set_xlim(low, high)
+    ax.set_xticks(shown, labels=[f"{t:g}" for t in shown])
+
+
+@figure(of=predictions_of, size=(5.0, 4.2))
+def error_against_threshold(canvas: Canvas, rows: Predictions) -> None:
+    """Return axes with the error of rows that are decided, by the smallest posterior required.
+
+    A row is decided if its largest posterior reaches the threshold; above is the share that is
+    not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
+    Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
+
+    Examples
+    --------
+    >>> error_against_threshold(sf.LDA().fit(X, y), X, y).get_ylabel()
+    'error of rows decided'
+    """
+    curve = reject_curve(rows)
+    low = 1 / len(rows.classes)
+    thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
+    error = np.concatenate([curve.error[:1], curve.error, curve.error[-1:]])
+    canvas.ax.plot(thresholds, error, color=canvas.style.accent, label="_error", **STEPS)
+    most = curve.thresholds[curve.rejected <= MOST_UNDECIDED].max()
+    _scale(canvas.ax, NINES, CONFIDENCES, low, float(np.clip(most, 0.99, 1 - 1e-5)))
+    canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
+    canvas.name_axes("smallest posterior required", "error of rows decided")
+    # above the axes, the share of rows left undecided
+    above = canvas.strip_above(0.7, "share of rows left undecided")
+    share = np.concatenate([[0.0], curve.rejected, [1.0]])
+    soft = canvas.style.soft
+    above.fill_between(thresholds, share, step="pre", alpha=0.4, linewidth=0, color=soft)
+    line = {"color": soft, "linewidth": 1.2, "label": "_rejected", **STEPS}
+    above.plot(thresholds[:-1], share[:-1], **line)
+    above.set(ylim=(0, 1), yticks=[0.5, 1])
+    for ax in (canvas.ax, above):
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+
+
+@figure("legend", of=predictions_of)
+def cost_against_threshold(
+    canvas: Canvas,
+    rows: Predictions,
+    *,
+    label: Any = None,
+    false_alarm_cost: float = 1.0,
+    miss_cost: float = 1.0,
+) -> None:
+    """Return axes with the mean cost of a row, by the posterior from which a class is called.
+
+    A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
+    where posteriors are right, C_false alarm / (C_false alarm + C_miss).
+    Elkan (2001), *IJCAI*, 973–978.
+
+    Parameters
+    ----------
+    label : object, optional
+        The class to be called; by default the second of two, or each of several against the
+        rest. For one class the two parts of the cost are drawn too.
+    false_alarm_cost, miss_cost : float
+        Of calling a row of another class, and of not calling one of the class.
+
+    Examples
+    --------
+    >>> cost_against_threshold(sf.LDA().fit(X, y), X, y, label=2, miss_cost=5).get_ylabel()
+    'mean cost of a row'
+    """
+    k = event_of(rows, label)
+    shown = range(len(canvas.looks)) if k is None else [k]
+    costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
+    curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
+    for j, curve in zip(shown, curves, strict=True):
+        both = canvas.curve(*_up_to_one(curve, curve.cost), j, "cost", zorder=2.5, **STEPS)
+        least = (curve.best_threshold, curve.cost.min())
+        dot = canvas.dot(*least, canvas.looks[j].colour, 5.5, label="_best")
+    entries = [] if k is None else [(both, "both errors"), *_parts(canvas, curves[0], dot)]
+    best = curves[0].bayes_threshold
+    dashes = {"color": canvas.style.soft, "linewidth": 1, "linestyle": (0, (4, 3)), "zorder": 1}
+    entries.append((canvas.ax.axvline(best, **dashes), f"if calibrated: {best:.2g}"))
+    # thresholds that decide anything, and the costs there
+    _scale(canvas.ax, LOG_ODDS, PROBABILITIES, *SHOWN)
+    tops = [c.cost[(c.thresholds >= SHOWN[0]) & (c.thresholds <= SHOWN[1])] for c in curves]
+    ends = [np.interp(SHOWN, c.thresholds, c.cost) for c in curves]
+    canvas.ax.set_ylim(0, 1.08 * np.concatenate([*tops, *ends]).max() or 1)
+    what = "a class" if k is None else canvas.looks[k].name
+    canvas.name_axes(f"posterior from which {what} is called", "mean cost of a row")
+    canvas.legend(entries if k is not None else [*canvas.entries(lines=True), *entries])
+
+
+def _up_to_one(curve: CostCurve, cost: Floats) -> tuple[Floats, Floats]:
+    return np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
+
+
+def _parts(canvas: Canvas, curve: CostCurve, dot: Any) -> list[tuple[Any, str]]:
+    """Draw what false alarms and what misses cost; return entries for the legend."""
+    parts = (
+        (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),
+        (curve.miss_cost * curve.misses, ":", "misses"),
+    )
+    entries = []
+    for cost, line, name in parts:
+        soft = {"color": canvas.style.soft, "linestyle": line, "label": f"_{name}", **STEPS}
+        (drawn,) = canvas.ax.plot(*_up_to_one(curve, cost), linewidth=1.3, **soft)
+        entries.append((drawn, name))
+    return [*entries, (dot, f"cheapest here: {curve.best_threshold:.2g}")]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.decision.classifier import Classifier
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.table.labels import as_labels, code_of, codes_of
-from suffice.table.matrix import as_matrix
+from suffice.table.matrix import as_matrix, as_weights
 from suffice.table.table import require_as_many
 from suffice.text.lists import default_names
 from suffice.typing import Codes, Floats, Labels
@@ -136,6 +136,19 @@ def predictions_of(
         msg = "pass a fitted classifier with rows X and labels y, or Predictions alone"
         raise InvalidInputError(msg)
     return Predictions.by(source, X, y, sample_weight)
+
+
+def decided_by(
+    source: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> Predictions:
+    """Return what was predicted, also by a classifier that states no posteriors."""
+    if isinstance(source, Predictions) or X is None or y is None:
+        return predictions_of(source, X, y, sample_weight=sample_weight)
+    labels, classes, predicted = as_labels(y), source.classes_, source.predict(X)
+    require_as_many(len(predicted), len(labels))
+    truth, guess = codes_of(labels, classes), codes_of(predicted, classes, strict=False)
+    weight = as_weights(sample_weight, len(labels))
+    return Predictions(classes, truth, guess, None, np.arange(len(labels)), weight)
 
 
 def ranked_by(

@@ -1,23 +1,105 @@
-"""Lines in the plane of the data: a hyperplane, a perceptron's steps, a regression."""
+"""Linear classifiers: coefficients, a hyperplane, a perceptron's steps, a regression."""
 
 from typing import Any
 
 import numpy as np
+from matplotlib.patches import Patch
 
+from suffice.curves.importance import standardised_coefficients
 from suffice.errors import InvalidInputError
 from suffice.model.geometry import Hyperplane
 from suffice.plots import marks
-from suffice.plots.canvas import Canvas, class_entries, documented, figure
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, documented, figure, many_axes, write_legend
 from suffice.plots.inputs import Fitted
-from suffice.plots.panels import legend_beside, many_axes
 from suffice.plots.paths import WAY
 from suffice.plots.plane import plane_for
 from suffice.plots.style import Theme
 from suffice.table.matrix import as_matrix
-from suffice.text.lists import default_names
+from suffice.text.lists import default_names, shortened
 from suffice.typing import Floats
 
 ACROSS = 4  # steps of a perceptron in a row
+
+
+@figure("legend", of=Fitted.of)
+def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) -> None:
+    """Return axes with the standardised coefficients of a linear classifier, largest on top.
+
+    Each is the change of a log odds as its feature grows by one standard deviation. Of two
+    classes a bar points to, and has the colour of, the class that the feature speaks for; of
+    more, a dot for each class shows its score against the mean of all.
+    Menard (2004), *The American Statistician* 58, 218–223.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Ours with tied covariance, or any with ``coef_``.
+    X : array or frame (n, d), optional
+        Rows whose standard deviations are taken; our Gaussian classifiers know them.
+    most : int
+        Features shown.
+
+    Examples
+    --------
+    >>> [t.get_text() for t in coefficient_importance(sf.LDA().fit(X, y)).get_yticklabels()]
+    ['x₃', 'x₄', 'x₂', 'x₁']
+    """
+    table = _standardised(fitted)
+    size = np.abs(table).max(axis=0)
+    order = np.argsort(-size, kind="stable")[:most]
+    entries = min(len(canvas.looks), MOST_ENTRIES)
+    canvas.resize(5.8, max(1.2 + 0.27 * len(order), 0.6 + 0.22 * entries))
+    canvas.ax.axvline(0, color=canvas.style.soft, linewidth=0.8, zorder=3)
+    said = _bars(canvas, table[0, order]) if len(table) == 1 else _dots(canvas, table[:, order])
+    names = shortened([fitted.names[j] for j in order], 28)
+    canvas.ax.set_yticks(range(len(order)), labels=names, parse_math=False)
+    canvas.ax.tick_params(axis="y", length=0)
+    canvas.ax.set_ylim(len(order) - 0.4, -0.6)
+    canvas.ax.spines["left"].set_visible(False)
+    rest = len(size) - len(order)
+    more = f" ({rest} more not shown)" if rest else ""
+    canvas.name_axes(f"log odds per standard deviation{more}")
+    canvas.legend(said)
+
+
+def _standardised(fitted: Fitted) -> Floats:
+    """Return the coefficients of each score by standard deviations of all rows, (1 or K, d)."""
+    coefficients = getattr(fitted.estimator, "coef_", None)
+    moments = getattr(fitted.estimator, "moments_", None)
+    if coefficients is None:
+        raise InvalidInputError(
+            f"{type(fitted.estimator).__name__} has no coefficients (coef_): importance is drawn "
+            "for linear classifiers, such as sf.LDA or logistic regression"
+        )
+    if moments is not None:
+        return standardised_coefficients(coefficients, np.sqrt(moments.total_variances))
+    if len(fitted.rows):
+        return standardised_coefficients(coefficients, fitted.rows.std(axis=0))
+    raise InvalidInputError(
+        "coefficients are comparable only in standard deviations: pass the rows X"
+    )
+
+
+def _bars(canvas: Canvas, values: Floats) -> list[tuple[Any, str]]:
+    fills = [
+        {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
+        for look in canvas.looks
+    ]
+    for bar, value in zip(
+        canvas.ax.barh(range(len(values)), values, 0.66, zorder=2), values, strict=True
+    ):
+        bar.set(**fills[int(value > 0)])
+    return [(Patch(**fill), look.name) for fill, look in zip(fills, canvas.looks, strict=True)]
+
+
+def _dots(canvas: Canvas, table: Floats) -> list[tuple[Any, str]]:
+    rows = np.arange(table.shape[1])
+    faint = {"color": canvas.style.grid, "linewidth": 2, "zorder": 1}
+    canvas.ax.hlines(rows, table.min(axis=0), table.max(axis=0), **faint)
+    for scores, look in zip(table, canvas.looks, strict=True):
+        dots = {"marker": look.marker, "markeredgewidth": 0.5, "zorder": 4}
+        canvas.dot(scores, rows, look.colour, 6.5, label=f"_coefficients {look.label}", **dots)
+    return canvas.entries()
 
 
 @figure(size=(4.6, 4.2))
@@ -136,7 +218,7 @@ def perceptron_steps(
     wide = min(n, ACROSS)
     high = -(-n // wide)
     size = (3.1 * wide + 1, 2.9 * high)
-    with many_axes(theme, fitted.classes, (high, wide), size) as cells:
+    with many_axes(theme, size, (high, wide), fitted.classes) as cells:
         for step, (cell, row) in enumerate(zip(cells.flat, mistakes, strict=False)):
             marks.points(cell, fitted.rows, codes)
             ring = {"fillstyle": "none", "markersize": 11, "markeredgewidth": 1.4, "zorder": 4}
@@ -150,7 +232,7 @@ def perceptron_steps(
             cell.name_axes(*fitted.names)
         for empty in cells.flat[n:]:
             empty.ax.set_visible(False)
-        legend_beside(cell, class_entries(cell))
+        write_legend(cell.ax.figure, cell.entries(), cell.style)
     return [each.ax for each in cells.flat[:n]]
 
 

@@ -32,7 +32,7 @@ def points(
     """Draw a collection of points for each class; rows that are ``wrong`` have an ink edge."""
     shown = chosen_rows(len(z))
     area = size * np.clip(4200 / max(len(shown), 1), 6, 26)  # of a marker, in square points
-    for k, look in enumerate(canvas.palette.looks):
+    for k, look in enumerate(canvas.looks):
         rows = shown[codes[shown] == k]
         bad = np.zeros(len(rows), bool) if wrong is None else wrong[rows]
         edges = {
@@ -40,15 +40,14 @@ def points(
             "linewidths": np.where(bad, 1.1 if area > 10 else 0.8, 0.4).tolist(),
         }
         dots = {"s": area, "marker": look.marker, "c": look.colour, "zorder": 3}
-        label = f"_points {canvas.palette.labels[k]}"
-        canvas.ax.scatter(*z[rows].T, label=label, **dots, **edges)
+        canvas.ax.scatter(*z[rows].T, label=f"_points {look.label}", **dots, **edges)
 
 
 def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) -> None:
     """Draw the histogram of rows of class k."""
-    look, label = canvas.palette.looks[k], f"_histogram {canvas.palette.labels[k]}"
+    look = canvas.looks[k]
     fill = {"color": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
-    canvas.ax.hist(x, edges, label=label, **fill, **options)
+    canvas.ax.hist(x, edges, label=f"_histogram {look.label}", **fill, **options)
 
 
 def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Floats:
@@ -89,18 +88,18 @@ def shares(canvas: Canvas, coverage: Any) -> tuple[float, ...]:
     """Return the shares that ellipses hold: as asked for, or fewer where classes are many."""
     if coverage is not None:
         return tuple(coverage)
-    return (0.5, 0.95) if len(canvas.palette) <= FEW_CLASSES else (0.5,)
+    return (0.5, 0.95) if len(canvas.looks) <= FEW_CLASSES else (0.5,)
 
 
 def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
     """Write the name of each of many classes in the middle of its rows."""
-    if not FEW_CLASSES < len(canvas.palette) <= MOST_NAMED:
+    if not FEW_CLASSES < len(canvas.looks) <= MOST_NAMED:
         return
     halo = [withStroke(linewidth=2.5, foreground=canvas.style.ground)]
-    for k, name in enumerate(canvas.palette.names):
+    for k, look in enumerate(canvas.looks):
         if np.any(codes == k):
             x, y = np.median(z[codes == k], axis=0)
-            text = canvas.ax.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
+            text = canvas.ax.text(x, y, look.name, ha="center", va="center", fontsize=9, zorder=4)
             text.set(path_effects=halo, fontweight="bold", parse_math=False, clip_on=True)
 
 
@@ -118,21 +117,21 @@ def rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
 
     The axes, which reach up to ``top``, are given room for it.
     """
-    if len(canvas.palette) > FEW_CLASSES:
+    if len(canvas.looks) > FEW_CLASSES:
         return
-    share = RUG * (len(canvas.palette) + 0.7)
+    share = RUG * (len(canvas.looks) + 0.7)
     bottom = -top * share / (1 - share)
     canvas.ax.set_ylim(bottom, top)
     canvas.ax.axhline(0, color=canvas.style.soft, linewidth=0.8)
     canvas.ax.set_yticks([t for t in canvas.ax.get_yticks() if 0 <= t <= top])
     canvas.ax.spines["left"].set_bounds(0, top)
     shown = chosen_rows(len(values), 1500)
-    for k, look in enumerate(canvas.palette.looks):
+    for k, look in enumerate(canvas.looks):
         x = values[shown[codes[shown] == k]]
-        heights = np.full(len(x), bottom * (k + 1) / (len(canvas.palette) + 0.7))
-        tick = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
-        label = f"_rows {canvas.palette.labels[k]}"
-        canvas.ax.plot(x, heights, color=look.colour, alpha=0.8, label=label, **tick)
+        heights = np.full(len(x), bottom * (k + 1) / (len(canvas.looks) + 0.7))
+        tick: Any = {"linestyle": "none", "marker": "|", "markersize": 6, "markeredgewidth": 0.8}
+        tick |= {"color": look.colour, "alpha": 0.8, "label": f"_rows {look.label}"}
+        canvas.ax.plot(x, heights, **tick)
 
 
 def coloured_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Any) -> None:
@@ -147,7 +146,7 @@ def sheets(canvas: Canvas, xs: Floats, ys: Floats, heights: Floats, lowest: floa
     """Draw K surfaces (m, m, K) where they are over ``lowest``, nearer ones hiding others."""
     x, y = np.meshgrid(xs, ys)
     faces, colours = [], []
-    for k, look in enumerate(canvas.palette.looks):
+    for k, look in enumerate(canvas.looks):
         z = heights[..., k]
         seen = _corners(z).max(axis=-1) > lowest
         faces.append(np.stack([_corners(v)[seen] for v in (x, y, z)], axis=-1))

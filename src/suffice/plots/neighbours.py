@@ -1,19 +1,28 @@
 """Nearest neighbours: their votes at a point, and what their number does."""
 
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.patches import Circle
 from matplotlib.ticker import NullFormatter, PercentFormatter, ScalarFormatter
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import NearestNeighbors
 
-from suffice.curves.neighbours import neighbour_curve, voices
 from suffice.errors import InvalidParameterError
+from suffice.estimation.settings import parse_word
 from suffice.plots import marks
 from suffice.plots.canvas import Canvas, figure
+from suffice.plots.style import looks_of
+from suffice.table.labels import as_labels, encode
+from suffice.table.matrix import as_matrix
 from suffice.table.table import Table
 from suffice.text.lists import default_names
+from suffice.typing import Codes, Floats
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+BLOCK = 1024  # rows whose votes are counted at once
 
 
 @figure("legend")
@@ -97,7 +106,7 @@ def neighbourhood(
         raise InvalidParameterError(
             f"a neighbourhood is drawn of two features, a point of two numbers and 1 to {len(x)} k"
         )
-    canvas = canvas.with_looks(table.classes)
+    canvas = replace(canvas, looks=looks_of(table.classes))
     distances = np.linalg.norm(x - point, axis=1)
     near = np.argsort(distances, kind="stable")[:k]
     votes = np.bincount(
@@ -109,13 +118,92 @@ def neighbourhood(
     circle: Any = {"facecolor": "none", "edgecolor": canvas.style.soft, "linestyle": "--"}
     radius = float(distances[near[-1]]) or 1.0
     canvas.ax.add_patch(Circle(tuple(point), radius, **circle))
-    here = canvas.dot(
-        point[0], point[1], canvas.palette.looks[votes.argmax()].colour, 13, marker="*", zorder=4
-    )
-    names = canvas.palette.names
-    said = ", ".join(f"{names[c]}: {votes[c]:.3g}" for c in np.argsort(-votes) if votes[c] > 0)
+    look, order = canvas.looks[votes.argmax()], np.argsort(-votes)
+    here = canvas.dot(*point, look.colour, 13, marker="*", zorder=4)
+    said = ", ".join(f"{canvas.looks[c].name}: {votes[c]:.3g}" for c in order if votes[c] > 0)
     canvas.ax.set_title(said, parse_math=False)
     (left, low), (right, high) = point - 3 * radius, point + 3 * radius
     canvas.ax.set(xlim=(left, right), ylim=(low, high), aspect="equal")
     canvas.name_axes(*(table.names or default_names(2)))
-    canvas.legend_of_classes(extra=[(here, f"classified as {names[votes.argmax()]}")])
+    canvas.legend([*canvas.entries(), (here, f"classified as {look.name}")])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeighbourCurve:
+    """Error on the rows learnt from and on rows held out, for each number of neighbours."""
+
+    neighbours: Codes  # k  (m,)
+    training_error: Floats  # (m,)
+    test_error: Floats  # mean over folds  (m,)
+    standard_error: Floats  # of that mean  (m,)
+
+    @property
+    def best(self) -> int:
+        """Number of neighbours of least test error; of equal ones, the largest."""
+        least = np.flatnonzero(self.test_error == self.test_error.min())
+        return int(self.neighbours[least[-1]])
+
+
+def neighbour_curve(
+    X: Any,
+    y: Any,
+    neighbours: Any = None,
+    *,
+    weights: str = "uniform",
+    folds: int = 10,
+    random_state: int = 0,
+) -> NeighbourCurve:
+    """Return the error of k-nearest-neighbour voting for every k, by cross-validation.
+
+    Neighbours are searched once for each fold, and every k votes with the first k of them, all
+    alike or by 1 / distance. Features are used as they are: standardise them first where units
+    differ.
+
+    Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
+    """
+    (x, _), (_, codes) = as_matrix(X), encode(as_labels(y))
+    splits = StratifiedKFold(folds, shuffle=True, random_state=random_state)
+    pairs = list(splits.split(x, codes))
+    ks = _checked(neighbours, min(len(train) for train, _ in pairs))
+    judged = partial(_errors, x, codes, weights=weights, ks=ks)
+    tested = np.array([judged(train, test) for train, test in pairs])
+    everyone = np.arange(len(x))
+    return NeighbourCurve(
+        ks,
+        judged(everyone, everyone),
+        tested.mean(axis=0),
+        tested.std(axis=0, ddof=1) / np.sqrt(folds),
+    )
+
+
+def _errors(x: Any, codes: Codes, train: Codes, test: Codes, *, weights: str, ks: Codes) -> Floats:
+    """Return the error on the test rows for each k, (m,)."""
+    search = NearestNeighbors(n_neighbors=int(ks.max())).fit(x[train])
+    wrong = np.zeros(len(ks))
+    for rows in np.array_split(test, len(test) // BLOCK + 1):
+        distances, near = search.kneighbors(x[rows])
+        own = codes[train][near][:, :, None] == np.arange(codes.max() + 1)
+        votes = np.cumsum(own * voices(distances, weights)[:, :, None], axis=1)  # (n, k, K)
+        wrong += (votes[:, ks - 1].argmax(axis=2) != codes[rows][:, None]).sum(axis=0)
+    return wrong / len(test)
+
+
+def voices(distances: Floats, weights: str) -> Floats:
+    """Return 1, or 1 / distance, of neighbours (n, k); those at distance 0 vote alone."""
+    if not parse_word(weights, {"uniform": False, "distance": True}, "weights"):
+        return np.ones(distances.shape)
+    at_zero = distances == 0
+    with np.errstate(divide="ignore"):
+        return np.where(at_zero.any(axis=1, keepdims=True), at_zero, 1 / distances)
+
+
+def _checked(neighbours: Any, most: int) -> Codes:
+    """Return the numbers of neighbours, by default odd ones up to a third of the rows."""
+    if neighbours is None:
+        most = max(1, min(most, most // 3, 101))
+        return np.arange(1, most + 1, 2)
+    ks = np.unique(np.asarray(neighbours, dtype=np.intp))
+    if not ks.size or ks[0] < 1 or ks[-1] > most:
+        msg = f"neighbours={neighbours!r}: expected numbers from 1 to {most}, the rows of a fold"
+        raise InvalidParameterError(msg)
+    return ks

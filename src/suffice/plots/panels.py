@@ -1,10 +1,8 @@
 """Grids of small axes: rows over every pair of features, and synthetic rows beside real ones."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -13,10 +11,10 @@ from suffice.curves.importance import separation
 from suffice.errors import InvalidInputError
 from suffice.moments import Moments
 from suffice.plots import marks
-from suffice.plots.canvas import MOST_ENTRIES, Canvas, class_entries, documented, write_legend
+from suffice.plots.canvas import MOST_ENTRIES, Canvas, documented, many_axes, write_legend
 from suffice.plots.inputs import Fitted
 from suffice.plots.plane import around, feature_index
-from suffice.plots.style import Palette, Theme, style_of
+from suffice.plots.style import Theme
 from suffice.table.labels import codes_of
 from suffice.table.table import Table
 from suffice.text.lists import default_names, shortened
@@ -26,39 +24,19 @@ MOST_FEATURES = 5  # where none are chosen
 CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of cells
 
 
-@contextmanager
-def many_axes(
-    theme: Theme, classes: Any, shape: tuple[int, int], size: tuple[float, float]
-) -> Iterator[Any]:
-    """Yield an array of canvases in a new figure."""
-    style, palette = style_of(theme), Palette.of(classes)
-    with style.context():
-        figure = plt.figure(figsize=size, layout="constrained")
-        axes = figure.subplots(*shape, squeeze=False)
-        for ax in axes.flat:
-            style.dress(ax)
-        yield np.array([[Canvas(ax, style, palette=palette) for ax in line] for line in axes])
-
-
-def legend_beside(cell: Canvas, entries: Sequence[tuple[Any, str]]) -> None:
-    """Write what is drawn beside all axes."""
-    place = {"loc": "outside right upper", "labelcolor": cell.style.ink}
-    write_legend(cell.ax.figure, entries, **place)
-
-
 def _grid(
     theme: Theme,
     classes: Any,
     names: Sequence[str],
     values: Floats,
     draw: Callable[[Canvas, int, int], None],
-    entries: Callable[[Canvas], Sequence[tuple[Any, str]]] = class_entries,
+    entries: Callable[[Canvas], Sequence[tuple[Any, str]]] = Canvas.entries,
 ) -> Any:
     """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
     m, named = len(names), shortened(names, 20)
     side = max(CELL, LARGEST / (m + 1)) * m + 0.5
     window = around(values, 0.1)
-    with many_axes(theme, classes, (m, m), (side + 1.2, side)) as cells:
+    with many_axes(theme, (side + 1.2, side), (m, m), classes) as cells:
         for (row, column), cell in np.ndenumerate(cells):
             draw(cell, row, column)
             cell.ax.set_xlim(window[column])
@@ -74,8 +52,8 @@ def _grid(
                 cell.ax.tick_params(axis="y", left=False)
             else:
                 cell.ax.set_ylim(window[row])
-        legend_beside(cells[0, 0], entries(cells[0, 0]))
         axes = np.array([[cell.ax for cell in line] for line in cells])
+        write_legend(axes[0, 0].figure, entries(cells[0, 0]), cells[0, 0].style)
         axes[0, 0].figure.align_ylabels(axes[:, 0])
     return axes
 
@@ -140,10 +118,10 @@ def pairs(
 def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
     """Draw the histogram of each class, or of all together if they are many."""
     edges = _edges(x, len(x))
-    if len(cell.palette) > MOST_ENTRIES:
+    if len(cell.looks) > MOST_ENTRIES:
         cell.ax.hist(x, edges, color=cell.style.soft, alpha=0.45, label="_histogram")
         return
-    for k in range(len(cell.palette)):
+    for k in range(len(cell.looks)):
         marks.histogram(cell, x[codes == k], edges, k, alpha=0.45, linewidth=0.4)
 
 
@@ -212,7 +190,7 @@ def real_against_synthetic(
     def entries(cell: Canvas) -> list[tuple[Any, str]]:
         filled = Patch(facecolor=cell.style.soft, linewidth=0, **fill)
         outline = Line2D([], [], color=cell.style.ink, **line)
-        classes = class_entries(cell) if len(chosen) > 1 else []
+        classes = cell.entries() if len(chosen) > 1 else []
         return [*classes, (filled, "real, below"), (outline, "synthetic, above")]
 
     names = [fitted.names[j] for j in chosen]

@@ -49,12 +49,12 @@ def posterior_line(
     line, xs, p = _along(fitted, y, feature, at)
     for level in (0, 0.5, 1):
         canvas.ax.axhline(level, color=canvas.style.grid, linewidth=0.9, zorder=0)
-    first = 1 if len(canvas.palette) == 2 else 0
-    for k in range(first, len(canvas.palette)):
+    first = 1 if len(canvas.looks) == 2 else 0
+    for k in range(first, len(canvas.looks)):
         canvas.curve(xs, p[:, k], k, "posterior", linewidth=2)
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if first else (-0.02, 1.02))
     canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    what = f"p({canvas.palette.names[1]} | x)" if first else "posterior"
+    what = f"p({canvas.looks[1].name} | x)" if first else "posterior"
     canvas.name_axes(line.names[0], what)
     if y is not None:
         x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
@@ -63,7 +63,7 @@ def posterior_line(
             marks.points(canvas, np.stack([x, heights], axis=1), codes)
         else:
             marks.rug(canvas, x, codes, top=1.02)
-    canvas.legend_of_classes(lines=not first)
+    canvas.legend(canvas.entries(lines=not first))
 
 
 @figure("legend", of=classifier_with)
@@ -97,21 +97,21 @@ def effect_of_temperature(
     >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
     'p(1 | x)'
     """
-    k = len(canvas.palette) - 1 if label is None else code_of(label, fitted.classes)
+    k = len(canvas.looks) - 1 if label is None else code_of(label, fitted.classes)
     way, xs, p = _along(fitted, y, feature, at)
     with np.errstate(divide="ignore"):
         logs = np.log(p)
     hard = (p.argmax(axis=1) == k).astype(float)
     dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
     (step,) = canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
-    strong, entries = mixed(canvas.palette.looks[k].colour, canvas.style.ink, 0.7), []
+    strong, entries = mixed(canvas.looks[k].colour, canvas.style.ink, 0.7), []
     shades = mixed(strong, canvas.style.ground, np.linspace(0.35, 1, len(temperatures))[:, None])
     for t, shade in zip(temperatures, shades, strict=True):
         p, width = softmax(logs / t, axis=1)[:, k], 2.6 if t == 1 else 1.6
         line = {"color": shade, "linewidth": width, "label": f"_temperature {t:g}"}
         entries.append((canvas.ax.plot(xs, p, **line)[0], f"T = {t:g}"))
     canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
-    canvas.name_axes(way.names[0], f"p({canvas.palette.names[k]} | x)")
+    canvas.name_axes(way.names[0], f"p({canvas.looks[k].name} | x)")
     canvas.legend([*entries, (step, "T → 0")])
 
 
@@ -150,20 +150,20 @@ def posterior_surface(
     plane = plane_for(fitted, y, features, at)
     xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
     p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
-    if label is None and len(canvas.palette) == 2:
-        label = canvas.palette.labels[1]
+    if label is None and len(canvas.looks) == 2:
+        label = canvas.looks[1].label
     if label is None:
         marks.sheets(canvas, xs, ys, p, lowest=0.01)
         height = "posterior"
     else:
         k = code_of(label, fitted.classes)
         # from the other class's colour, or grey for several, to that of class k
-        looks = canvas.palette.looks
+        looks = canvas.looks
         rest = looks[1 - k].colour if len(looks) == 2 else canvas.style.soft
         colours = mixed(looks[k].colour, rest, p[..., k : k + 1])
         marks.coloured_surface(canvas, xs, ys, p[..., k], colours)
-        height = f"p({canvas.palette.names[k]} | x)"
+        height = f"p({canvas.looks[k].name} | x)"
     canvas.ax.set_zlim(0, 1)
     canvas.name_axes(*plane.names, height)
-    if label is None or len(canvas.palette) == 2:
-        canvas.legend_of_classes()
+    if label is None or len(canvas.looks) == 2:
+        canvas.legend(canvas.entries())

@@ -68,7 +68,7 @@ def decision_regions(
         canvas.ax.set(xlim=grid.window[0], ylim=grid.window[1])
         canvas.ax.set_aspect("equal" if plane.isometric else "auto")
         canvas.name_axes(*plane.names)
-    canvas.legend_of_classes(extra=extra)
+    canvas.legend([*canvas.entries(), *extra])
 
 
 def _draw_bands(
@@ -79,14 +79,14 @@ def _draw_bands(
     cuts, answers = bands(fitted, line, low, high)
     for (left, right), k in zip(pairwise([low, *cuts, high]), answers, strict=True):
         if k >= 0:
-            fill = {"color": canvas.palette.looks[k].colour, "alpha": TINT, "linewidth": 0}
+            fill = {"color": canvas.looks[k].colour, "alpha": TINT, "linewidth": 0}
             canvas.ax.axvspan(left, right, zorder=0, **fill)
     for cut in cuts:
         canvas.ax.axvline(cut, color=canvas.style.ink, linewidth=1.5, label="_boundary")
     canvas.ax.set_xlim(low, high)
     canvas.name_axes(line.names[0])
     # classes along the vertical axis, the first on top
-    K, names = len(canvas.palette), canvas.palette.names
+    K, names = len(canvas.looks), [look.name for look in canvas.looks]
     step = -(-K // MOST_NAMES)
     canvas.ax.set_ylim(K - 0.5, -0.5)
     canvas.ax.set_yticks(range(0, K, step), labels=names[::step], parse_math=False)
@@ -131,7 +131,7 @@ def jitter(n: int, width: float = 0.6) -> Floats:
 
 def _fill(canvas: Canvas, grid: PredictionGrid) -> None:
     """Tint each cell by its class; cells where the classifier refuses are left, and hatched."""
-    tints = [to_rgba(look.colour, TINT) for look in canvas.palette.looks]
+    tints = [to_rgba(look.colour, TINT) for look in canvas.looks]
     colours = np.array([*tints, (0, 0, 0, 0)])
     image = {"extent": grid.window.ravel(), "origin": "lower", "aspect": "auto"}
     canvas.ax.imshow(colours[grid.codes], interpolation="nearest", zorder=0, **image)
@@ -146,7 +146,7 @@ def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -
     """Draw ellipses that hold the given shares of Gaussian classes, or of their components."""
     fitted: Any = grid.fitted.classifier.model
     model, plane = getattr(fitted, "components", fitted), grid.plane
-    class_of = getattr(fitted, "class_of", range(len(canvas.palette)))
+    class_of = getattr(fitted, "class_of", range(len(canvas.looks)))
     for r, k in enumerate(class_of if hasattr(model, "covariance_of") else ()):
         mean = plane.coordinates(model.means[r : r + 1])[0]
         # the covariance of the coordinates, RᵀΣR
@@ -160,7 +160,7 @@ def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
     line = {"linewidth": 1.5, "zorder": 2.5}
     for a, b in grid.neighbours:
         curves = grid.exact_curves(a, b)
-        names = " | ".join("none" if k < 0 else str(canvas.palette.labels[k]) for k in (a, b))
+        names = " | ".join("none" if k < 0 else str(canvas.looks[k].label) for k in (a, b))
         for curve in curves or ():
             canvas.ax.plot(*curve.T, color=canvas.style.ink, label=f"_boundary {names}", **line)
         if curves is None:

@@ -25,10 +25,9 @@ class Style:
     ground: str  # the page: edges of markers, halos
     accent: str  # shades of one quantity
 
-    @property
-    def rc(self) -> dict[str, Any]:
-        """Settings of matplotlib under which figures are drawn."""
-        return {
+    def context(self) -> AbstractContextManager[None]:
+        """Return a context in which matplotlib draws in this style, and then forgets it."""
+        settings: Any = {
             "figure.facecolor": "none",
             "figure.max_open_warning": 0,  # a report has more than 20
             "axes.facecolor": "none",
@@ -53,10 +52,6 @@ class Style:
             "xtick.labelsize": 8.5,
             "ytick.labelsize": 8.5,
         }
-
-    def context(self) -> AbstractContextManager[None]:
-        """Return a context in which matplotlib draws in this style, and then forgets it."""
-        settings: Any = self.rc
         return mpl.rc_context(settings)
 
     def dress(self, ax: Any) -> None:
@@ -106,40 +101,24 @@ HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one class is drawn."""
+    """How one class is drawn, and what it is called."""
 
+    label: Any
+    name: str  # short enough for a legend
     colour: str
     marker: str
     line: Any  # dashes, as matplotlib takes them
     hatch: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Palette:
-    """The look of each class, by its place among the classes.
+def looks_of(labels: Iterable[Any]) -> tuple[Look, ...]:
+    """Return the look of each class, by its place; the first 208 differ in colour or marker.
 
-    Colours are distinguishable with any colour vision; markers, lines and hatches in grey print.
-    The first 208 classes differ in colour or marker. Okabe & Ito (2008), *Color Universal Design*.
+    Okabe & Ito (2008), *Color Universal Design*.
     """
-
-    labels: tuple[Any, ...]
-    looks: tuple[Look, ...]
-
-    @classmethod
-    def of(cls, labels: Iterable[Any]) -> Palette:
-        """Return the palette of classes in this order."""
-        plain = tuple(np.asarray(labels).tolist())
-        parts: Any = (COLOURS, MARKERS, LINES, HATCHES)
-        looks = (Look(*(part[k % len(part)] for part in parts)) for k in range(len(plain)))
-        return cls(plain, tuple(looks))
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Labels as text, short enough for a legend and still all different."""
-        return shortened(self.labels)
-
-
-NO_LOOKS = Palette((), ())
+    parts: Any = (COLOURS, MARKERS, LINES, HATCHES)
+    plain = np.asarray(labels).tolist()
+    return tuple(
+        Look(label, name, *(part[k % len(part)] for part in parts))
+        for k, (label, name) in enumerate(zip(plain, shortened(plain), strict=True))
+    )

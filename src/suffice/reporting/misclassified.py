@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from suffice.curves.confusion import confusion
+from suffice.curves.reliability import confusion
 from suffice.reporting.blocks import (
     Block,
     CellStyle,
@@ -103,10 +103,8 @@ def standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
 
 def misclassified(f: Findings, outliers: Outliers | None) -> Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
-    table = f.sample.table
-    found = confusion(table.labels, f.rows.predicted_labels, table.classes, table.weight)
-    counts = np.array(found.counts)
-    square = counts[:, : len(counts)]  # a classifier that rejects has one column more
+    counts = confusion(f.rows)
+    square = counts[:, :-1]  # the last column is of rows without a decision
     order = alike(square) if f.many else np.arange(len(counts))
     cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
     note = "Classes that are often confused stand together." if f.many else ""
