@@ -20,6 +20,7 @@ from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import Outliers
 from suffice.reporting.trust import SIMULATIONS, _rows_of_a_class, _seen
 from suffice.reporting.usage import MADE_WITH
+from suffice.sources.predict import OUTLIER_RATE
 from suffice.text.numbers import count, loss, number, p_statement, percent
 
 UNITS = ("p", "tr", "figcaption", "h1", "h2", "h3", "li", "div", "label", "summary", "footer")
@@ -231,11 +232,12 @@ def _data(report, X, y):
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
         both = f"{len(holed)} of {len(holed)} columns with empty cells"
         yield f"the {min(patterns, 8)} most frequent of {patterns} patterns in {both}"
-    outliers = Outliers.of(model, data)
-    found, at = outliers.log_densities < outliers.threshold, outliers.least_likely()
+    outliers = Outliers.of(j)
+    found = outliers.log_densities < outliers.threshold
+    at = np.argsort(outliers.log_densities, kind="stable")[:10]
     share = f"{count(found.sum())} rows ({percent(found.mean())})"
     yield f"Outliers: {share} are less likely under the chosen model"
-    yield f"were it true, one would expect {number(outliers.rate * n, 2)}."
+    yield f"were it true, one would expect {number(OUTLIER_RATE * n, 2)}."
     yield f"An outlier has a log density under {number(outliers.threshold)}."
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])

@@ -5,12 +5,12 @@ import pytest
 
 import suffice as sf
 from suffice.diagnostics import predictive_check
+from suffice.reporting.answer import reason
 from suffice.reporting.blocks import Check
 from suffice.reporting.choosing import ReportSettings, judge
-from suffice.reporting.chosen import in_words
-from suffice.reporting.compared import reason
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.trust import in_words as trust_in_words
+from suffice.reporting.why import in_words
 
 
 def judged(X, y, **settings):

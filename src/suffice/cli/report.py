@@ -20,8 +20,8 @@ from suffice.errors import InvalidParameterError
 from suffice.text.printable import printable, without_passwords
 
 if TYPE_CHECKING:
-    from suffice.reporting.against import NewRows
     from suffice.reporting.documented import DocumentedTable
+    from suffice.reporting.trust import NewRows
 
 ROW = "\0row"  # no column is called so
 
@@ -151,7 +151,7 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
     import polars as pl
 
     from suffice.moments import Moments
-    from suffice.reporting.against import NewRows
+    from suffice.reporting.trust import NewRows
     from suffice.sources.chunks import frames_of, load_rows
     from suffice.sources.columns import ColumnOptions, roles_for_learning, roles_for_predicting
 

@@ -97,7 +97,7 @@ def _swept(event: Any, score: Any, weight: Any) -> tuple[Floats, Floats, Floats]
     w = np.ones(len(s)) if given is None else given
     thresholds, place = np.unique(s[w > 0], return_inverse=True)
     parts = (np.bincount(place, (w * side)[w > 0]) for side in (happened, ~happened))
-    hits, alarms = (np.cumsum(part[::-1])[::-1] for part in parts)
+    hits, alarms = (np.cumsum(part[::-1], dtype=np.float64)[::-1] for part in parts)
     return thresholds, hits, alarms
 
 

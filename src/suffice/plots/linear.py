@@ -81,13 +81,12 @@ def _standardised(fitted: Fitted) -> Floats:
 
 
 def _bars(canvas: Canvas, values: Floats) -> list[tuple[Any, str]]:
-    fills = [
+    fills: list[Any] = [
         {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": canvas.style.ground}
         for look in canvas.looks
     ]
-    for bar, value in zip(
-        canvas.ax.barh(range(len(values)), values, 0.66, zorder=2), values, strict=True
-    ):
+    bars = canvas.ax.barh(range(len(values)), values, 0.66, zorder=2)
+    for bar, value in zip(bars, values, strict=True):
         bar.set(**fills[int(value > 0)])
     return [(Patch(**fill), look.name) for fill, look in zip(fills, canvas.looks, strict=True)]
 

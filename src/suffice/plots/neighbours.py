@@ -119,7 +119,7 @@ def neighbourhood(
     radius = float(distances[near[-1]]) or 1.0
     canvas.ax.add_patch(Circle(tuple(point), radius, **circle))
     look, order = canvas.looks[votes.argmax()], np.argsort(-votes)
-    here = canvas.dot(*point, look.colour, 13, marker="*", zorder=4)
+    here = canvas.dot(point[0], point[1], look.colour, 13, marker="*", zorder=4)
     said = ", ".join(f"{canvas.looks[c].name}: {votes[c]:.3g}" for c in order if votes[c] > 0)
     canvas.ax.set_title(said, parse_math=False)
     (left, low), (right, high) = point - 3 * radius, point + 3 * radius

@@ -239,9 +239,9 @@ def learning_curves(result: LearningCurve, theme: Theme) -> Any:
     Generative members have full lines, discriminative ones are dashed.
     """
     with many_axes(theme, SIZE, (1, 2), [curve.name for curve in result.curves]) as (cells,):
-        style, entries = cells[0].style, []
+        style = cells[0].style
         for cell, metric in zip(cells, _PANELS, strict=True):
-            entries = []
+            entries: list[tuple[Any, str]] = []
             for curve, look in zip(result.curves, cell.looks, strict=True):
                 mean, se = curve.mean(metric), curve.standard_error(metric)
                 line = {"linestyle": "-" if curve.generative else "--", "marker": look.marker}

@@ -1,4 +1,4 @@
-"""The answer: can it be used, how much better than a constant one, what next, and more data."""
+"""The answer: can it be used, what next; the models compared, and why one; more data."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from suffice.comparison.verdict import FEW_ROWS
 from suffice.reporting.blocks import (
     Axis,
     Block,
-    CellStyle,
+    DataTable,
     Fact,
     Facts,
     Interval,
@@ -17,17 +17,19 @@ from suffice.reporting.blocks import (
     Section,
     Series,
 )
-from suffice.reporting.choosing import Judgement
+from suffice.reporting.choosing import Findings
+from suffice.text.lists import listed
 from suffice.text.numbers import cell, count, p_statement, percent
+from suffice.text.numbers import loss as loss_text
 
 MOST_FOUND = 8  # classes shown
-STYLES: dict[str, CellStyle] = {"error": "percent", "balanced accuracy": "percent"}
+STYLES = {"error": "percent", "balanced accuracy": "percent"}
 OTHER = "constant classifier"
 
 
-def answer(judgement: Judgement) -> Section:
+def answer(f: Findings) -> Section:
     """Return the section that a reader in a hurry reads."""
-    verdict = judgement.verdict
+    verdict = f.verdict
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
     facts = [Fact("error", verdict.error, interval, "percent")]
     for gain in verdict.gains:
@@ -39,15 +41,15 @@ def answer(judgement: Judgement) -> Section:
             said = f"{OTHER} {cell(gain.constant, style)}; {p}"
             facts.append(Fact(gain.measure, gain.model, said, style))
     found = tuple(
-        Interval(str(f.label), f.found / f.of, f"{count(f.found)} of {count(f.of)}")
-        for f in verdict.found[:MOST_FOUND]
+        Interval(str(c.label), c.found / c.of, f"{count(c.found)} of {count(c.of)}")
+        for c in verdict.found[:MOST_FOUND]
     )
     few = f"The {MOST_FOUND} classes it misses most." * (len(verdict.found) > MOST_FOUND)
     blocks: list[Block] = [
         Paragraph(verdict.headline, verdict.usable),
         *(Paragraph(caveat, "caution") for caveat in verdict.caveats),
         *map(Paragraph, verdict.sentences),
-        Paragraph(f"Next: {_next(judgement)}.", "lead"),
+        Paragraph(f"Next: {_next(f)}.", "lead"),
         Facts(tuple(facts)),
         Intervals("What it finds of each class", "share of the class", "percent", found, few),
         Paragraph(f"How it was measured: {verdict.protocol}.", "note"),
@@ -55,9 +57,9 @@ def answer(judgement: Judgement) -> Section:
     return Section("answer", "The answer", tuple(blocks))
 
 
-def _next(judgement: Judgement) -> str:
+def _next(f: Findings) -> str:
     """Return what to do with this page."""
-    verdict, curve, checks = judgement.verdict, judgement.growth, judgement.checks
+    verdict, curve, checks = f.verdict, f.growth, f.checks
     if checks.suspects:
         name = checks.suspects[0].column
         return f"find out whether {name} is known before the class is; if not, leave it out"
@@ -70,7 +72,7 @@ def _next(judgement: Judgement) -> str:
         return "look for other columns, since these do not tell the classes apart"
     if verdict.usable == "with care":
         who = min(verdict.found, key=lambda each: (each.found >= each.of / 2, each.of))
-        which = "" if judgement.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
+        which = "" if f.outcome.n_rows < FEW_ROWS else f" of class {who.label}"
         what = "see to what is said above" if checks.caveats else f"collect more rows{which}"
         return f"{what} before anything depends on it"
     if curve is not None and curve.helps == "would help":
@@ -81,9 +83,87 @@ def _next(judgement: Judgement) -> str:
     )
 
 
-def differences(judgement: Judgement) -> tuple[Intervals, ...]:
+# columns of the table of models: heading, name in the comparison, style
+COLUMNS = (
+    ("model", "model", "text"),
+    ("error", "error", "percent"),
+    ("from", "error_low", "percent"),
+    ("to", "error_high", "percent"),
+    ("log-loss", "log_loss", "loss"),
+    ("Brier", "brier", "loss"),
+    ("calib. error", "calibration_error", "loss"),
+    ("AUC", "auc", "loss"),
+    ("size", "n_parameters", "count"),
+    ("fit", "fit_seconds", "seconds"),
+    ("p", "p_adjusted", "p"),
+)
+
+
+def models_compared(f: Findings) -> Section:
+    """Return the section of the models compared."""
+    comparison = f.comparison
+    told = comparison.rows()
+    headings, names, styles = zip(*COLUMNS, strict=True)
+    table = DataTable(
+        f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
+        headings,
+        styles,
+        tuple(tuple(row[name] for name in names) for row in told),
+        "Every loss is a mean over held-out rows; from and to bound the 95 % interval of the "
+        f"error. p: against {f.name}, paired by rows (McNemar's test with the variance that "
+        "overlapping training sets call for), adjusted for the number of models (Bonferroni), but "
+        "for the constant classifier. Brier: summed over classes. Size: free parameters. Fit: "
+        "time for one fold.",
+        tuple(i for i, row in enumerate(told) if row["model"] == f.name),
+    )
+    remarks = []
+    if f.sample.table.n_rows < f.data.table.n_rows:
+        remarks.append(
+            f"The models were compared on a stratified sample of {f.sample.table.n_rows:,} of "
+            f"{f.data.table.n_rows:,} rows; {f.name} was then fitted to {f.learnt_from}."
+        )
+    if comparison.left_out:
+        remarks.append(f"Left out for time: {listed(comparison.left_out)}.")
+    notes = (Paragraph(remark, "note") for remark in remarks)
+    first = Paragraph(comparison.verdict, "lead"), Paragraph(reason(f))
+    return Section("models", "Models compared", (*first, table, *notes, _differences(f)))
+
+
+def reason(f: Findings) -> str:
+    """Return why this classifier was chosen, with its price."""
+    own, price = f.name, f.verdict.price
+    if f.asked_for:
+        return f"{own} was asked for; the others are there to compare it with."
+    if f.verdict.usable == "no":
+        return (
+            "No model is significantly better than the constant classifier; "
+            f"{own} is the simplest of those that come closest to being useful."
+        )
+    written = [o for o in f.comparison.outcomes if o.is_readable]
+    if not f.outcome.is_readable:
+        simple = min(written, key=lambda o: o.error)
+        more, loss = (
+            next(d for d in f.comparison.differences(of) if d.model == simple.name)
+            for of in ("error", "log_loss")
+        )
+        return (
+            f"{own} cannot be written down as an equation or one tree. Of the models that can, "
+            f"{simple.name} has the fewest errors, {percent(simple.error)}: {100 * more.mean:.1f} "
+            f"points more ({p_statement(more.p_value)}), with log-loss "
+            f"{loss_text(simple.log_loss)} against {loss_text(f.outcome.log_loss)} "
+            f"({p_statement(loss.p_value)}). It is the one to use where an equation is wanted."
+        )
+    cost = f", at {price}" if price else ""
+    return (
+        f"{own} is the simplest model that is about as good as the best{cost}: no model has "
+        "significantly fewer errors or less log-loss, and its log-loss is within one standard "
+        "error of the least."
+    )
+
+
+def _differences(f: Findings) -> Intervals:
     """Return how much more often than the recommended model each other one errs."""
-    comparison = judgement.comparison
+    comparison = f.comparison
     items = tuple(
         Interval(d.model, d.mean, d.verdict.replace("alike", ""), d.low, d.high)
         for d in comparison.differences()
@@ -94,12 +174,12 @@ def differences(judgement: Judgement) -> tuple[Intervals, ...]:
         "one excludes zero, the difference is significant."
     )
     caption = f"Difference in error from {comparison.reference}"
-    return (Intervals(caption, "percentage points, left is better", "points", items, note),)
+    return Intervals(caption, "percentage points, left is better", "points", items, note)
 
 
-def more_data(judgement: Judgement) -> Section | None:
+def more_data(f: Findings) -> Section | None:
     """Return the section that says whether more rows would help."""
-    growth = judgement.growth
+    growth = f.growth
     if growth is None:
         return None
     n, error = growth.sizes, growth.error
@@ -122,5 +202,5 @@ def more_data(judgement: Judgement) -> Section | None:
     up = Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))
     drawn = Plot("growth", caption, across, up, series)
     useless = f"That cannot be told: its error is no lower than that of the {OTHER}."
-    said = useless if judgement.verdict.usable == "no" else growth.sentence
+    said = useless if f.verdict.usable == "no" else growth.sentence
     return Section("more", "Would more data help?", (Paragraph(said, "lead"), drawn))

@@ -8,9 +8,6 @@ import numpy as np
 from suffice.text.numbers import number
 
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution", "yes", "with care", "no"]
-CellStyle: TypeAlias = Literal[
-    "text", "count", "number", "short", "loss", "percent", "p", "seconds", "signed", "points"
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class Fact:
     name: str
     value: Any
     remark: str = ""
-    style: CellStyle = "text"
+    style: str = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class DataTable:
     kind: ClassVar[str] = "table"
     caption: str
     columns: tuple[str, ...]
-    styles: tuple[CellStyle, ...]
+    styles: tuple[str, ...]  # keys of text.numbers.STYLES
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
     marked: tuple[int, ...] = ()  # rows to be seen first
@@ -92,7 +89,7 @@ class Intervals:
     kind: ClassVar[str] = "intervals"
     caption: str
     axis: str
-    style: CellStyle
+    style: str
     items: tuple[Interval, ...]
     note: str = ""
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -11,20 +12,15 @@ from typing import Any
 from suffice.archive import replacing
 from suffice.comparison import Comparison
 from suffice.errors import InvalidParameterError
-from suffice.moments import Moments
 from suffice.progress import Progress
-from suffice.reporting.against import NewRows, compared_with
-from suffice.reporting.answer import answer, differences, more_data
+from suffice.reporting.answer import answer, models_compared, more_data
 from suffice.reporting.blocks import Plot, Section
-from suffice.reporting.charts import distances
-from suffice.reporting.choosing import Judgement, ReportSettings, judge
-from suffice.reporting.compared import models_compared
+from suffice.reporting.choosing import Findings, ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
-from suffice.reporting.findings import Findings
 from suffice.reporting.glance import glance, summary
 from suffice.reporting.misclassified import Outliers, misclassified
 from suffice.reporting.render import RENDERERS, as_figure
-from suffice.reporting.trust import trust
+from suffice.reporting.trust import NewRows, compared_with, trust
 from suffice.reporting.usage import Provenance, usage
 from suffice.reporting.why import why
 
@@ -54,7 +50,7 @@ class Report:
     estimator: Any  # the chosen classifier, fitted on all rows
     comparison: Comparison
     version: str
-    judgement: Judgement  # the numbers of the page: verdict, checks, importance, learning curve
+    judgement: Findings  # the numbers of the page: verdict, checks, importance, learning curve
     saved: list[Path] = field(default_factory=list)  # where it was written
 
     def write(self, format: str = "html") -> str:
@@ -171,33 +167,26 @@ def report_of(
 ) -> Report:
     """Return the report of a table."""
     sample, others = data.sampled(SAMPLE_ROWS, settings.seed)
-    judgement = judge(data, sample, settings, others)
+    f = judge(data, sample, settings, others)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        f = Findings(data, sample, Moments.of_table(sample.table), judgement)
-        model = judgement.explained
-        # levels have no density, and values that are few hardly one
-        few = (
-            any(p.kind == "category" for p in data.profiles) or not judgement.checks.has_many_values
-        )
-        outliers = None if model is None or few else Outliers.of(model, data)
-        origin = made or Provenance(seed=settings.seed)
-        stages: Mapping[str, Callable[[], Section | None]] = {
-            "answer": lambda: answer(judgement),
-            "data": lambda: glance(f, outliers),
-            "models": lambda: models_compared(data, sample, judgement, differences(judgement)),
-            "errors": lambda: misclassified(f, outliers),
-            "explanation": lambda: why(f),
-            "learning curve": lambda: more_data(judgement),
-            "assumptions": lambda: trust(sample, f.moments, judgement, distances(f)),
-            "new rows": lambda: None if new is None else compared_with(f, new),
-            "use": lambda: usage(f, origin),
+        outliers = Outliers.of(f)
+        stages: Mapping[str, Callable[[Findings], Section | None]] = {
+            "answer": answer,
+            "data": partial(glance, outliers=outliers),
+            "models": models_compared,
+            "errors": partial(misclassified, outliers=outliers),
+            "explanation": why,
+            "learning curve": more_data,
+            "assumptions": trust,
+            "new rows": partial(compared_with, new=new),
+            "use": partial(usage, made=made or Provenance(seed=settings.seed)),
         }
         sections: list[Section] = []
         with Progress(settings.progress, len(stages), "report") as steps:
             for name, stage in stages.items():
                 steps.begin(name)
-                sections += [section] if (section := stage()) is not None else []
+                sections += [section] if (section := stage(f)) is not None else []
                 steps.step()
-    told = (data.name, summary(data), judgement.verdict.headline, tuple(sections))
-    return Report(*told, judgement.estimator, judgement.comparison, version("suffice"), judgement)
+    told = (data.name, summary(data), f.verdict.headline, tuple(sections))
+    return Report(*told, f.estimator, f.comparison, version("suffice"), f)

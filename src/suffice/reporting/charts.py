@@ -17,7 +17,7 @@ from suffice.reporting.blocks import (
     Series,
     Thresholds,
 )
-from suffice.reporting.findings import Findings
+from suffice.reporting.choosing import Findings
 from suffice.text.numbers import number, percent
 from suffice.typing import Codes, Floats
 
@@ -29,29 +29,29 @@ IN_SAMPLE = "In sample: the model was fitted to these rows."
 
 def posteriors(f: Findings) -> tuple[Block, ...]:
     """Return what thresholds on held-out posteriors find, and whether they are calibrated."""
-    if f.rows.logs is None:
+    if f.held_out.logs is None:
         return ()
     return (*((_thresholds(f),) if len(f.names) == 2 else ()), *_calibration(f))
 
 
 def _thresholds(f: Findings) -> Thresholds:
-    rows, k = f.rows, f.positive
+    rows, k = f.held_out, f.positive
     curve = cost_curve(rows, rows.classes[k])
     total, n = float(rows.weights.sum()), float(rows.weights[rows.truth == k].sum())
-    useful = f.judgement.verdict.threshold
+    useful = f.verdict.threshold
     first = 0.5 if useful is None else useful.value  # that of the answer, if it names one
     half = min(int(np.searchsorted(curve.thresholds, first)), len(curve.thresholds) - 1)
     kept = np.unique([*_thinned(len(curve.thresholds)), half])
     hits, alarms = n - total * curve.misses[kept], total * curve.false_alarms[kept]
     numbers = (curve.thresholds[kept], hits.round(9), alarms.round(9))
     at, found, called = (tuple(a.tolist()) for a in numbers)
-    size, start = (n, total - n, f.judgement.outcome.auc), int(np.searchsorted(kept, half))
+    size, start = (n, total - n, f.outcome.auc), int(np.searchsorted(kept, half))
     return Thresholds(f.names[k], *size, at, found, called, start)
 
 
 def _calibration(f: Findings) -> tuple[Plot, ...]:
     """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
-    rows, k, two = f.rows, f.positive, len(f.names) == 2
+    rows, k, two = f.held_out, f.positive, len(f.names) == 2
     p = rows.posteriors[:, k] if two else rows.posteriors.max(1)
     happened = rows.truth == k if two else rows.right
     bins = int(np.clip(len(p) // 25, 3, 10))
@@ -119,10 +119,10 @@ def _scatter(
     f: Findings, key: str, said: str, names: tuple[str, ...], xy: Floats, at: Codes
 ) -> Plot:
     """Return rows as dots by class; of many classes pale, with the name at each one's middle."""
-    series, truth = [], f.rows.truth[at]
+    series, truth = [], f.held_out.truth[at]
     for k, name in enumerate(f.names):
         own = np.flatnonzero(truth == k)
-        wrong = tuple(np.flatnonzero(f.rows.predicted[at[own]] != k).tolist())
+        wrong = tuple(np.flatnonzero(f.held_out.predicted[at[own]] != k).tolist())
         tips, ids = (tuple(map(verb, at[own])) for verb in (f.tip, f.id))
         (x, y), (label, look) = xy[own].T, ("", -1) if f.many else (name, k)
         series.append(Series(label, "dots", x, y, look, tips, ids, wrong))
@@ -181,7 +181,7 @@ def distributions(f: Findings) -> tuple[Block, ...]:
 
 def distances(f: Findings) -> tuple[Plot, ...]:
     """Return distances of rows from their class mean against those of a Gaussian."""
-    model = f.judgement.explained
+    model = f.explained
     if model is None or f.many:
         return ()
     table, series, ends = f.sample.table, [], [np.inf, 0.0]

@@ -1,6 +1,7 @@
 """Which classifier to use: models compared on the same folds, and the verdict on one of them."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,28 @@ from suffice.comparison.models import (
 )
 from suffice.comparison.paired import ChoiceEstimate
 from suffice.comparison.verdict import Verdict, verdict_on
+from suffice.curves.importance import separation
 from suffice.diagnostics import Calibration, calibration
 from suffice.diagnostics.data import DataChecks, data_checks
 from suffice.estimation.settings import is_open
 from suffice.estimators.gaussian import GaussianClassifier
 from suffice.moments import Moments
 from suffice.reporting.documented import DocumentedTable
+from suffice.typing import Codes
 from suffice.validation.folds import Folds, fitted
 from suffice.validation.predictions import Predictions
 
 FAST = ("LDA", "GaussianNB", "logistic regression", "decision tree")
 SEARCHING = ("RDA", "AutoGaussian")
+MANY_CLASSES = 9  # beyond which curves and clouds of every class hide each other
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
-    """The models compared, and the classifier that was chosen, fitted once more."""
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All that a report is written from: rows, models compared on them, and the chosen one."""
 
+    data: DocumentedTable
+    sample: DocumentedTable  # the judged rows: all, unless there are many
     comparison: Comparison  # its reference is the chosen one
     estimator: Any  # fitted on all rows, or on those judged where that would take too long
     explained: Any  # the Gaussian classifier behind it, None where there is none
@@ -61,6 +67,50 @@ class Judgement:
     def outcome(self) -> Outcome:
         """What held-out rows say of the chosen one."""
         return self.comparison[self.name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Classes as text, (K,)."""
+        return self.sample.class_names
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Sums of the judged rows."""
+        return Moments.of_table(self.sample.table)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more classes than a chart can show."""
+        return len(self.names) > MANY_CLASSES
+
+    @cached_property
+    def positive(self) -> int:
+        """The class of two that is looked for: that of the verdict, or the rarer one."""
+        at = self.verdict.threshold
+        if at is not None:
+            return int(np.flatnonzero(self.held_out.classes == at.label)[0])
+        counts = np.bincount(self.held_out.truth, self.held_out.weight, len(self.names))
+        return int(len(counts) - 1 - counts[::-1].argmin())
+
+    @cached_property
+    def ranked_features(self) -> Codes:
+        """Features by how well they separate the classes, best first, (d,)."""
+        ratio = np.nan_to_num(separation(self.moments), posinf=np.inf)
+        return np.asarray(np.argsort(-ratio, kind="stable"))
+
+    def tip(self, row: int) -> str:
+        """Return what is known of a judged row."""
+        truth, guess = self.held_out.truth[row], self.held_out.predicted[row]
+        said = self.names[guess] if guess >= 0 else "none"
+        return f"{self.id(row)}: {self.names[truth]}, predicted {said}"
+
+    def id(self, row: int) -> str:
+        """Return what a person finds a judged row by."""
+        return str(self.sample.ids[row])
+
+    def asked(self) -> tuple[Any, Any, Any]:
+        """Return the fitted classifier, rows as it takes them, and the classes."""
+        return self.estimator, self.sample.asked, self.sample.table.classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +147,7 @@ def judge(
     sample: DocumentedTable,
     settings: ReportSettings,
     others: DocumentedTable | None = None,
-) -> Judgement:
+) -> Findings:
     """Return the models compared on the rows of ``sample``, and the chosen one fitted on all.
 
     Rows that are not in the sample, if any, say how good the choice was.
@@ -119,31 +169,27 @@ def judge(
     learnt = sample if member.is_slow and data.table.n_rows > MANY_ROWS else data
     with overheard():
         chosen = fitted_on(learnt, member.estimator)
-        trial = (
-            chosen if learnt is sample or others is None else fitted_on(sample, member.estimator)
-        )
-        tested = None
-        if others is not None:
-            wrong = np.asarray(trial.predict(others.asked)) != others.table.labels
-            tested = ChoiceEstimate.of_rows(wrong, others.table.weights)
+        trial = fitted_on(sample, member.estimator) if others and learnt is data else chosen
+        tested = None if others is None else _tested(trial, others)
         explained = explained_by(chosen, data)
-        expected = (
-            None if explained is None or settings.fast else float(explained.bayes_error(20_000))
-        )
+        known = explained is not None and not settings.fast
+        expected = float(explained.bayes_error(20_000)) if known else None
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
     comparison = _forgetful(comparison, n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)
-    verdict = verdict_on(
-        comparison,
-        chosen=not asked,
-        tested=tested,
-        first=checks.caveats,
-        last=() if calibrated is None else calibrated.caveats,
-    )
+    caveats = {"first": checks.caveats, "last": () if calibrated is None else calibrated.caveats}
+    verdict = verdict_on(comparison, chosen=not asked, tested=tested, **caveats)
     rows = "all rows" if learnt is data else f"a sample of {sample.table.n_rows:,} rows"
-    answer = (asked, checks, calibrated, verdict, importance, curve, settings.fast, rows)
-    return Judgement(comparison, chosen, explained, held_out, expected, *answer)
+    told: Any = (comparison, chosen, explained, held_out, expected, asked, checks, calibrated)
+    more: Any = (verdict, importance, curve, settings.fast, rows)
+    return Findings(data, sample, *told, *more)
+
+
+def _tested(trial: Any, others: DocumentedTable) -> ChoiceEstimate:
+    """Return how often a model is wrong about rows that it did not learn from."""
+    wrong = np.asarray(trial.predict(others.asked)) != others.table.labels
+    return ChoiceEstimate.of_rows(wrong, others.table.weights)
 
 
 def _explored(

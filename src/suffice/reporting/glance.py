@@ -9,7 +9,6 @@ from suffice.diagnostics.diagnostic import varying_columns
 from suffice.moments import Moments
 from suffice.reporting.blocks import (
     Block,
-    CellStyle,
     DataTable,
     Fact,
     Facts,
@@ -19,8 +18,8 @@ from suffice.reporting.blocks import (
     Section,
 )
 from suffice.reporting.charts import distributions
+from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
-from suffice.reporting.findings import Findings
 from suffice.reporting.misclassified import Outliers
 from suffice.text.lists import listed, plural, shortened
 from suffice.text.numbers import percent
@@ -33,7 +32,7 @@ COLLINEAR = 0.9  # correlation within classes that is worth a word
 
 def glance(f: Findings, outliers: Outliers | None) -> Section:
     """Return the section that says what the data is."""
-    data, checks = f.data, f.judgement.checks
+    data, checks = f.data, f.checks
     suspects = [f"Column {s.column!r} {s.why}." for s in (*checks.suspects, *checks.impossible)]
     told = (_constant(data), _collinear(f.sample))
     blocks: list[Block] = [
@@ -104,11 +103,10 @@ def _columns(data: DocumentedTable) -> DataTable:
         distinct = p.distinct if not p.kind.startswith("not used") else None
         body.append((p.name, p.kind, int(p.empty.sum()), distinct, *map(float, spread)))
     more = len(data.profiles) - len(body)
-    numbers: tuple[CellStyle, ...] = ("count", "count", "number", "number", "number", "number")
     return DataTable(
         "Columns",
         ("column", "type", "empty", "different", "mean", "standard deviation", "min", "max"),
-        ("text", "text", *numbers),
+        ("text", "text", "count", "count", *["number"] * 4),
         tuple(body),
         note=f"{plural(more, 'more column')} not shown." if more else "",
     )
@@ -123,13 +121,16 @@ def _gaps(data: DocumentedTable) -> tuple[DataTable, ...]:
     patterns, counts = np.unique(np.stack([p.empty for p in shown], 1), axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_PATTERNS]
     body = tuple((int(counts[i]), *("□" if gap else "■" for gap in patterns[i])) for i in order)
-    texts: list[CellStyle] = ["text"] * len(shown)
     head = ("rows", *shortened([p.name for p in shown]))
     note = (
         f"■ known, □ empty; the {len(order)} most frequent of {len(counts)} patterns in "
         f"{len(shown)} of {plural(len(holed), 'column')} with empty cells."
     )
-    return (DataTable("Which cells are empty together", head, ("count", *texts), body, note),)
+    return (
+        DataTable(
+            "Which cells are empty together", head, ("count", *["text"] * len(shown)), body, note
+        ),
+    )
 
 
 def _constant(data: DocumentedTable) -> str:
@@ -164,8 +165,7 @@ def _pairs(data: DocumentedTable, moments: Moments) -> tuple[DataTable, ...]:
     found = tuple((data.names[a], data.names[b], float(r[a, b])) for a, b in kept)
     caption = f"Collinear columns: correlation within classes of {COLLINEAR} or more"
     note = "Linear coefficients of such columns are not to be read one by one."
-    styles: tuple[CellStyle, ...] = ("text", "text", "loss")
-    head = ("column", "and", "correlation")
+    head, styles = ("column", "and", "correlation"), ("text", "text", "loss")
     return (DataTable(caption, head, styles, found, note),) if found else ()
 
 

@@ -9,7 +9,6 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from suffice.curves.reliability import confusion
 from suffice.reporting.blocks import (
     Block,
-    CellStyle,
     DataTable,
     Interval,
     Intervals,
@@ -18,9 +17,9 @@ from suffice.reporting.blocks import (
     Section,
 )
 from suffice.reporting.charts import class_distances, posteriors
+from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.explaining import contributions
-from suffice.reporting.findings import Findings
 from suffice.sources.predict import OUTLIER_RATE, outlier_threshold
 from suffice.text.lists import plural
 from suffice.text.numbers import count, number, percent
@@ -36,14 +35,18 @@ class Outliers:
 
     log_densities: Floats  # (n,)
     threshold: float
-    rate: float  # share of the model's own draws under the threshold
 
     @classmethod
-    def of(cls, explained: Any, data: DocumentedTable) -> Self:
-        """Return the rows as a fitted Gaussian classifier sees them."""
-        blocks = (data.table.x[lo : lo + _BLOCK] for lo in range(0, data.table.n_rows, _BLOCK))
-        found = np.concatenate([explained.model_.log_density(block) for block in blocks])
-        return cls(found, outlier_threshold(explained.classifier_, OUTLIER_RATE), OUTLIER_RATE)
+    def of(cls, f: Findings) -> Self | None:
+        """Return the rows as the Gaussian classifier sees them, if densities mean anything."""
+        model, x = f.explained, f.data.table.x
+        # levels have no density, and values that are few hardly one
+        levels = any(p.kind == "category" for p in f.data.profiles)
+        if model is None or levels or not f.checks.has_many_values:
+            return None
+        blocks = (x[lo : lo + _BLOCK] for lo in range(0, len(x), _BLOCK))
+        found = np.concatenate([model.model_.log_density(block) for block in blocks])
+        return cls(found, outlier_threshold(model.classifier_, OUTLIER_RATE))
 
     @property
     def n_flagged(self) -> int:
@@ -57,19 +60,15 @@ class Outliers:
         who = f"{plural(found, 'row')} ({percent(found / n)})" if found else "No row"
         return (
             f"Outliers: {who} {'are' if found > 1 else 'is'} less likely under the chosen model "
-            f"than {percent(1 - self.rate)} of rows drawn from it; were it true, one would expect "
-            f"{number(self.rate * n, 2)}."
+            f"than {percent(1 - OUTLIER_RATE)} of rows drawn from it; were it true, one would "
+            f"expect {number(OUTLIER_RATE * n, 2)}."
         )
 
-    def least_likely(self, most: int = MOST) -> Codes:
-        """Return the rows of least log density, least first."""
-        return np.asarray(np.argsort(self.log_densities, kind="stable")[:most])
 
-
-def least_likely_rows(outliers: Outliers, explained: Any, data: DocumentedTable) -> DataTable:
+def _least_likely(outliers: Outliers, explained: Any, data: DocumentedTable) -> DataTable:
     """Return the least likely rows, each with the feature that is most extreme in its class."""
-    at, codes = outliers.least_likely(), data.table.codes
-    z = standardised(explained, data, at)
+    at, codes = np.argsort(outliers.log_densities, kind="stable")[:MOST], data.table.codes
+    z = _standardised(explained, data, at)
     body = []
     for r, i in enumerate(at):
         j, density = int(np.abs(z[r]).argmax()), float(outliers.log_densities[i])
@@ -88,7 +87,7 @@ def least_likely_rows(outliers: Outliers, explained: Any, data: DocumentedTable)
     )
 
 
-def standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
+def _standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
     """Return how far rows lie from the mean of their class, feature by feature, (m, d)."""
     moments, x, codes = explained.moments_, data.table.x[at], data.table.codes[at]
     if moments.power is not None:
@@ -103,7 +102,7 @@ def standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
 
 def misclassified(f: Findings, outliers: Outliers | None) -> Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
-    counts = confusion(f.rows)
+    counts = confusion(f.held_out)
     square = counts[:, :-1]  # the last column is of rows without a decision
     order = alike(square) if f.many else np.arange(len(counts))
     cells = tuple(map(tuple, square[np.ix_(order, order)].tolist()))
@@ -118,13 +117,13 @@ def misclassified(f: Findings, outliers: Outliers | None) -> Section:
         _by_class(f, counts),
         *posteriors(f),
     ]
-    if f.rows.logs is not None:
+    if f.held_out.logs is not None:
         blocks.append(_worst(f))
     else:
-        name = f.judgement.name
+        name = f.name
         blocks.append(Paragraph(f"{name} states no probabilities: nothing to calibrate."))
     if outliers is not None and outliers.n_flagged:
-        blocks.append(least_likely_rows(outliers, f.judgement.explained, f.data))
+        blocks.append(_least_likely(outliers, f.explained, f.data))
     return Section("errors", "Where it errs", tuple(blocks))
 
 
@@ -138,7 +137,7 @@ def alike(counts: Floats) -> Codes:
 
 
 def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
-    n_rows, n_wrong = f.sample.table.n_rows, int(f.rows.wrong.sum())
+    n_rows, n_wrong = f.sample.table.n_rows, int(f.held_out.wrong.sum())
     if not n_wrong:
         return f"All {n_rows:,} rows were predicted correctly while they were held out."
     said = f"{n_wrong:,} of {plural(n_rows, 'row')} were misclassified while they were held out"
@@ -176,8 +175,8 @@ def _by_class(f: Findings, counts: Floats) -> DataTable:
 
 def _worst(f: Findings) -> DataTable:
     """Return the rows whose own class had the least posterior, and why."""
-    p, codes, chosen = f.rows.posteriors, f.rows.truth, f.rows.predicted
-    own = f.rows.log_posteriors[np.arange(len(codes)), codes]
+    p, codes, chosen = f.held_out.posteriors, f.held_out.truth, f.held_out.predicted
+    own = f.held_out.log_posteriors[np.arange(len(codes)), codes]
     at = np.argsort(own, kind="stable")[:MOST]
     others = p[at].copy()
     others[np.arange(len(at)), codes[at]] = -1  # the most probable class but the true one
@@ -186,17 +185,16 @@ def _worst(f: Findings) -> DataTable:
         (f.id(i), f.names[codes[i]], f.names[chosen[i]], float(p[i, codes[i]]), *parts)
         for i, parts in zip(at, why.tolist(), strict=True)
     ]
-    styles: list[CellStyle] = ["signed"] * len(columns)
     said = (
         " On the right, why: log odds of the most probable wrong class against the true one, by "
-        f"the model fitted to {f.judgement.learnt_from}, these too. They start from a typical row "
+        f"the model fitted to {f.learnt_from}, these too. They start from a typical row "
         "of the true class, the one nearest to its mean; each column adds its part, and the last "
         "one is their sum."
     )
     return DataTable(
         "Most confused rows",
         (f.sample.id_name, "true class", "predicted", "p(true class)", *columns),
-        ("text", "text", "text", "percent", *styles),
+        ("text", "text", "text", "percent", *["signed"] * len(columns)),
         tuple(body),
         "Smallest posterior of the true class first, while the row was held out; rows in colour "
         f"were predicted wrongly.{said if columns else ''}",
@@ -208,7 +206,7 @@ def _worst(f: Findings) -> DataTable:
 def _why(f: Findings, at: Codes, rival: Codes) -> tuple[Floats, tuple[str, ...]]:
     """Return the log odds of the rival class part by part, with their sum, and what parts are."""
     names, table = list(f.sample.columns), f.sample.table
-    ranked = [i.feature for i in f.judgement.importance if i.feature in names] or names
+    ranked = [i.feature for i in f.importance if i.feature in names] or names
     shown = [names.index(name) for name in ranked[:MOST_PARTS]]
     rest = np.setdiff1d(np.arange(len(names)), shown)
     groups = [np.array([j]) for j in shown] + ([rest] if len(rest) else [])

@@ -1,36 +1,50 @@
-"""Can it be trusted: assumptions and their tests, and real rows against synthetic ones."""
+"""Can it be trusted: assumptions and their tests; new rows, whether labelled or not."""
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from suffice.diagnostics import box_m, class_separation, normality, predictive_check
 from suffice.errors import SufficeError
 from suffice.moments import Moments
-from suffice.reporting.blocks import Block, Check, Checks, Paragraph, Section
-from suffice.reporting.choosing import Judgement
+from suffice.reporting.blocks import (
+    Block,
+    Check,
+    Checks,
+    DataTable,
+    Fact,
+    Facts,
+    Paragraph,
+    Section,
+)
+from suffice.reporting.charts import distances
+from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
-from suffice.text.lists import plural
-from suffice.text.numbers import percent
-from suffice.validation.significance import LEVEL
+from suffice.table.labels import as_labels
+from suffice.table.matrix import taken
+from suffice.text.lists import listed, plural
+from suffice.text.numbers import count, p_statement, percent
+from suffice.validation.drift import drift, rows_like
+from suffice.validation.predictions import Predictions
+from suffice.validation.significance import LEVEL, wilson
 
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 199
 FEW, MANY = 100, 2_000  # rows
 
 
-def trust(
-    sample: DocumentedTable, moments: Moments, judgement: Judgement, figures: tuple[Block, ...]
-) -> Section:
+def trust(f: Findings) -> Section:
     """Return the section of assumptions."""
-    checks = tuple(check for check in _checks(sample, moments, judgement) if check is not None)
-    said = in_words(checks, sample.table.n_rows)
-    if judgement.verdict.usable == "no":
+    checks = tuple(check for check in _checks(f) if check is not None)
+    said = in_words(checks, f.sample.table.n_rows)
+    if f.verdict.usable == "no":
         said = f"{said} That does not make it useful: see The answer."
-    blocks: list[Block] = [Paragraph(said, "lead"), Checks(checks)]
-    return Section("trust", "Can it be trusted?", (*blocks, *figures))
+    blocks: list[Block] = [Paragraph(said, "lead"), Checks(checks), *distances(f)]
+    return Section("trust", "Can it be trusted?", tuple(blocks))
 
 
 def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
@@ -54,9 +68,9 @@ def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
     )
 
 
-def _checks(sample: DocumentedTable, moments: Moments, judgement: Judgement) -> list[Check | None]:
-    model, calibrated = judgement.explained, judgement.calibration
-    found = [_own_error(judgement)]
+def _checks(f: Findings) -> list[Check | None]:
+    model, calibrated, sample, moments = f.explained, f.calibration, f.sample, f.moments
+    found = [_own_error(f)]
     if calibrated is not None:
         found.insert(0, _asked("Are held-out posteriors calibrated?", lambda: calibrated))
     if model is None:
@@ -68,7 +82,7 @@ def _checks(sample: DocumentedTable, moments: Moments, judgement: Judgement) -> 
         _asked("Do all classes share one covariance?", lambda: box_m(moments), matters=tied),
         _asked("Is each class Gaussian?", lambda: normality(*rows, **few)),
     ]
-    if not judgement.fast:
+    if not f.fast:
         question, real = "Do rows drawn from the model look like the real ones?", sample.frame
         how = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(sample)}
         found.append(_asked(question, lambda: predictive_check(model, real, rows[1], **how)))
@@ -103,17 +117,81 @@ def _asked(
     return Check(question, "yes" if good else "no", f"{found!r}.{beside}", tone)
 
 
-def _own_error(judgement: Judgement) -> Check | None:
+def _own_error(f: Findings) -> Check | None:
     """Return whether the model's own idea of its error lies in the interval of the held-out one."""
-    expected = judgement.expected_error
+    expected = f.expected_error
     if expected is None:
         return None
-    low, high = judgement.outcome.interval
+    low, high = f.outcome.interval
     inside = low <= expected <= high
     said = (
         f"Were the model true, the best rule would err on {percent(expected)} of rows; held out, "
-        f"it errs on {percent(judgement.outcome.error)} (95 % interval {percent(low)} to "
+        f"it errs on {percent(f.outcome.error)} (95 % interval {percent(low)} to "
         f"{percent(high)})."
     )
     question = "Does it err as often as it expects?"
     return Check(question, "yes" if inside else "no", said, "good" if inside else "caution")
+
+
+MOST = 25  # columns shown
+COLUMNS = ("column", "what", "before", "after", "effect", "p_adjusted")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """Rows that the report's data is compared with, labelled or not."""
+
+    rows: Any
+    labels: Any = None
+    name: str = "the new rows"
+
+
+def compared_with(f: Findings, new: NewRows | None) -> Section | None:
+    """Return the section of new rows: drift by column, and the errors where labels are known."""
+    if new is None:
+        return None
+    if f.data.source is None and not hasattr(new.rows, "columns"):
+        new = replace(new, rows=pl.DataFrame(np.asarray(new.rows), schema=list(f.data.columns)))
+    before = Moments.of(f.data.asked, f.data.table.labels, f.data.table.weight)
+    found = drift(before, rows_like(before, new.rows))
+    moved = listed(found.moved) if found.moved else "no column"
+    told = found.rows()[:MOST]
+    said = (
+        f"{plural(int(found.n_after), 'row')} of {new.name} against {count(found.n_before)} of the "
+        f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly; all "
+        f"columns together {p_statement(found.p_value)}."
+    )
+    table = DataTable(
+        "What has changed, largest effect first",
+        ("column", "what", "before", "now", "effect", "p"),
+        ("text", "text", "number", "number", "short", "p"),
+        tuple(tuple(row[name] for name in COLUMNS) for row in told),
+        "Effects are in standard deviations; p-values are adjusted for the number of tests.",
+        tuple(i for i, row in enumerate(told) if row["moved"]),
+    )
+    scores = () if new.labels is None else _scored(f, new)
+    return Section("against", "The new rows", (Paragraph(said, "lead"), *scores, table))
+
+
+def _scored(f: Findings, new: NewRows) -> tuple[Block, ...]:
+    """Return how often the chosen model is wrong about the new rows."""
+    labels = as_labels(new.labels)
+    known = np.flatnonzero(np.isin(labels, f.held_out.classes))
+    if not len(known):
+        return (Paragraph("None of the new rows is of a class that the model knows.", "caution"),)
+    scored = Predictions.by(f.estimator, taken(new.rows, known), labels[known])
+    low, high = (float(v[0]) for v in wilson(np.array([scored.error]), np.array([len(known)])))
+    before, lost = f.outcome.error, len(labels) - len(known)
+    often = "less" if high < before else "more" if low > before else "about as"
+    unknown = f" {plural(lost, 'row')} of classes it never saw are not counted." if lost else ""
+    n_wrong, than = int(scored.wrong.sum()), "as" if often == "about as" else "than"
+    said = (
+        f"It is wrong about {n_wrong:,} of {plural(len(known), 'new row')}: {often} often {than} "
+        f"about held-out rows.{unknown}"
+    )
+    interval = f"95 % interval {percent(low)} to {percent(high)}"
+    facts = [Fact("error, new rows", scored.error, interval, "percent")]
+    facts.append(Fact("error, held-out rows", before, "of this report", "percent"))
+    if scored.logs is not None:
+        facts.append(Fact("log-loss, new rows", scored.log_loss, "", "loss"))
+    return Paragraph(said), Facts(tuple(facts))

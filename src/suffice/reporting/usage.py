@@ -15,9 +15,7 @@ from sklearn.base import clone
 
 from suffice.errors import SufficeError
 from suffice.reporting.blocks import Block, Code, DataTable, Download, Paragraph, Section
-from suffice.reporting.choosing import Judgement
-from suffice.reporting.documented import DocumentedTable
-from suffice.reporting.findings import Findings
+from suffice.reporting.choosing import Findings
 
 LARGEST = 300_000  # bytes of a file that the page carries
 MADE_WITH = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
@@ -34,14 +32,13 @@ class Provenance:
 
 def usage(f: Findings, made: Provenance) -> Section:
     """Return the section of commands, code and files."""
-    data, judgement = f.data, f.judgement
-    keepable = hasattr(judgement.estimator, "save")
-    blocks: list[Block] = [Paragraph(_where(judgement, made, keepable=keepable), "lead")]
+    keepable = hasattr(f.estimator, "save")
+    blocks: list[Block] = [Paragraph(_where(f, made, keepable=keepable), "lead")]
     if made.model is not None and keepable:
-        commands, loading = _commands(data, judgement, made), _loading(data, judgement, made)
+        commands, loading = _commands(f, made.model), _loading(f, made.model)
         blocks.append(Code("In a terminal: predictions for new rows", "sh", commands))
         blocks.append(Code("In Python: the saved model", "python", loading))
-    blocks.append(Code("In Python: the same model again", "python", _fitting(judgement)))
+    blocks.append(Code("In Python: the same model again", "python", _fitting(f)))
     if made.command is not None:
         blocks.append(Code("This page again", "sh", made.command))
     blocks += [*_predictions(f), *(_model(f) if keepable else ())]
@@ -51,28 +48,28 @@ def usage(f: Findings, made: Provenance) -> Section:
     return Section("use", "How to use it", tuple(blocks))
 
 
-def _where(judgement: Judgement, made: Provenance, *, keepable: bool) -> str:
+def _where(f: Findings, made: Provenance, *, keepable: bool) -> str:
     if not keepable:
         return (
-            f"{judgement.name} cannot be saved as a .suffice file for this table: fit it with the "
+            f"{f.name} cannot be saved as a .suffice file for this table: fit it with the "
             "code below, and keep it as its own library does."
         )
     if made.model is None:
         return (
-            f"{judgement.name}, fitted to {judgement.learnt_from}, is the report's estimator: "
+            f"{f.name}, fitted to {f.learnt_from}, is the report's estimator: "
             "report.estimator.save('model.suffice') keeps it."
         )
     return (
-        f"{judgement.name}, fitted to {judgement.learnt_from}, is saved as {made.model} beside "
+        f"{f.name}, fitted to {f.learnt_from}, is saved as {made.model} beside "
         "this page: numbers and settings, no code, safe to load."
     )
 
 
-def _commands(data: DocumentedTable, judgement: Judgement, made: Provenance) -> str:
-    model, fitted = shlex.quote(made.model or ""), judgement.estimator
+def _commands(f: Findings, file: str) -> str:
+    model, fitted = shlex.quote(file), f.estimator
     lines = [f"suffice predict {model} new.csv -o predictions.csv", f"suffice show {model}"]
     if _answers(fitted, "boundary", *fitted.classes_[:2]):
-        names = data.class_names[:2]
+        names = f.names[:2]
         words = shlex.join(["--", *names] if any(n.startswith("-") for n in names) else names)
         lines.append(f"suffice boundary {model} {words}")
     if _answers(fitted, "sample", 1):
@@ -89,28 +86,29 @@ def _answers(fitted: Any, verb: str, *arguments: Any) -> bool:
     return True
 
 
-def _loading(data: DocumentedTable, judgement: Judgement, made: Provenance) -> str:
+def _loading(f: Findings, file: str) -> str:
+    data = f.data
     columns = ", ".join(map(repr, data.columns[:3])) + (", …" if len(data.columns) > 3 else "")
-    one, fitted = data.asked[:1], judgement.estimator
+    one, fitted = data.asked[:1], f.estimator
     asked = {
         "predict": "model.predict(X)",
         "predict_proba": "model.predict_proba(X)  # posterior of each class",
         "log_density": "model.log_density(X)    # low values are outliers",
     }
     lines = [line for verb, line in asked.items() if _answers(fitted, verb, one)]
-    at = judgement.verdict.threshold
+    at = f.verdict.threshold
     if at is not None:
         k = [str(c) for c in fitted.classes_].index(str(at.label))
         said = f"# {at.label}, from the threshold of the answer on"
         lines.append(f"model.predict_proba(X)[:, {k}] >= {at.value:.2g}  {said}")
-    load = f"model = sf.load({made.model!r})"
+    load = f"model = sf.load({file!r})"
     about = f"# X: a frame with the columns {columns}"
     return "\n".join(["import suffice as sf", "", load, about, *lines])
 
 
-def _fitting(judgement: Judgement) -> str:
+def _fitting(f: Findings) -> str:
     """Return the code that fits the same model, with all that it must import."""
-    bare = clone(judgement.estimator)
+    bare = clone(f.estimator)
     words = " ".join(bare.__repr__(N_CHAR_MAX=100_000).split())
     imports = set()
     for part in (bare, *bare.get_params().values()):
@@ -128,7 +126,7 @@ def _fitting(judgement: Judgement) -> str:
 
 def _predictions(f: Findings) -> tuple[Download, ...]:
     """Return what was predicted for each row while it was held out, as CSV."""
-    rows, ids = f.rows, [str(i) for i in f.sample.ids]
+    rows, ids = f.held_out, [str(i) for i in f.sample.ids]
     guesses = ["" if label is None else str(label) for label in rows.predicted_labels]
     table: dict[str, Any] = {f.sample.id_name: ids, "true": rows.labels.astype(str)}
     table["predicted"] = guesses
@@ -142,8 +140,8 @@ def _predictions(f: Findings) -> tuple[Download, ...]:
 def _model(f: Findings) -> tuple[Download, ...]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
-        f.judgement.estimator.save(path)
-        what = f"{f.judgement.name}, fitted to {f.judgement.learnt_from}: sf.load reads it"
+        f.estimator.save(path)
+        what = f"{f.name}, fitted to {f.learnt_from}: sf.load reads it"
         return _carried("model.suffice", what, path.read_bytes())
 
 

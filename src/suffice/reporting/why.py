@@ -1,12 +1,17 @@
 """Why the chosen model answers as it does: importance, effects, rows in a plane, its equation."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
+from suffice.comparison.models import core
+from suffice.curves.importance import separation, standardised_coefficients
 from suffice.reporting.blocks import (
     Axis,
     Block,
-    CellStyle,
+    DataTable,
+    Equation,
     Interval,
     Intervals,
     Paragraph,
@@ -15,15 +20,14 @@ from suffice.reporting.blocks import (
     Series,
 )
 from suffice.reporting.charts import plane
-from suffice.reporting.chosen import chosen
+from suffice.reporting.choosing import Findings
 from suffice.reporting.explaining import local_effects, log_posteriors
-from suffice.reporting.findings import Findings
-from suffice.text.lists import listed
-from suffice.text.numbers import number, percent
+from suffice.text.lists import listed, plural
+from suffice.text.numbers import count, number, percent
 from suffice.typing import Floats
 
 MOST_EFFECTS, MOST_LINES, MOST_ROWS, MOST_NAMES = 4, 4, 500, 5
-LOSSES: dict[str, tuple[str, str, CellStyle]] = {
+LOSSES = {
     "error": ("error", "percentage points", "points"),
     "log_loss": ("log-loss", "log-loss", "loss"),
 }
@@ -34,12 +38,12 @@ def why(f: Findings) -> Section:
     """Return the section that explains the chosen model."""
     single = f.sample.source is None and f.sample.table.n_features == 1
     effects = _sigmoid(f) if single else () if f.many else _effects(f)
-    blocks = (*_importance(f), *effects, *plane(f), *chosen(f.data, f.judgement))
+    blocks = (*_importance(f), *effects, *plane(f), *_chosen(f))
     return Section("why", "Why it answers so", blocks)
 
 
 def _importance(f: Findings) -> tuple[Block, ...]:
-    found = f.judgement.importance
+    found = f.importance
     items = tuple(Interval(i.feature, i.mean, low=i.low, high=i.high) for i in found)
     note = (
         "Permutation importance on held-out rows, with 95 % intervals. Columns that say the same "
@@ -64,9 +68,9 @@ def _sigmoid(f: Findings) -> tuple[Block, ...]:
         return ()
     at = np.arange(0, len(x), -(-len(x) // MOST_ROWS))
     tips, ids = (tuple(map(verb, at.tolist())) for verb in (f.tip, f.id))
-    ends = (f.rows.truth[at] == f.positive).astype(float)
+    ends = (f.held_out.truth[at] == f.positive).astype(float)
     rows = (Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
-    by = f"the model fitted to {f.judgement.learnt_from}"
+    by = f"the model fitted to {f.learnt_from}"
     caption = f"Posterior over {name}, the only feature, by {by}."
     return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
@@ -75,7 +79,7 @@ def _effects(f: Findings) -> tuple[Block, ...]:
     """Return how the posterior moves with each of the most important columns of numbers."""
     places = {p.name: j for j, p in enumerate(f.sample.profiles) if p.kind == "number"}
     found: dict[str, tuple[int, Floats, Floats]] = {}
-    for name in [i.feature for i in f.judgement.importance if i.feature in places][:MOST_EFFECTS]:
+    for name in [i.feature for i in f.importance if i.feature in places][:MOST_EFFECTS]:
         j = places[name]
         known = np.flatnonzero(~f.sample.profiles[j].empty)
         few = f.sample.take(known[:: -(-len(known) // MOST_ROWS) or 1])
@@ -118,3 +122,163 @@ def _curves(
     across = Axis(name, float(x.min()) - room, float(x.max()) + room)
     up = Axis(what, 0.0, high)
     return Plot(f"effect-{j}", caption, across, up, (*rows, *lines))
+
+
+MOST_PAIRS = 3  # of classes whose boundary is written out
+MOST_LINEAR, MOST_QUADRATIC = 6, 2  # features of a boundary that is written out
+MOST_FEATURES, MOST_CLASSES = 15, 9  # of a table of parameters
+STYLES = ("text", *["short"] * MOST_CLASSES)
+
+
+def _chosen(f: Findings) -> tuple[Block, ...]:
+    model = f.explained
+    if model is None:
+        return (Paragraph(_without_densities(f)), *_linear(f))
+    return (
+        *_averaged(f),
+        Paragraph(in_words(f)),
+        Equation("The score of class k at a row x; the largest wins", _score(model)),
+        *_boundaries(model),
+        *_parameters(f, model),
+    )
+
+
+def _without_densities(f: Findings) -> str:
+    size = f.outcome.n_parameters
+    kept = "It keeps rows instead of parameters" if np.isnan(size) else f"{size:,.0f} parameters"
+    linear = hasattr(core(f.estimator), "coef_")
+    return f"{f.name}: {'scores linear in the features; ' * linear}{kept}."
+
+
+def _linear(f: Findings) -> tuple[DataTable, ...]:
+    """Return the coefficients of linear scores."""
+    fitted, model = f.estimator, core(f.estimator)
+    weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
+    encoding, names = getattr(model, "encoding_", None), f.data.names
+    if encoding is not None:
+        names = encoding.feature_names
+    elif fitted is not model and hasattr(fitted[0], "get_feature_names_out"):
+        names = fitted[:-1].get_feature_names_out()
+    if len(names) != weights.shape[1] or len(names) > MOST_FEATURES or len(weights) > MOST_CLASSES:
+        return ()
+    columns = _scored(f.names, len(weights))
+    body = [("intercept", *np.ravel(model.intercept_).tolist())]
+    body += [(str(n), *w.tolist()) for n, w in zip(names, weights.T, strict=True)]
+    caption = "Coefficients: change of a class's score for one unit of a feature"
+    return (DataTable(caption, ("", *columns), STYLES[: len(columns) + 1], tuple(body)),)
+
+
+def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
+    return names if n_scores > 1 else (f"{names[1]} against {names[0]}",)
+
+
+def in_words(f: Findings) -> str:
+    """Return what kind of model was chosen, by its fitted covariances."""
+    model = f.explained
+    gaussian = model.model_
+    tied = gaussian.shared_covariance is not None
+    sigma = np.atleast_3d(gaussian.covariance_matrices.T).T
+    diagonal = sigma.shape[-1] > 1 and not np.any(sigma * (1 - np.eye(sigma.shape[-1])))
+    alone = "features independent within a class, " * diagonal
+    shape = "one covariance shared by all classes" if tied else "a covariance for each class"
+    bent = "linear" if tied else "quadratic"
+    of = "" if model.moments_.power is None else " of transformed features"
+    averaged = hasattr(f.estimator, "choices_")
+    size = gaussian.n_parameters if averaged else f.outcome.n_parameters
+    return (
+        f"{'The best single one' if averaged else f.name}: one Gaussian for each class, "
+        f"{alone}{shape}; boundaries are {bent}{of}. "
+        f"{count(size)} free parameters{_regularisation(model)}."
+    )
+
+
+def _averaged(f: Findings) -> tuple[Block, ...]:
+    found = getattr(f.estimator, "choices_", None)
+    if found is None:
+        return ()
+    settings = sorted((c for c in found if c.weight > 0), key=lambda c: -c.weight)
+    body = tuple((float(c.weight), float(c.log_loss), c.describe()) for c in settings)
+    said = (
+        f"{f.name} averages the posteriors of {plural(len(body), 'classifier')}, with "
+        f"{f.outcome.n_parameters:,.0f} free parameters together; errors and posteriors on "
+        "this page are of the average. It has no short equation: those below, and all densities "
+        "and outliers, are of its best single Gaussian in the features themselves."
+    )
+    head, styles = ("share", "log-loss", "setting"), ("percent", "loss", "text")
+    return Paragraph(said), DataTable("What is averaged", head, styles, body)
+
+
+def _regularisation(model: Any) -> str:
+    said = []
+    for name, what in (("pooling", "λ"), ("shrinkage", "γ"), ("temperature", "T")):
+        value = model.get_params()[name]
+        if isinstance(value, (int, float)) and not (name == "temperature" and value == 1):
+            said.append(f"{name} {what} = {number(value, 3)}")
+        elif isinstance(value, str):
+            said.append(f"{name} by {value.upper()}")
+    return f"; {', '.join(said)}" if said else ""
+
+
+def _score(model: Any) -> tuple[str, ...]:
+    gaussian = model.model_
+    z = "x" if model.moments_.power is None else "z"
+    power = () if z == "x" else ("zⱼ = cⱼ + sⱼ ψ((xⱼ − cⱼ) / sⱼ; λⱼ),   ψ the Yeo–Johnson power",)
+    t = gaussian.temperature
+    posterior = f"p(k | x) = softmaxₖ(a(x){'' if t == 1 else f' / {number(t, 3)}'})"
+    score = f"aₖ(x) = −½ ({z} − μₖ)ᵀ Σₖ⁻¹ ({z} − μₖ) − ½ log|Σₖ| + log πₖ"
+    if gaussian.shared_covariance is not None:
+        score = f"aₖ(x) = wₖᵀ{z} + wₖ₀,   wₖ = Σ⁻¹μₖ,   wₖ₀ = −½ μₖᵀΣ⁻¹μₖ + log πₖ"
+    return (*power, score, posterior)
+
+
+def _boundaries(model: Any) -> tuple[Block, ...]:
+    """Return the boundaries that are short enough to be written out."""
+    gaussian = model.model_
+    classes = model.classes_.tolist()
+    tied = gaussian.shared_covariance is not None
+    d = gaussian.n_features
+    if len(classes) > MOST_PAIRS or d > (MOST_LINEAR if tied else MOST_QUADRATIC):
+        return ()
+    coordinates = "rows" if model.moments_.power is None else "transformed"
+    found = model.boundaries(coordinates=coordinates)
+    lines = tuple(f"{a} | {b}:   {edge.equation(digits=4)}" for (a, b), edge in found.items())
+    if d == 1 and tied and len(classes) == 2 and coordinates == "rows":
+        edge = -float(model.intercept_[0] / model.coef_[0, 0])
+        lines = (*lines, f"that is, {model.moments_.feature_names[0]} = {number(edge)}")
+    of = "" if coordinates == "rows" else ", in transformed features"
+    caption = f"Where two classes are equally probable; above zero favours the first{of}"
+    return (Equation(caption, lines),)
+
+
+def _parameters(f: Findings, model: Any) -> tuple[Block, ...]:
+    """Return priors, and means or coefficients of the features that matter most."""
+    names = f.names
+    if len(names) > MOST_CLASSES:
+        return ()
+    weights, importance = _weights(model)
+    order = np.argsort(-importance, kind="stable")[:MOST_FEATURES]
+    means = [(f"mean of {f.data.names[j]}", *model.means_[:, j].tolist()) for j in order]
+    of = "" if model.moments_.power is None else " (of transformed features)"
+    n = f.data.table.n_features
+    few = f"{len(order)} of {n:,} features, the most important first." if n > len(order) else ""
+    body = (("prior", *model.priors_.tolist()), *means)
+    head = ("", *names)
+    tables = [DataTable(f"Priors and class means{of}", head, STYLES[: len(names) + 1], body, few)]
+    if weights is not None:
+        columns = _scored(names, len(weights))
+        body = tuple((f.data.names[j], *weights[:, j].tolist()) for j in order)
+        unit = "one standard deviation (all rows) of a feature"
+        caption = f"Change of a class's score for {unit}{of}"
+        note = "Largest first; of several classes, against the mean of all."
+        head = ("feature", *columns)
+        tables.append(DataTable(caption, head, STYLES[: len(columns) + 1], body, note))
+    return tuple(tables)
+
+
+def _weights(model: Any) -> tuple[Floats | None, Floats]:
+    """Return standardised coefficients, if scores are linear, and the weight of each feature."""
+    moments = model.moments_
+    if model.model_.shared_covariance is None:
+        return None, separation(moments)
+    weights = standardised_coefficients(model.coef_, np.sqrt(moments.total_variances))
+    return weights, np.abs(weights).max(0)
