@@ -4,19 +4,7 @@ import numpy as np
 
 from suffice.comparison.models import CONSTANT
 from suffice.comparison.verdict import FEW_ROWS
-from suffice.reporting.blocks import (
-    Axis,
-    Block,
-    DataTable,
-    Fact,
-    Facts,
-    Interval,
-    Intervals,
-    Paragraph,
-    Plot,
-    Section,
-    Series,
-)
+from suffice.reporting import blocks as page
 from suffice.reporting.choosing import Findings
 from suffice.text.lists import listed
 from suffice.text.numbers import cell, count, p_statement, percent
@@ -27,34 +15,34 @@ STYLES = {"error": "percent", "balanced accuracy": "percent"}
 OTHER = "constant classifier"
 
 
-def answer(f: Findings) -> Section:
+def answer(f: Findings) -> page.Section:
     """Return the section that a reader in a hurry reads."""
     verdict = f.verdict
     interval = f"95 % interval {percent(verdict.low)} to {percent(verdict.high)}"
-    facts = [Fact("error", verdict.error, interval, "percent")]
+    facts = [page.Fact("error", verdict.error, interval, "percent")]
     for gain in verdict.gains:
         style = STYLES.get(gain.measure, "loss")
         p = p_statement(gain.p_value)
         if gain.measure == "error":
-            facts.append(Fact(OTHER, gain.constant, f"its error; {p}", style))
+            facts.append(page.Fact(OTHER, gain.constant, f"its error; {p}", style))
         else:
             said = f"{OTHER} {cell(gain.constant, style)}; {p}"
-            facts.append(Fact(gain.measure, gain.model, said, style))
+            facts.append(page.Fact(gain.measure, gain.model, said, style))
     found = tuple(
-        Interval(str(c.label), c.found / c.of, f"{count(c.found)} of {count(c.of)}")
+        page.Interval(str(c.label), c.found / c.of, f"{count(c.found)} of {count(c.of)}")
         for c in verdict.found[:MOST_FOUND]
     )
     few = f"The {MOST_FOUND} classes it misses most." * (len(verdict.found) > MOST_FOUND)
-    blocks: list[Block] = [
-        Paragraph(verdict.headline, verdict.usable),
-        *(Paragraph(caveat, "caution") for caveat in verdict.caveats),
-        *map(Paragraph, verdict.sentences),
-        Paragraph(f"Next: {_next(f)}.", "lead"),
-        Facts(tuple(facts)),
-        Intervals("What it finds of each class", "share of the class", "percent", found, few),
-        Paragraph(f"How it was measured: {verdict.protocol}.", "note"),
+    blocks: list[page.Block] = [
+        page.Paragraph(verdict.headline, verdict.usable),
+        *(page.Paragraph(caveat, "caution") for caveat in verdict.caveats),
+        *map(page.Paragraph, verdict.sentences),
+        page.Paragraph(f"Next: {_next(f)}.", "lead"),
+        page.Facts(tuple(facts)),
+        page.Intervals("What it finds of each class", "share of the class", "percent", found, few),
+        page.Paragraph(f"How it was measured: {verdict.protocol}.", "note"),
     ]
-    return Section("answer", "The answer", tuple(blocks))
+    return page.Section("answer", "The answer", tuple(blocks))
 
 
 def _next(f: Findings) -> str:
@@ -99,12 +87,12 @@ COLUMNS = (
 )
 
 
-def models_compared(f: Findings) -> Section:
+def models_compared(f: Findings) -> page.Section:
     """Return the section of the models compared."""
     comparison = f.comparison
     told = comparison.rows()
     headings, names, styles = zip(*COLUMNS, strict=True)
-    table = DataTable(
+    table = page.DataTable(
         f"Held-out losses: {comparison.n_rows:,} rows, {comparison.protocol}",
         headings,
         styles,
@@ -124,9 +112,9 @@ def models_compared(f: Findings) -> Section:
         )
     if comparison.left_out:
         remarks.append(f"Left out for time: {listed(comparison.left_out)}.")
-    notes = (Paragraph(remark, "note") for remark in remarks)
-    first = Paragraph(comparison.verdict, "lead"), Paragraph(reason(f))
-    return Section("models", "Models compared", (*first, table, *notes, _differences(f)))
+    notes = (page.Paragraph(remark, "note") for remark in remarks)
+    first = page.Paragraph(comparison.verdict, "lead"), page.Paragraph(reason(f))
+    return page.Section("models", "Models compared", (*first, table, *notes, _differences(f)))
 
 
 def reason(f: Findings) -> str:
@@ -161,11 +149,11 @@ def reason(f: Findings) -> str:
     )
 
 
-def _differences(f: Findings) -> Intervals:
+def _differences(f: Findings) -> page.Intervals:
     """Return how much more often than the recommended model each other one errs."""
     comparison = f.comparison
     items = tuple(
-        Interval(d.model, d.mean, d.verdict.replace("alike", ""), d.low, d.high)
+        page.Interval(d.model, d.mean, d.verdict.replace("alike", ""), d.low, d.high)
         for d in comparison.differences()
         if d.model != CONSTANT or len(comparison.outcomes) == 2  # else it would rule the scale
     )
@@ -174,10 +162,10 @@ def _differences(f: Findings) -> Intervals:
         "one excludes zero, the difference is significant."
     )
     caption = f"Difference in error from {comparison.reference}"
-    return Intervals(caption, "percentage points, left is better", "points", items, note)
+    return page.Intervals(caption, "percentage points, left is better", "points", items, note)
 
 
-def more_data(f: Findings) -> Section | None:
+def more_data(f: Findings) -> page.Section | None:
     """Return the section that says whether more rows would help."""
     growth = f.growth
     if growth is None:
@@ -190,17 +178,17 @@ def more_data(f: Findings) -> Section | None:
         for pair in ((n, error), later[:2])
     )
     series = (
-        Series("", "band", later[0], later[2], 1, upper=later[3]),
-        Series("observed", "line", n, error, 0, seen),
-        Series("expected", "line", later[0], later[1], 1, coming),
+        page.Series("", "band", later[0], later[2], 1, upper=later[3]),
+        page.Series("observed", "line", n, error, 0, seen),
+        page.Series("expected", "line", later[0], later[1], 1, coming),
     )
     caption = (
         "Error on held-out rows by the number of rows learnt from, and what to expect of more, "
         "with 95 % intervals."
     )
-    across = Axis("rows learnt from", float(n[0]), float(later[0, -1]), log=True)
-    up = Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))
-    drawn = Plot("growth", caption, across, up, series)
+    across = page.Axis("rows learnt from", float(n[0]), float(later[0, -1]), log=True)
+    up = page.Axis("error", 0.0, min(1.0, 1.05 * float(max(error.max(), later[3].max()))))
+    drawn = page.Plot("growth", caption, across, up, series)
     useless = f"That cannot be told: its error is no lower than that of the {OTHER}."
     said = useless if f.verdict.usable == "no" else growth.sentence
-    return Section("more", "Would more data help?", (Paragraph(said, "lead"), drawn))
+    return page.Section("more", "Would more data help?", (page.Paragraph(said, "lead"), drawn))

@@ -7,16 +7,7 @@ from suffice.curves.reliability import reliability
 from suffice.curves.thresholds import cost_curve
 from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
-from suffice.reporting.blocks import (
-    Axis,
-    Block,
-    Interval,
-    Intervals,
-    Matrix,
-    Plot,
-    Series,
-    Thresholds,
-)
+from suffice.reporting import blocks as page
 from suffice.reporting.choosing import Findings
 from suffice.text.numbers import number, percent
 from suffice.typing import Codes, Floats
@@ -27,14 +18,14 @@ FARTHEST = 100.0  # standard deviations within classes, beyond which no distance
 IN_SAMPLE = "In sample: the model was fitted to these rows."
 
 
-def posteriors(f: Findings) -> tuple[Block, ...]:
+def posteriors(f: Findings) -> tuple[page.Block, ...]:
     """Return what thresholds on held-out posteriors find, and whether they are calibrated."""
     if f.held_out.logs is None:
         return ()
     return (*((_thresholds(f),) if len(f.names) == 2 else ()), *_calibration(f))
 
 
-def _thresholds(f: Findings) -> Thresholds:
+def _thresholds(f: Findings) -> page.Thresholds:
     rows, k = f.held_out, f.positive
     curve = cost_curve(rows, rows.classes[k])
     total, n = float(rows.weights.sum()), float(rows.weights[rows.truth == k].sum())
@@ -46,10 +37,10 @@ def _thresholds(f: Findings) -> Thresholds:
     numbers = (curve.thresholds[kept], hits.round(9), alarms.round(9))
     at, found, called = (tuple(a.tolist()) for a in numbers)
     size, start = (n, total - n, f.outcome.auc), int(np.searchsorted(kept, half))
-    return Thresholds(f.names[k], *size, at, found, called, start)
+    return page.Thresholds(f.names[k], *size, at, found, called, start)
 
 
-def _calibration(f: Findings) -> tuple[Plot, ...]:
+def _calibration(f: Findings) -> tuple[page.Plot, ...]:
     """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
     rows, k, two = f.held_out, f.positive, len(f.names) == 2
     p = rows.posteriors[:, k] if two else rows.posteriors.max(1)
@@ -63,17 +54,17 @@ def _calibration(f: Findings) -> tuple[Plot, ...]:
     points = zip(found.stated, found.observed, found.weights, strict=True)
     tips = (f"stated {percent(s)}, observed {percent(o)} of {number(w)} rows" for s, o, w in points)
     what = f"rows are {f.names[k]}" if two else "the most probable class is right"
-    plot = Plot(
+    plot = page.Plot(
         "calibration",
         f"Calibration: how often {what}, against the posterior stated, in bins of equally many "
         "held-out rows with 95 % intervals; on the dashed line posteriors are right.",
-        Axis("stated probability", low, high),
-        Axis("observed frequency", low, high),
+        page.Axis("stated probability", low, high),
+        page.Axis("observed frequency", low, high),
         (
-            Series("", "guide", (low, high), (low, high), -1),
-            Series("", "band", found.stated, found.low, upper=found.high),
-            Series("", "line", found.stated, found.observed),
-            Series("", "dots", found.stated, found.observed, tips=tuple(tips)),
+            page.Series("", "guide", (low, high), (low, high), -1),
+            page.Series("", "band", found.stated, found.low, upper=found.high),
+            page.Series("", "line", found.stated, found.observed),
+            page.Series("", "dots", found.stated, found.observed, tips=tuple(tips)),
         ),
     )
     return (plot,)
@@ -84,7 +75,7 @@ def _thinned(n: int) -> Codes:
     return np.unique(np.linspace(0, n - 1, min(n, MOST_STEPS)).round().astype(np.intp))
 
 
-def plane(f: Findings) -> tuple[Block, ...]:
+def plane(f: Findings) -> tuple[page.Block, ...]:
     """Return rows in discriminant coordinates learnt from other rows, and over two features."""
     table = f.sample.table
     if table.n_features < 2:
@@ -117,7 +108,7 @@ def plane(f: Findings) -> tuple[Block, ...]:
 
 def _scatter(
     f: Findings, key: str, said: str, names: tuple[str, ...], xy: Floats, at: Codes
-) -> Plot:
+) -> page.Plot:
     """Return rows as dots by class; of many classes pale, with the name at each one's middle."""
     series, truth = [], f.held_out.truth[at]
     for k, name in enumerate(f.names):
@@ -125,16 +116,16 @@ def _scatter(
         wrong = tuple(np.flatnonzero(f.held_out.predicted[at[own]] != k).tolist())
         tips, ids = (tuple(map(verb, at[own])) for verb in (f.tip, f.id))
         (x, y), (label, look) = xy[own].T, ("", -1) if f.many else (name, k)
-        series.append(Series(label, "dots", x, y, look, tips, ids, wrong))
+        series.append(page.Series(label, "dots", x, y, look, tips, ids, wrong))
     if f.many:
         known = [k for k in range(len(f.names)) if (truth == k).any()]
         means = np.array([xy[truth == k].mean(0) for k in known])
         free = _apart(means / np.ptp(xy, axis=0), [f.names[k] for k in known])
         middles = means[free, 0], means[free, 1], 0, tuple(f.names[known[i]] for i in free)
-        series.append(Series("", "labels", *middles))
+        series.append(page.Series("", "labels", *middles))
     across, up = map(_around, names, xy.T)
     said += "; an edge marks rows predicted wrongly. Select a row to see it everywhere."
-    return Plot(key, said, across, up, tuple(series))
+    return page.Plot(key, said, across, up, tuple(series))
 
 
 def _apart(places: Floats, names: list[str]) -> Codes:
@@ -148,38 +139,40 @@ def _apart(places: Floats, names: list[str]) -> Codes:
     return np.array(free)
 
 
-def _around(name: str, values: Floats) -> Axis:
+def _around(name: str, values: Floats) -> page.Axis:
     low, high = float(values.min()), float(values.max())
     room = 0.04 * (high - low or 1.0)
-    return Axis(name, low - room, high + room)
+    return page.Axis(name, low - room, high + room)
 
 
-def distributions(f: Findings) -> tuple[Block, ...]:
+def distributions(f: Findings) -> tuple[page.Block, ...]:
     """Return histograms of each class over the best features; of two values, shares of one."""
-    found: list[Block] = []
+    found: list[page.Block] = []
     for j in () if f.many else f.ranked_features[:2]:
         x, codes, name = f.sample.table.x[:, j], f.sample.table.codes, f.sample.names[j]
         if len(np.unique(x)) == 2:
             rates = [float(np.mean(x[codes == k] == x.max())) for k in range(len(f.names))]
             what = name if "=" in name else f"{name} = {number(x.max())}"
-            items = tuple(map(Interval, f.names, rates))
-            found.append(Intervals(f"Rows with {what}", "share of the class", "percent", items))
+            items = tuple(map(page.Interval, f.names, rates))
+            found.append(
+                page.Intervals(f"Rows with {what}", "share of the class", "percent", items)
+            )
             continue
         edges = np.histogram_bin_edges(x, min(MOST_BARS, max(6, int(np.sqrt(len(x))))))
         heights = [np.histogram(x[codes == k], edges)[0] for k in range(len(f.names))]
         shares = [h / max(h.sum(), 1) for h in heights]
         outline = np.repeat(edges, 2)[1:-1]
         lines = tuple(
-            Series(label, "line", outline, np.repeat(share, 2), k)
+            page.Series(label, "line", outline, np.repeat(share, 2), k)
             for k, (label, share) in enumerate(zip(f.names, shares, strict=True))
         )
         said = f"Each class over {name}: the share of its own rows in each bar."
-        top = Axis("share of the class", 0.0, 1.05 * float(np.max(shares)))
-        found.append(Plot(f"feature-{j}", said, _around(name, x), top, lines))
+        top = page.Axis("share of the class", 0.0, 1.05 * float(np.max(shares)))
+        found.append(page.Plot(f"feature-{j}", said, _around(name, x), top, lines))
     return tuple(found)
 
 
-def distances(f: Findings) -> tuple[Plot, ...]:
+def distances(f: Findings) -> tuple[page.Plot, ...]:
     """Return distances of rows from their class mean against those of a Gaussian."""
     model = f.explained
     if model is None or f.many:
@@ -196,18 +189,18 @@ def distances(f: Findings) -> tuple[Plot, ...]:
         expected = np.sqrt(chdtri(table.n_features, 1 - middles))  # upper tail
         at, both = _thinned(len(z)), (*expected, *observed)
         ends = [min(ends[0], *both), max(ends[1], *both)]
-        series.append(Series(name, "dots", expected[at], observed[at], k))
+        series.append(page.Series(name, "dots", expected[at], observed[at], k))
     caption = (
         "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
         f"dashed line tails are heavier. {IN_SAMPLE}"
     )
     low, high = ends[0] if ends[0] > ends[1] / 2 else 0.0, 1.02 * ends[1]
-    guide = Series("", "guide", (low, high), (low, high), -1)
-    axes = Axis("expected distance", low, high), Axis("distance", low, high)
-    return (Plot("distances", caption, *axes, (guide, *series)),)
+    guide = page.Series("", "guide", (low, high), (low, high), -1)
+    axes = page.Axis("expected distance", low, high), page.Axis("distance", low, high)
+    return (page.Plot("distances", caption, *axes, (guide, *series)),)
 
 
-def class_distances(f: Findings, order: Codes) -> tuple[Matrix, ...]:
+def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:
     """Return how far the means of many classes lie apart, in the order given."""
     try:
         means = LDA(shrinkage="oas").fit_moments(f.moments).transform(f.moments.means[order])
@@ -220,4 +213,4 @@ def class_distances(f: Findings, order: Codes) -> tuple[Matrix, ...]:
     note = "The darker, the nearer." + f" Blank: {FARTHEST:.0f} or farther." * bool(
         apart.max() > FARTHEST
     )
-    return (Matrix(caption, names, cells, note, distances=True),)
+    return (page.Matrix(caption, names, cells, note, distances=True),)

@@ -7,16 +7,7 @@ import numpy as np
 from suffice.curves.importance import separation
 from suffice.diagnostics.diagnostic import varying_columns
 from suffice.moments import Moments
-from suffice.reporting.blocks import (
-    Block,
-    DataTable,
-    Fact,
-    Facts,
-    Interval,
-    Intervals,
-    Paragraph,
-    Section,
-)
+from suffice.reporting import blocks as page
 from suffice.reporting.charts import distributions
 from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
@@ -30,71 +21,71 @@ MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 10
 COLLINEAR = 0.9  # correlation within classes that is worth a word
 
 
-def glance(f: Findings, outliers: Outliers | None) -> Section:
+def glance(f: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section that says what the data is."""
     data, checks = f.data, f.checks
     suspects = [f"Column {s.column!r} {s.why}." for s in (*checks.suspects, *checks.impossible)]
     told = (_constant(data), _collinear(f.sample))
-    blocks: list[Block] = [
+    blocks: list[page.Block] = [
         _facts(data, checks, outliers),
-        *(Paragraph(note, "note") for note in data.notes),
-        *(Paragraph(note, "caution") for note in suspects),
+        *(page.Paragraph(note, "note") for note in data.notes),
+        *(page.Paragraph(note, "caution") for note in suspects),
         _classes(data),
         _separation(f),
         *distributions(f),
         _columns(data),
         *_gaps(data),
-        *(Paragraph(text) for text in told if text),
+        *(page.Paragraph(text) for text in told if text),
         *_pairs(data, f.moments),
-        *([Paragraph(outliers.sentence)] if outliers is not None else []),
+        *([page.Paragraph(outliers.sentence)] if outliers is not None else []),
     ]
-    return Section("data", "The data", tuple(blocks))
+    return page.Section("data", "The data", tuple(blocks))
 
 
-def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> Facts:
+def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> page.Facts:
     empty = sum(int(p.empty.sum()) for p in data.profiles)
     cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
     conflicting = f"{n:,} equal one of another class" if n else ""
     items = [
-        Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
-        Fact("columns" if data.source is not None else "features", len(data.columns)),
-        Fact("classes", data.table.n_classes, f"column {data.target}"),
-        Fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
+        page.Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
+        page.Fact("columns" if data.source is not None else "features", len(data.columns)),
+        page.Fact("classes", data.table.n_classes, f"column {data.target}"),
+        page.Fact("empty cells", empty, f"{percent(empty / cells)} of all" if empty else ""),
     ]
     if checks.has_many_values:  # else rows are equal by chance
-        items.append(Fact("duplicate rows", checks.n_duplicates, conflicting))
+        items.append(page.Fact("duplicate rows", checks.n_duplicates, conflicting))
     if outliers is not None:
-        items.append(Fact("outliers", outliers.n_flagged, "by log density"))
-    return Facts(tuple(Fact(f.name, f.value, f.remark, "count") for f in items))
+        items.append(page.Fact("outliers", outliers.n_flagged, "by log density"))
+    return page.Facts(tuple(page.Fact(f.name, f.value, f.remark, "count") for f in items))
 
 
-def _classes(data: DocumentedTable) -> Intervals | Paragraph:
+def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
     counts = np.bincount(data.table.codes, minlength=data.table.n_classes)
     many = len(counts) > MOST_CLASSES
     order = np.argsort(-counts, kind="stable")[:MOST_CLASSES] if many else range(len(counts))
     items = tuple(
-        Interval(data.class_names[k], int(counts[k]), percent(counts[k] / counts.sum()))
+        page.Interval(data.class_names[k], int(counts[k]), percent(counts[k] / counts.sum()))
         for k in order
     )
     few = f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else ""
     if many and counts.min() == counts.max():
-        return Paragraph(
+        return page.Paragraph(
             f"Each of the {len(counts):,} classes has {plural(int(counts[0]), 'row')}."
         )
-    return Intervals("Rows of each class", "rows", "count", items, few)
+    return page.Intervals("Rows of each class", "rows", "count", items, few)
 
 
-def _separation(f: Findings) -> Intervals:
+def _separation(f: Findings) -> page.Intervals:
     """Return the features by how much of their variance lies between the classes."""
     between, order = 1 - 1 / (1 + separation(f.moments)), f.ranked_features[:MOST_FEATURES]
-    items = tuple(Interval(f.data.names[j], float(between[j])) for j in order)
+    items = tuple(page.Interval(f.data.names[j], float(between[j])) for j in order)
     more = len(f.data.names) - len(order)
     few = f"{plural(more, 'more feature')} not shown." if more else ""
     axis = "share of the variance that lies between the classes"
-    return Intervals("Features by separation", axis, "percent", items, few)
+    return page.Intervals("Features by separation", axis, "percent", items, few)
 
 
-def _columns(data: DocumentedTable) -> DataTable:
+def _columns(data: DocumentedTable) -> page.DataTable:
     body = []
     for p in data.profiles[:MOST_COLUMNS]:
         known = p.values[~p.empty] if p.kind == "number" else np.full(1, np.nan)
@@ -103,7 +94,7 @@ def _columns(data: DocumentedTable) -> DataTable:
         distinct = p.distinct if not p.kind.startswith("not used") else None
         body.append((p.name, p.kind, int(p.empty.sum()), distinct, *map(float, spread)))
     more = len(data.profiles) - len(body)
-    return DataTable(
+    return page.DataTable(
         "Columns",
         ("column", "type", "empty", "different", "mean", "standard deviation", "min", "max"),
         ("text", "text", "count", "count", *["number"] * 4),
@@ -112,7 +103,7 @@ def _columns(data: DocumentedTable) -> DataTable:
     )
 
 
-def _gaps(data: DocumentedTable) -> tuple[DataTable, ...]:
+def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     """Return which cells are empty together, the most frequent patterns first."""
     holed = sorted((p for p in data.profiles if p.empty.any()), key=lambda p: -p.empty.sum())
     shown = holed[:MOST_GAPS]
@@ -127,7 +118,7 @@ def _gaps(data: DocumentedTable) -> tuple[DataTable, ...]:
         f"{len(shown)} of {plural(len(holed), 'column')} with empty cells."
     )
     return (
-        DataTable(
+        page.DataTable(
             "Which cells are empty together", head, ("count", *["text"] * len(shown)), body, note
         ),
     )
@@ -154,7 +145,7 @@ def _collinear(sample: DocumentedTable) -> str:
     return f"To a linear model nothing is added by {named}, which {are} of other columns."
 
 
-def _pairs(data: DocumentedTable, moments: Moments) -> tuple[DataTable, ...]:
+def _pairs(data: DocumentedTable, moments: Moments) -> tuple[page.DataTable, ...]:
     """Return the pairs of columns most alike within classes."""
     if moments.storage == "diagonal" or data.table.n_features < 2:
         return ()
@@ -166,7 +157,7 @@ def _pairs(data: DocumentedTable, moments: Moments) -> tuple[DataTable, ...]:
     caption = f"Collinear columns: correlation within classes of {COLLINEAR} or more"
     note = "Linear coefficients of such columns are not to be read one by one."
     head, styles = ("column", "and", "correlation"), ("text", "text", "loss")
-    return (DataTable(caption, head, styles, found, note),) if found else ()
+    return (page.DataTable(caption, head, styles, found, note),) if found else ()
 
 
 def _correlations(moments: Moments) -> Floats:

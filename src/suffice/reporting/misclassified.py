@@ -7,15 +7,7 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.curves.reliability import confusion
-from suffice.reporting.blocks import (
-    Block,
-    DataTable,
-    Interval,
-    Intervals,
-    Matrix,
-    Paragraph,
-    Section,
-)
+from suffice.reporting import blocks as page
 from suffice.reporting.charts import class_distances, posteriors
 from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
@@ -65,7 +57,7 @@ class Outliers:
         )
 
 
-def _least_likely(outliers: Outliers, explained: Any, data: DocumentedTable) -> DataTable:
+def _least_likely(outliers: Outliers, explained: Any, data: DocumentedTable) -> page.DataTable:
     """Return the least likely rows, each with the feature that is most extreme in its class."""
     at, codes = np.argsort(outliers.log_densities, kind="stable")[:MOST], data.table.codes
     z = _standardised(explained, data, at)
@@ -76,7 +68,7 @@ def _least_likely(outliers: Outliers, explained: Any, data: DocumentedTable) -> 
         extreme = (data.names[j], float(data.table.x[i, j]), float(z[r, j]))
         body.append((str(data.ids[i]), data.class_names[codes[i]], density, rare, *extreme))
     head = ("class", "log density", "outlier", "most extreme feature", "value", "z-score")
-    return DataTable(
+    return page.DataTable(
         "Least likely rows",
         (data.id_name, *head),
         ("text", "text", "number", "text", "text", "number", "signed"),
@@ -100,7 +92,7 @@ def _standardised(explained: Any, data: DocumentedTable, at: Codes) -> Floats:
     return z
 
 
-def misclassified(f: Findings, outliers: Outliers | None) -> Section:
+def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section of errors; every judged row was held out from the model that judged it."""
     counts = confusion(f.held_out)
     square = counts[:, :-1]  # the last column is of rows without a decision
@@ -109,9 +101,9 @@ def misclassified(f: Findings, outliers: Outliers | None) -> Section:
     note = "Classes that are often confused stand together." if f.many else ""
     caption = "Held-out confusion: a row for each true class, a column for each predicted class"
     errors = square * ~np.eye(len(counts), dtype=bool)
-    blocks: list[Block] = [
-        Paragraph(_in_words(f, counts, errors), "lead"),
-        Matrix(caption, tuple(f.names[k] for k in order), cells, note),
+    blocks: list[page.Block] = [
+        page.Paragraph(_in_words(f, counts, errors), "lead"),
+        page.Matrix(caption, tuple(f.names[k] for k in order), cells, note),
         *((_confused_pairs(f, counts, errors),) if f.many and errors.any() else ()),
         *(class_distances(f, order) if f.many else ()),
         _by_class(f, counts),
@@ -121,10 +113,10 @@ def misclassified(f: Findings, outliers: Outliers | None) -> Section:
         blocks.append(_worst(f))
     else:
         name = f.name
-        blocks.append(Paragraph(f"{name} states no probabilities: nothing to calibrate."))
+        blocks.append(page.Paragraph(f"{name} states no probabilities: nothing to calibrate."))
     if outliers is not None and outliers.n_flagged:
         blocks.append(_least_likely(outliers, f.explained, f.data))
-    return Section("errors", "Where it errs", tuple(blocks))
+    return page.Section("errors", "Where it errs", tuple(blocks))
 
 
 def alike(counts: Floats) -> Codes:
@@ -148,22 +140,22 @@ def _in_words(f: Findings, counts: Floats, errors: Floats) -> str:
     return f"{said}; most often {f.names[a]} was taken for {f.names[b]} ({of})."
 
 
-def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> Intervals:
+def _confused_pairs(f: Findings, counts: Floats, errors: Floats) -> page.Intervals:
     items = []
     for flat in np.argsort(-errors, axis=None, kind="stable")[:MOST]:
         a, b = np.unravel_index(flat, errors.shape)
         share = percent(errors[a, b] / counts[a].sum())
-        items.append(Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
+        items.append(page.Interval(f"{f.names[a]} → {f.names[b]}", float(errors[a, b]), share))
     caption = "Most confused pairs: true class → predicted, with the share of the true class"
-    return Intervals(caption, "rows", "count", tuple(i for i in items if i.value))
+    return page.Intervals(caption, "rows", "count", tuple(i for i in items if i.value))
 
 
-def _by_class(f: Findings, counts: Floats) -> DataTable:
+def _by_class(f: Findings, counts: Floats) -> page.DataTable:
     hits, n, called = np.diagonal(counts), counts.sum(1), counts.sum(0)
     with np.errstate(invalid="ignore"):
         shares = np.stack([hits / n, hits / called[: len(n)]], 1)
     rows = zip(f.names, n.tolist(), shares.tolist(), strict=True)
-    return DataTable(
+    return page.DataTable(
         "By class",
         ("class", "rows", "recall", "precision"),
         ("text", "count", "percent", "percent"),
@@ -173,7 +165,7 @@ def _by_class(f: Findings, counts: Floats) -> DataTable:
     )
 
 
-def _worst(f: Findings) -> DataTable:
+def _worst(f: Findings) -> page.DataTable:
     """Return the rows whose own class had the least posterior, and why."""
     p, codes, chosen = f.held_out.posteriors, f.held_out.truth, f.held_out.predicted
     own = f.held_out.log_posteriors[np.arange(len(codes)), codes]
@@ -191,7 +183,7 @@ def _worst(f: Findings) -> DataTable:
         "of the true class, the one nearest to its mean; each column adds its part, and the last "
         "one is their sum."
     )
-    return DataTable(
+    return page.DataTable(
         "Most confused rows",
         (f.sample.id_name, "true class", "predicted", "p(true class)", *columns),
         ("text", "text", "text", "percent", *["signed"] * len(columns)),

@@ -11,16 +11,7 @@ import polars as pl
 from suffice.diagnostics import box_m, class_separation, normality, predictive_check
 from suffice.errors import SufficeError
 from suffice.moments import Moments
-from suffice.reporting.blocks import (
-    Block,
-    Check,
-    Checks,
-    DataTable,
-    Fact,
-    Facts,
-    Paragraph,
-    Section,
-)
+from suffice.reporting import blocks as page
 from suffice.reporting.charts import distances
 from suffice.reporting.choosing import Findings
 from suffice.reporting.documented import DocumentedTable
@@ -37,17 +28,17 @@ SIMULATIONS = 199
 FEW, MANY = 100, 2_000  # rows
 
 
-def trust(f: Findings) -> Section:
+def trust(f: Findings) -> page.Section:
     """Return the section of assumptions."""
     checks = tuple(check for check in _checks(f) if check is not None)
     said = in_words(checks, f.sample.table.n_rows)
     if f.verdict.usable == "no":
         said = f"{said} That does not make it useful: see The answer."
-    blocks: list[Block] = [Paragraph(said, "lead"), Checks(checks), *distances(f)]
-    return Section("trust", "Can it be trusted?", tuple(blocks))
+    blocks: list[page.Block] = [page.Paragraph(said, "lead"), page.Checks(checks), *distances(f)]
+    return page.Section("trust", "Can it be trusted?", tuple(blocks))
 
 
-def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
+def in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
     """Return how many assumptions hold, and what that means."""
     doubts = [check for check in checks if check.tone == "caution"]
     if not doubts and n_rows < FEW:
@@ -68,7 +59,7 @@ def in_words(checks: tuple[Check, ...], n_rows: int) -> str:
     )
 
 
-def _checks(f: Findings) -> list[Check | None]:
+def _checks(f: Findings) -> list[page.Check | None]:
     model, calibrated, sample, moments = f.explained, f.calibration, f.sample, f.moments
     found = [_own_error(f)]
     if calibrated is not None:
@@ -103,21 +94,21 @@ def _seen(sample: DocumentedTable, model: Any) -> tuple[Any, Any]:
 
 def _asked(
     question: str, ask: Callable[[], Any], *, wanted: bool = False, matters: bool = True
-) -> Check | None:
+) -> page.Check | None:
     """Return the answer of a diagnostic; ``wanted`` says that a small p-value is good news."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = ask()
     except (SufficeError, np.linalg.LinAlgError) as error:
-        return Check(question, "not tested", f"{str(error).split(': ')[0]}.", "note")
+        return page.Check(question, "not tested", f"{str(error).split(': ')[0]}.", "note")
     good = (found.p_value <= LEVEL) == wanted
     tone: Any = "good" if good else ("caution" if matters else "note")
     beside = "" if matters else " The chosen model does not suppose it."
-    return Check(question, "yes" if good else "no", f"{found!r}.{beside}", tone)
+    return page.Check(question, "yes" if good else "no", f"{found!r}.{beside}", tone)
 
 
-def _own_error(f: Findings) -> Check | None:
+def _own_error(f: Findings) -> page.Check | None:
     """Return whether the model's own idea of its error lies in the interval of the held-out one."""
     expected = f.expected_error
     if expected is None:
@@ -130,7 +121,7 @@ def _own_error(f: Findings) -> Check | None:
         f"{percent(high)})."
     )
     question = "Does it err as often as it expects?"
-    return Check(question, "yes" if inside else "no", said, "good" if inside else "caution")
+    return page.Check(question, "yes" if inside else "no", said, "good" if inside else "caution")
 
 
 MOST = 25  # columns shown
@@ -146,7 +137,7 @@ class NewRows:
     name: str = "the new rows"
 
 
-def compared_with(f: Findings, new: NewRows | None) -> Section | None:
+def compared_with(f: Findings, new: NewRows | None) -> page.Section | None:
     """Return the section of new rows: drift by column, and the errors where labels are known."""
     if new is None:
         return None
@@ -161,7 +152,7 @@ def compared_with(f: Findings, new: NewRows | None) -> Section | None:
         f"report: {moved} {'have' if len(found.moved) > 1 else 'has'} moved significantly; all "
         f"columns together {p_statement(found.p_value)}."
     )
-    table = DataTable(
+    table = page.DataTable(
         "What has changed, largest effect first",
         ("column", "what", "before", "now", "effect", "p"),
         ("text", "text", "number", "number", "short", "p"),
@@ -170,15 +161,17 @@ def compared_with(f: Findings, new: NewRows | None) -> Section | None:
         tuple(i for i, row in enumerate(told) if row["moved"]),
     )
     scores = () if new.labels is None else _scored(f, new)
-    return Section("against", "The new rows", (Paragraph(said, "lead"), *scores, table))
+    return page.Section("against", "The new rows", (page.Paragraph(said, "lead"), *scores, table))
 
 
-def _scored(f: Findings, new: NewRows) -> tuple[Block, ...]:
+def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
     """Return how often the chosen model is wrong about the new rows."""
     labels = as_labels(new.labels)
     known = np.flatnonzero(np.isin(labels, f.held_out.classes))
     if not len(known):
-        return (Paragraph("None of the new rows is of a class that the model knows.", "caution"),)
+        return (
+            page.Paragraph("None of the new rows is of a class that the model knows.", "caution"),
+        )
     scored = Predictions.by(f.estimator, taken(new.rows, known), labels[known])
     low, high = (float(v[0]) for v in wilson(np.array([scored.error]), np.array([len(known)])))
     before, lost = f.outcome.error, len(labels) - len(known)
@@ -190,8 +183,8 @@ def _scored(f: Findings, new: NewRows) -> tuple[Block, ...]:
         f"about held-out rows.{unknown}"
     )
     interval = f"95 % interval {percent(low)} to {percent(high)}"
-    facts = [Fact("error, new rows", scored.error, interval, "percent")]
-    facts.append(Fact("error, held-out rows", before, "of this report", "percent"))
+    facts = [page.Fact("error, new rows", scored.error, interval, "percent")]
+    facts.append(page.Fact("error, held-out rows", before, "of this report", "percent"))
     if scored.logs is not None:
-        facts.append(Fact("log-loss, new rows", scored.log_loss, "", "loss"))
-    return Paragraph(said), Facts(tuple(facts))
+        facts.append(page.Fact("log-loss, new rows", scored.log_loss, "", "loss"))
+    return page.Paragraph(said), page.Facts(tuple(facts))

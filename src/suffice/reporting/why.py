@@ -7,18 +7,7 @@ import polars as pl
 
 from suffice.comparison.models import core
 from suffice.curves.importance import separation, standardised_coefficients
-from suffice.reporting.blocks import (
-    Axis,
-    Block,
-    DataTable,
-    Equation,
-    Interval,
-    Intervals,
-    Paragraph,
-    Plot,
-    Section,
-    Series,
-)
+from suffice.reporting import blocks as page
 from suffice.reporting.charts import plane
 from suffice.reporting.choosing import Findings
 from suffice.reporting.explaining import local_effects, log_posteriors
@@ -34,17 +23,17 @@ LOSSES = {
 FEWEST_VALUES = 4  # of a column that is drawn as a curve
 
 
-def why(f: Findings) -> Section:
+def why(f: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     single = f.sample.source is None and f.sample.table.n_features == 1
     effects = _sigmoid(f) if single else () if f.many else _effects(f)
     blocks = (*_importance(f), *effects, *plane(f), *_chosen(f))
-    return Section("why", "Why it answers so", blocks)
+    return page.Section("why", "Why it answers so", blocks)
 
 
-def _importance(f: Findings) -> tuple[Block, ...]:
+def _importance(f: Findings) -> tuple[page.Block, ...]:
     found = f.importance
-    items = tuple(Interval(i.feature, i.mean, low=i.low, high=i.high) for i in found)
+    items = tuple(page.Interval(i.feature, i.mean, low=i.low, high=i.high) for i in found)
     note = (
         "Permutation importance on held-out rows, with 95 % intervals. Columns that say the same "
         "share their importance."
@@ -55,10 +44,10 @@ def _importance(f: Findings) -> tuple[Block, ...]:
     caption = f"What it goes by: rise of the {what} when a column is shuffled"
     names = [i.feature for i in found if i.low > 0]
     first = f"It goes by {listed(names, MOST_NAMES)}." if names else "No single column matters."
-    return Paragraph(first, "lead"), Intervals(caption, axis, style, items, note)
+    return page.Paragraph(first, "lead"), page.Intervals(caption, axis, style, items, note)
 
 
-def _sigmoid(f: Findings) -> tuple[Block, ...]:
+def _sigmoid(f: Findings) -> tuple[page.Block, ...]:
     """Return the posterior over the only feature, and of two classes the rows at 0 and 1."""
     x, name = f.sample.table.x[:, 0], f.sample.names[0]
     grid = np.linspace(x.min(), x.max(), 121)
@@ -69,13 +58,13 @@ def _sigmoid(f: Findings) -> tuple[Block, ...]:
     at = np.arange(0, len(x), -(-len(x) // MOST_ROWS))
     tips, ids = (tuple(map(verb, at.tolist())) for verb in (f.tip, f.id))
     ends = (f.held_out.truth[at] == f.positive).astype(float)
-    rows = (Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
+    rows = (page.Series("rows", "dots", x[at], ends, 1, tips, ids),) if len(classes) == 2 else ()
     by = f"the model fitted to {f.learnt_from}"
     caption = f"Posterior over {name}, the only feature, by {by}."
     return (_curves(f, 0, name, grid, np.exp(logs), caption, [np.eye(2)], rows),)
 
 
-def _effects(f: Findings) -> tuple[Block, ...]:
+def _effects(f: Findings) -> tuple[page.Block, ...]:
     """Return how the posterior moves with each of the most important columns of numbers."""
     places = {p.name: j for j, p in enumerate(f.sample.profiles) if p.kind == "number"}
     found: dict[str, tuple[int, Floats, Floats]] = {}
@@ -104,8 +93,8 @@ def _curves(
     p: Floats,
     caption: str,
     drawn: list[Floats],
-    rows: tuple[Series, ...] = (),
-) -> Plot:
+    rows: tuple[page.Series, ...] = (),
+) -> page.Plot:
     """Return posteriors over a column, on the scale of all that are drawn: of two classes one."""
     two, p = len(f.names) == 2, p.clip(0, 1)
     moved = np.argsort(-np.ptp(p, axis=0), kind="stable")[:MOST_LINES]
@@ -114,14 +103,14 @@ def _curves(
     for k in shown:
         points = zip(x, p[:, k], strict=True)
         tips = tuple(f"{name} {number(v)}: {f.names[k]} {percent(q)}" for v, q in points)
-        lines.append(Series(f.names[k], "line", x, p[:, k], 0 if two else k, tips))
+        lines.append(page.Series(f.names[k], "line", x, p[:, k], 0 if two else k, tips))
     room = 0.02 * float(np.ptp(x) or 1.0)
     shades = np.concatenate([each[:, shown] if two else each for each in drawn])
     high = min(1.0, 1.05 * float(shades.max()))
     what = f"posterior of {f.names[shown[0]]}" if two else "posterior"
-    across = Axis(name, float(x.min()) - room, float(x.max()) + room)
-    up = Axis(what, 0.0, high)
-    return Plot(f"effect-{j}", caption, across, up, (*rows, *lines))
+    across = page.Axis(name, float(x.min()) - room, float(x.max()) + room)
+    up = page.Axis(what, 0.0, high)
+    return page.Plot(f"effect-{j}", caption, across, up, (*rows, *lines))
 
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -130,14 +119,14 @@ MOST_FEATURES, MOST_CLASSES = 15, 9  # of a table of parameters
 STYLES = ("text", *["short"] * MOST_CLASSES)
 
 
-def _chosen(f: Findings) -> tuple[Block, ...]:
+def _chosen(f: Findings) -> tuple[page.Block, ...]:
     model = f.explained
     if model is None:
-        return (Paragraph(_without_densities(f)), *_linear(f))
+        return (page.Paragraph(_without_densities(f)), *_linear(f))
     return (
         *_averaged(f),
-        Paragraph(in_words(f)),
-        Equation("The score of class k at a row x; the largest wins", _score(model)),
+        page.Paragraph(in_words(f)),
+        page.Equation("The score of class k at a row x; the largest wins", _score(model)),
         *_boundaries(model),
         *_parameters(f, model),
     )
@@ -150,7 +139,7 @@ def _without_densities(f: Findings) -> str:
     return f"{f.name}: {'scores linear in the features; ' * linear}{kept}."
 
 
-def _linear(f: Findings) -> tuple[DataTable, ...]:
+def _linear(f: Findings) -> tuple[page.DataTable, ...]:
     """Return the coefficients of linear scores."""
     fitted, model = f.estimator, core(f.estimator)
     weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
@@ -165,7 +154,7 @@ def _linear(f: Findings) -> tuple[DataTable, ...]:
     body = [("intercept", *np.ravel(model.intercept_).tolist())]
     body += [(str(n), *w.tolist()) for n, w in zip(names, weights.T, strict=True)]
     caption = "Coefficients: change of a class's score for one unit of a feature"
-    return (DataTable(caption, ("", *columns), STYLES[: len(columns) + 1], tuple(body)),)
+    return (page.DataTable(caption, ("", *columns), STYLES[: len(columns) + 1], tuple(body)),)
 
 
 def _scored(names: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
@@ -192,7 +181,7 @@ def in_words(f: Findings) -> str:
     )
 
 
-def _averaged(f: Findings) -> tuple[Block, ...]:
+def _averaged(f: Findings) -> tuple[page.Block, ...]:
     found = getattr(f.estimator, "choices_", None)
     if found is None:
         return ()
@@ -205,7 +194,7 @@ def _averaged(f: Findings) -> tuple[Block, ...]:
         "and outliers, are of its best single Gaussian in the features themselves."
     )
     head, styles = ("share", "log-loss", "setting"), ("percent", "loss", "text")
-    return Paragraph(said), DataTable("What is averaged", head, styles, body)
+    return page.Paragraph(said), page.DataTable("What is averaged", head, styles, body)
 
 
 def _regularisation(model: Any) -> str:
@@ -231,7 +220,7 @@ def _score(model: Any) -> tuple[str, ...]:
     return (*power, score, posterior)
 
 
-def _boundaries(model: Any) -> tuple[Block, ...]:
+def _boundaries(model: Any) -> tuple[page.Block, ...]:
     """Return the boundaries that are short enough to be written out."""
     gaussian = model.model_
     classes = model.classes_.tolist()
@@ -247,10 +236,10 @@ def _boundaries(model: Any) -> tuple[Block, ...]:
         lines = (*lines, f"that is, {model.moments_.feature_names[0]} = {number(edge)}")
     of = "" if coordinates == "rows" else ", in transformed features"
     caption = f"Where two classes are equally probable; above zero favours the first{of}"
-    return (Equation(caption, lines),)
+    return (page.Equation(caption, lines),)
 
 
-def _parameters(f: Findings, model: Any) -> tuple[Block, ...]:
+def _parameters(f: Findings, model: Any) -> tuple[page.Block, ...]:
     """Return priors, and means or coefficients of the features that matter most."""
     names = f.names
     if len(names) > MOST_CLASSES:
@@ -263,7 +252,9 @@ def _parameters(f: Findings, model: Any) -> tuple[Block, ...]:
     few = f"{len(order)} of {n:,} features, the most important first." if n > len(order) else ""
     body = (("prior", *model.priors_.tolist()), *means)
     head = ("", *names)
-    tables = [DataTable(f"Priors and class means{of}", head, STYLES[: len(names) + 1], body, few)]
+    tables = [
+        page.DataTable(f"Priors and class means{of}", head, STYLES[: len(names) + 1], body, few)
+    ]
     if weights is not None:
         columns = _scored(names, len(weights))
         body = tuple((f.data.names[j], *weights[:, j].tolist()) for j in order)
@@ -271,7 +262,7 @@ def _parameters(f: Findings, model: Any) -> tuple[Block, ...]:
         caption = f"Change of a class's score for {unit}{of}"
         note = "Largest first; of several classes, against the mean of all."
         head = ("feature", *columns)
-        tables.append(DataTable(caption, head, STYLES[: len(columns) + 1], body, note))
+        tables.append(page.DataTable(caption, head, STYLES[: len(columns) + 1], body, note))
     return tuple(tables)
 
 
