@@ -15,7 +15,7 @@ import suffice as sf
 from suffice import datasets
 from suffice.export.document import document_of, document_text, view_document
 from suffice.model.views import FourierFeatures, PiecewiseLinear, Plain, Softened
-from suffice.text.jsonable import jsonable
+from suffice.text.tables import jsonable
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 

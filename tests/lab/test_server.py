@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import suffice as sf
 from suffice import datasets
 from suffice.lab import server
-from suffice.lab.table import LabTable
+from suffice.lab.server import LabTable
 
 from .test_page import painted, press, put
 

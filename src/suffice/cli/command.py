@@ -21,7 +21,7 @@ from suffice.cli import cleaning_up
 from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
-from suffice.text.printable import without_passwords
+from suffice.text.lists import without_passwords
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

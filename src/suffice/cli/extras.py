@@ -54,7 +54,7 @@ def lab(
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")
     from suffice.lab.server import Lab, serve
-    from suffice.lab.table import LabTable
+    from suffice.lab.server import LabTable
 
     def opened(address: str) -> None:
         terminal.result({"address": address}, address)

@@ -17,7 +17,7 @@ from suffice.cli.command import choice, folds, learning_data, output, seed, seve
 from suffice.cli.data import Data
 from suffice.cli.terminal import FIGURES, Terminal, write_figure
 from suffice.errors import InvalidParameterError
-from suffice.text.printable import printable, without_passwords
+from suffice.text.lists import printable, without_passwords
 
 if TYPE_CHECKING:
     from suffice.reporting.documented import DocumentedTable

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.text.jsonable import jsonable
-from suffice.text.printable import CONTROL, printable
+from suffice.text.lists import CONTROL, printable
+from suffice.text.tables import jsonable
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from suffice.model.averaged import AveragedModel, TemperedModel, Trees
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
-from suffice.text.jsonable import jsonable
+from suffice.text.tables import jsonable
 
 FORMAT = 2
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")

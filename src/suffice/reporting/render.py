@@ -15,8 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from suffice.reporting.blocks import Block, DataTable, Intervals, Matrix, Plot
-from suffice.text.jsonable import jsonable
 from suffice.text.numbers import cell, count, percent
+from suffice.text.tables import jsonable
 
 if TYPE_CHECKING:
     from suffice.reporting.build import Report

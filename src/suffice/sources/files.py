@@ -32,8 +32,7 @@ from suffice.sources.formats import FileTable, TypedTable, format_of
 from suffice.sources.reading import frames_of_scan, reading_of
 from suffice.sources.source import Scan, Source, TextStyle, exactly
 from suffice.sources.spelling import spellings_of
-from suffice.text.lists import quoted
-from suffice.text.printable import without_passwords
+from suffice.text.lists import quoted, without_passwords
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"

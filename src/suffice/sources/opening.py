@@ -19,7 +19,7 @@ from suffice.sources.files import file_source, open_named
 from suffice.sources.source import Source, TextStyle
 from suffice.sources.spark import is_spark, spark_source
 from suffice.sources.sql import TableSource, is_database, is_table, table_at
-from suffice.text.printable import without_passwords
+from suffice.text.lists import without_passwords
 
 
 def open_source(source: Any, reading: TextStyle | None = None, client: Any = None) -> Source:

@@ -16,7 +16,7 @@ import polars as pl
 from suffice.errors import InvalidInputError
 from suffice.sources.source import Scan
 from suffice.sources.spelling import ODD
-from suffice.text.printable import without_passwords
+from suffice.text.lists import without_passwords
 
 Result = TypeVar("Result")
 _TICK = 0.1  # seconds; some signal handlers restart a wait, which then hears nothing by itself

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias
 from suffice.archive import replacing
 from suffice.errors import DatabaseError, InvalidParameterError
 from suffice.sources.sql.database import without_secret
-from suffice.text.printable import without_passwords
+from suffice.text.lists import without_passwords
 
 _TABLE = "suffice_moments"  # where an address names none
 _PATIENCE = 60.0  # seconds that a writer waits for others

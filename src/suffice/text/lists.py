@@ -1,17 +1,25 @@
-"""Names and labels in a sentence, a message or a legend."""
+"""Names and labels in a sentence or a legend, and text that is safe to print."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 WIDEST = 22  # letters of a label in a legend or beside a tick
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+# control characters but tab and line feed, and marks that turn the direction of writing
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_IN_ADDRESS = re.compile(r"(:/+[^/\s:@]*:)\S*@")
+_WORDS = (
+    "passw(?:or)?d|pwd|sig|signature|x-(?:amz|goog)-[a-z-]+|(?:access_?|secret_?)?(?:token|key)"
+)
+_NAMED = re.compile(
+    rf"(?i)((?:(?<=[?&])(?:{_WORDS})|passw(?:or)?d|pwd))(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)"
+)
 
 
 def plain(label: Any) -> Any:
     """Return a NumPy scalar as a Python one."""
-    return label.item() if isinstance(label, np.generic) else label
+    return label.item() if hasattr(label, "item") else label
 
 
 def plural(n: int, word: str) -> str:
@@ -51,14 +59,19 @@ def shortened(labels: Sequence[Any], width: int = WIDEST) -> tuple[str, ...]:
     return tuple(f"{_end(text, width - 4)} {k}" for k, text in enumerate(texts, 1))
 
 
-def truncated(text: str, most: int = 280) -> str:
-    """Return the beginning of a long remark, up to a whole word."""
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
-
-
 def default_names(d: int) -> tuple[str, ...]:
     """Return x₁ … x_d."""
     return tuple("x" + str(j + 1).translate(SUBSCRIPTS) for j in range(d))
+
+
+def printable(text: str) -> str:
+    """Return text with control characters spelt out, and without passwords."""
+    return CONTROL.sub(lambda found: repr(found[0])[1:-1], without_passwords(text))
+
+
+def without_passwords(text: str) -> str:
+    """Return text with stars for every password of a database's address in it."""
+    return _NAMED.sub(r"\1\2***", _IN_ADDRESS.sub(r"\1***@", text))
 
 
 def _end(text: str, width: int) -> str:

@@ -100,16 +100,10 @@ def points(difference: Any) -> str:
 
 
 STYLES: Mapping[str, Callable[[Any], str]] = {
+    **{each.__name__: each for each in (count, number, short, loss, percent, signed, points)},
     "text": str,
-    "count": count,
-    "number": number,
-    "short": short,
-    "loss": loss,
-    "percent": percent,
     "p": p_value,
     "seconds": seconds,
-    "signed": signed,
-    "points": points,
 }
 
 

@@ -1,8 +1,10 @@
-"""Tables: as lines of text, for a terminal, for a notebook and as a pandas frame."""
+"""Tables as lines of text, for a terminal, a notebook and pandas; values as JSON holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+import math
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -105,3 +107,23 @@ def _all_numbers(texts: Iterable[str]) -> bool:
         return bool([float(text.replace(",", "")) for text in texts])
     except ValueError:
         return False
+
+
+def jsonable(value: Any) -> Any:
+    """Return arrays as lists, what is not finite as None, and keys that are no text as pairs."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, Mapping):
+        pairs = [(key, jsonable(item)) for key, item in value.items()]
+        if all(isinstance(key, str) for key, _ in pairs):
+            return dict(pairs)
+        return [[jsonable(key), item] for key, item in pairs]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    return str(value)

@@ -20,8 +20,7 @@ from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, TextStyle
 from suffice.sources.sql.engines import batches_of, engine_of, method_for, rows_of
 from suffice.sources.sql.sums import TableSums, label_of, number, pilots_of
 from suffice.sources.summed import Summed, sums_of
-from suffice.text.lists import quoted
-from suffice.text.printable import without_passwords
+from suffice.text.lists import quoted, without_passwords
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _OUT_OF_RANGE = "22003"
