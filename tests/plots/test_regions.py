@@ -181,7 +181,7 @@ def test_contours_of_a_smooth_classifier_lie_near_the_exact_boundary(petals):
     (a, b), *_ = field.neighbours
     import matplotlib.pyplot as plt
 
-    contour = plt.figure().add_subplot().contour(field.xs, field.ys, field.margins()(a, b), [0.0])
+    contour = plt.figure().add_subplot().contour(field.xs, field.ys, field.margin(a, b), [0.0])
     vertices = np.concatenate([p.vertices for p in contour.get_paths()])
     boundary = est.boundary(est.classes_[a], est.classes_[b])
     cell = np.hypot(field.xs[1] - field.xs[0], field.ys[1] - field.ys[0])

@@ -232,13 +232,14 @@ def _data(report, X, y):
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
         both = f"{len(holed)} of {len(holed)} columns with empty cells"
         yield f"the {min(patterns, 8)} most frequent of {patterns} patterns in {both}"
-    outliers = Outliers.of(j)
-    found = outliers.log_densities < outliers.threshold
-    at = np.argsort(outliers.log_densities, kind="stable")[:10]
-    share = f"{count(found.sum())} rows ({percent(found.mean())})"
-    yield f"Outliers: {share} are less likely under the chosen model"
-    yield f"were it true, one would expect {number(OUTLIER_RATE * n, 2)}."
-    yield f"An outlier has a log density under {number(outliers.threshold)}."
+    outliers, at = Outliers.of(j), np.zeros(0, int)
+    if outliers is not None:
+        found = outliers.log_densities < outliers.threshold
+        at = np.argsort(outliers.log_densities, kind="stable")[:10]
+        share = f"{count(found.sum())} rows ({percent(found.mean())})"
+        yield f"Outliers: {share} are less likely under the chosen model"
+        yield f"were it true, one would expect {number(OUTLIER_RATE * n, 2)}."
+        yield f"An outlier has a log density under {number(outliers.threshold)}."
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])
     yield from (f"| {data.ids[i]} | {data.class_names[table.codes[i]]} |" for i in shown)

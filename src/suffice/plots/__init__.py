@@ -9,7 +9,14 @@ from typing import Any
 
 from suffice.plots import paths, results
 from suffice.plots.canvas import on_axes
-from suffice.plots.densities import class_densities, density_contours, density_surface
+from suffice.plots.densities import (
+    class_densities,
+    density_contours,
+    density_surface,
+    effect_of_temperature,
+    posterior_line,
+    posterior_surface,
+)
 from suffice.plots.errors import (
     confusion_matrix,
     cost_against_threshold,
@@ -27,7 +34,6 @@ from suffice.plots.linear import (
 from suffice.plots.neighbours import effect_of_neighbours, neighbourhood
 from suffice.plots.panels import pairs, real_against_synthetic
 from suffice.plots.paths import loss_surface
-from suffice.plots.posteriors import effect_of_temperature, posterior_line, posterior_surface
 from suffice.plots.regions import decision_regions
 from suffice.validation.predictions import Predictions
 

@@ -1,22 +1,26 @@
-"""Densities of the classes, over one feature and over two."""
+"""Densities of the classes and the posteriors they make, over one feature and over two."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
+from scipy.special import softmax
 
 from suffice.errors import InvalidInputError
 from suffice.plots import marks
 from suffice.plots.canvas import MOST_ENTRIES, SOLID, Canvas, figure
-from suffice.plots.inputs import Fitted
-from suffice.plots.plane import around, feature_index, mesh
+from suffice.plots.inputs import Fitted, classifier_with
+from suffice.plots.plane import Plane, around, feature_index, mesh, plane_for
+from suffice.plots.regions import jitter
+from suffice.plots.style import mixed
+from suffice.table.labels import code_of
 from suffice.text.numbers import percent_label
 from suffice.typing import Codes, Floats
 
 FEWEST_BARS, MOST_BARS = 8, 50
+DRAWS = 4000  # synthetic rows that say how far to draw where no rows do
 
 
 @figure("legend", of=Fitted.of)
@@ -45,12 +49,12 @@ def class_densities(
     'x₃'
     """
     j = feature_index(fitted.names, feature)
-    marginals = Marginals.of(fitted, [j])
+    model, rows = _marginal(fitted, [j])
     codes = None if y is None else fitted.codes(y)
-    factors = marginals.priors if weighted else np.ones(len(canvas.looks))
-    low, high = around(marginals.rows, 0.12)[0]
+    factors = np.asarray(model.priors) if weighted else np.ones(len(canvas.looks))
+    low, high = around(rows, 0.12)[0]
     xs = np.linspace(low, high, 601)
-    curves = factors * marginals.at(xs[:, None])
+    curves = factors * np.exp(model.class_log_density(xs[:, None]))
     if codes is not None and len(canvas.looks) <= MOST_ENTRIES:
         _histograms(canvas, fitted.rows[:, j], codes, factors)
     for k, look in enumerate(canvas.looks):
@@ -116,9 +120,7 @@ def density_contours(
     'x₄'
     """
     axes = [feature_index(fitted.names, feature) for feature in features]
-    marginals = Marginals.of(fitted, axes)
-    xs, ys = (np.linspace(low, high, resolution) for low, high in around(marginals.rows, 0.3))
-    densities = marginals.at(mesh(xs, ys)).reshape(resolution, resolution, -1)
+    xs, ys, densities, _ = _over(fitted, axes, 0.3, resolution)
     inside = np.zeros((resolution, resolution), bool)
     for look, density in zip(canvas.looks, np.moveaxis(densities, -1, 0), strict=True):
         levels = region_levels(density, coverage)
@@ -157,9 +159,8 @@ def density_surface(
     'density'
     """
     axes = [feature_index(fitted.names, feature) for feature in features]
-    marginals = Marginals.of(fitted, axes)
-    xs, ys = (np.linspace(low, high, resolution) for low, high in around(marginals.rows, 0.15))
-    joint = (marginals.priors * marginals.at(mesh(xs, ys))).reshape(len(ys), len(xs), -1)
+    xs, ys, densities, priors = _over(fitted, axes, 0.15, resolution)
+    joint = priors * densities
     colours = np.array([to_rgb(look.colour) for look in canvas.looks])
     highest = colours[joint.argmax(axis=-1)]
     marks.coloured_surface(canvas, xs, ys, joint.max(axis=-1), highest)
@@ -185,34 +186,170 @@ def _show_all(canvas: Canvas, xs: Floats, ys: Floats, inside: Any, rows: Floats)
         set_limits(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
-DRAWS = 4000  # synthetic rows that say how far to draw where no rows do
+def _over(fitted: Fitted, axes: list[int], margin: float, resolution: int) -> tuple[Any, ...]:
+    """Return the sides of a grid over two features, p(x | k) on it (m, m, K), and the priors."""
+    model, rows = _marginal(fitted, axes)
+    xs, ys = (np.linspace(low, high, resolution) for low, high in around(rows, margin))
+    densities = np.exp(model.class_log_density(mesh(xs, ys)))
+    return xs, ys, densities.reshape(len(ys), len(xs), -1), np.asarray(model.priors)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Marginals:
-    """Densities of the classes over one or two features, the others integrated out."""
+def _marginal(fitted: Fitted, axes: list[int]) -> tuple[Any, Floats]:
+    """Return the model of some features, the others integrated out, and rows, drawn if none."""
+    model: Any = fitted.classifier.model
+    if not hasattr(model, "class_log_density"):
+        raise InvalidInputError(
+            f"{type(fitted.estimator).__name__} has no class densities to draw: use sf.LDA, "
+            "sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
+        )
+    if axes != list(range(fitted.n_features)):
+        model = model.marginal(np.array(axes))
+    rows = fitted.rows[:, axes]
+    return model, rows if len(rows) else model.sample(DRAWS, np.random.default_rng(0))[0]
 
-    priors: Floats  # π  (K,)
-    model: Any  # of these features
-    rows: Floats  # or synthetic ones where there are none  (n, m)
 
-    @classmethod
-    def of(cls, fitted: Fitted, axes: list[int]) -> Self:
-        """Return the densities over the features at these places."""
-        whole: Any = fitted.classifier.model
-        if not hasattr(whole, "class_log_density"):
-            raise InvalidInputError(
-                f"{type(fitted.estimator).__name__} has no class densities to draw: use sf.LDA, "
-                "sf.QDA, sf.GaussianNB or sf.GaussianClassifier"
-            )
-        everything = axes == list(range(fitted.n_features))
-        model = whole if everything else whole.marginal(np.array(axes))
-        rows = fitted.rows[:, axes]
-        if not len(rows):
-            rows = model.sample(DRAWS, np.random.default_rng(0))[0]
-        return cls(np.asarray(whole.priors), model, rows)
+def _along(fitted: Fitted, y: Any, feature: Any, at: Any) -> tuple[Plane, Floats, Floats]:
+    """Return a line through feature space, places (n,) on it, and the posteriors there, (n, K)."""
+    line = plane_for(fitted, y, feature, at, most=1)
+    low, high = line.window(fitted.rows, 0.1)[0]
+    xs = np.linspace(low, high, 601)
+    return line, xs, fitted.posteriors(line.lift(xs[:, None]))
 
-    def at(self, z: Floats) -> Floats:
-        """Return p(z | k), (n, K), of points (n, m)."""
-        logs: Floats = self.model.class_log_density(z)
-        return np.exp(logs)
+
+@figure("legend", of=classifier_with)
+def posterior_line(
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, feature: Any = None, at: Any = None
+) -> None:
+    """Return axes with the posterior of each class along a line through feature space.
+
+    Of two classes the second is drawn, a sigmoid where log odds are linear, with the rows at 0
+    and 1; of more classes every one, a softmax, with the rows as ticks below.
+    Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.2.
+
+    Parameters
+    ----------
+    X : array or frame (n, d)
+        Rows that set the window and are drawn if ``y`` is given.
+
+    Examples
+    --------
+    >>> posterior_line(sf.LDA().fit(X, y), X, y, feature=3).get_xlabel()
+    'x₄'
+    """
+    line, xs, p = _along(fitted, y, feature, at)
+    for level in (0, 0.5, 1):
+        canvas.ax.axhline(level, color=canvas.style.grid, linewidth=0.9, zorder=0)
+    first = 1 if len(canvas.looks) == 2 else 0
+    for k in range(first, len(canvas.looks)):
+        canvas.curve(xs, p[:, k], k, "posterior", linewidth=2)
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.09, 1.09) if first else (-0.02, 1.02))
+    canvas.ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    what = f"p({canvas.looks[1].name} | x)" if first else "posterior"
+    canvas.name_axes(line.names[0], what)
+    if y is not None:
+        x, codes = line.coordinates(fitted.rows)[:, 0], fitted.codes(y)
+        if first:  # just under 0 and just over 1
+            heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
+            marks.points(canvas, np.stack([x, heights], axis=1), codes)
+        else:
+            marks.rug(canvas, x, codes, top=1.02)
+    canvas.legend(canvas.entries(lines=not first))
+
+
+@figure("legend", of=classifier_with)
+def effect_of_temperature(
+    canvas: Canvas,
+    fitted: Fitted,
+    y: Any = None,
+    *,
+    label: Any = None,
+    temperatures: Sequence[float] = (4.0, 2.0, 1.0, 0.5, 0.125),
+    feature: Any = None,
+    at: Any = None,
+) -> None:
+    """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
+
+    Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
+    become the hard choice of the most probable class, drawn dashed.
+    Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
+
+    Parameters
+    ----------
+    label : object, optional
+        The class; by default the last.
+    temperatures : sequence of float
+        Positive T; base b instead of e is T = 1 / ln b.
+
+    Examples
+    --------
+    >>> effect_of_temperature(sf.LDA().fit(X, y), X, label=1, feature=3).get_ylabel()
+    'p(1 | x)'
+    """
+    k = len(canvas.looks) - 1 if label is None else code_of(label, fitted.classes)
+    way, xs, p = _along(fitted, y, feature, at)
+    with np.errstate(divide="ignore"):
+        logs = np.log(p)
+    hard = (p.argmax(axis=1) == k).astype(float)
+    dashed = {"color": canvas.style.soft, "linestyle": "--", "linewidth": 1.1}
+    (step,) = canvas.ax.plot(xs, hard, label="_hard", zorder=1, **dashed)
+    strong, entries = mixed(canvas.looks[k].colour, canvas.style.ink, 0.7), []
+    shades = mixed(strong, canvas.style.ground, np.linspace(0.35, 1, len(temperatures))[:, None])
+    for t, shade in zip(temperatures, shades, strict=True):
+        p, width = softmax(logs / t, axis=1)[:, k], 2.6 if t == 1 else 1.6
+        line = {"color": shade, "linewidth": width, "label": f"_temperature {t:g}"}
+        entries.append((canvas.ax.plot(xs, p, **line)[0], f"T = {t:g}"))
+    canvas.ax.set(xlim=(xs[0], xs[-1]), ylim=(-0.02, 1.02), yticks=[0, 0.25, 0.5, 0.75, 1])
+    canvas.name_axes(way.names[0], f"p({canvas.looks[k].name} | x)")
+    canvas.legend([*entries, (step, "T → 0")])
+
+
+@figure("legend", of=classifier_with, **SOLID)
+def posterior_surface(
+    canvas: Canvas,
+    fitted: Fitted,
+    y: Any = None,
+    *,
+    label: Any = None,
+    features: Any = None,
+    at: Any = None,
+    resolution: int = 90,
+) -> None:
+    """Return 3-D axes with the posterior of a class, or of every class, over a plane.
+
+    Parameters
+    ----------
+    X : array or frame (n, d)
+        Rows that set the window.
+    y : array (n,), optional
+        Their labels: needed for discriminant coordinates of a classifier that is not ours.
+    label : object, optional
+        The class whose posterior is drawn; by default the second of two, or every one of more,
+        each where it is over 1 %.
+    features : two names or indices, optional
+        The features to draw over, the others held at ``at``.
+
+    Examples
+    --------
+    >>> posterior_surface(sf.LDA().fit(X, y), X, label=1, features=(2, 3)).get_zlabel()
+    'p(1 | x)'
+    """
+    plane = plane_for(fitted, y, features, at)
+    xs, ys = (np.linspace(low, high, resolution) for low, high in plane.window(fitted.rows))
+    p = fitted.posteriors(plane.lift(mesh(xs, ys))).reshape(resolution, resolution, -1)
+    if label is None and len(canvas.looks) == 2:
+        label = canvas.looks[1].label
+    if label is None:
+        marks.sheets(canvas, xs, ys, p, lowest=0.01)
+        height = "posterior"
+    else:
+        k = code_of(label, fitted.classes)
+        # from the other class's colour, or grey for several, to that of class k
+        looks = canvas.looks
+        rest = looks[1 - k].colour if len(looks) == 2 else canvas.style.soft
+        colours = mixed(looks[k].colour, rest, p[..., k : k + 1])
+        marks.coloured_surface(canvas, xs, ys, p[..., k], colours)
+        height = f"p({canvas.looks[k].name} | x)"
+    canvas.ax.set_zlim(0, 1)
+    canvas.name_axes(*plane.names, height)
+    if label is None or len(canvas.looks) == 2:
+        canvas.legend(canvas.entries())

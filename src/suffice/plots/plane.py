@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -46,7 +47,7 @@ class Plane:
         return cls(names, origin, origin[axes], steps, steps.T, isometric=False)
 
     @classmethod
-    def of_discriminants(cls, fitted: Fitted, y: Any, count: int = 2) -> Self:
+    def of_discriminants(cls, fitted: Fitted, y: Any, count: int) -> Self:
         """Return the first discriminant coordinates, other directions at their expectation."""
         space = _discriminant_space(fitted, y)
         reader = space.scalings_[:, :count]
@@ -54,11 +55,9 @@ class Plane:
         # E[x − x̄ | z], least squares of the rows on their coordinates
         steps = np.linalg.lstsq(centred @ reader, centred, rcond=None)[0]
         shares = space.explained_variance_ratio_[: reader.shape[1]]
-        names = tuple(
-            f"discriminant {j} ({percent_label(share)})" for j, share in enumerate(shares, 1)
-        )
+        said = [f"discriminant {j} ({percent_label(s)})" for j, s in enumerate(shares, 1)]
         place = np.zeros(reader.shape[1])
-        return cls(names, space.xbar_, place, steps, reader, isometric=True)
+        return cls(tuple(said), space.xbar_, place, steps, reader, isometric=True)
 
     def lift(self, z: Floats) -> Floats:
         """Return the points of feature space, (n, d), at coordinates (n, m)."""
@@ -89,21 +88,14 @@ class Plane:
         return np.stack([(low + high) / 2 - half, (low + high) / 2 + half], axis=1)
 
 
-def plane_for(fitted: Fitted, y: Any, features: Any, at: Any) -> Plane:
-    """Return the features asked for; else all, if one or two; else discriminant coordinates."""
+def plane_for(fitted: Fitted, y: Any, features: Any, at: Any, most: int = 2) -> Plane:
+    """Return the features asked for; else all, if ``most`` or fewer; else discriminants."""
     if isinstance(features, (str, int, np.integer)):
         features = (features,)
-    if features is None and fitted.n_features > 2:
-        return Plane.of_discriminants(fitted, y)
+    if features is None and fitted.n_features > most:
+        return Plane.of_discriminants(fitted, y, most)
     chosen = tuple(range(fitted.n_features)) if features is None else features
     return Plane.of_features(fitted, chosen, at)
-
-
-def line_for(fitted: Fitted, y: Any, feature: Any, at: Any) -> Plane:
-    """Return the line along a feature, or along the first discriminant coordinate of many."""
-    if feature is None and fitted.n_features > 1:
-        return Plane.of_discriminants(fitted, y, 1)
-    return Plane.of_features(fitted, (0 if feature is None else feature,), at)
 
 
 def around(x: Floats, margin: float) -> Floats:
@@ -142,7 +134,7 @@ def _discriminant_space(fitted: Fitted, y: Any) -> Any:
         return LDA().fit(fitted.rows, y)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PredictionGrid:
     """Predicted classes on a grid over a window of a plane."""
 
@@ -188,27 +180,22 @@ class PredictionGrid:
         parts = zip(np.split(curve, cuts), np.split(kept, cuts), strict=True)
         return [part for part, keep in parts if keep[0] and len(part) > 1]
 
-    def margins(self) -> Any:
-        """Return a function of two codes: values over their cells, zero between them."""
-        scores = self._scores()
-
-        def margin(a: int, b: int) -> Any:
-            both = np.isin(self.codes, (a, b))
-            if scores is None or a < 0:
-                values = gaussian_filter(np.where(self.codes == a, 1.0, -1.0), SMOOTH)
-            else:
-                values = scores[..., a] - scores[..., b]
-            return np.ma.masked_where(~both, values)
-
-        return margin
-
-    def _scores(self) -> Floats | None:
-        """Return posteriors on the grid (m, m, K), if they are what the classifier goes by."""
+    @cached_property
+    def scores(self) -> Floats | None:
+        """Posteriors on the grid (m, m, K), if they are what the classifier goes by."""
         if not self.fitted.classifier.has_posterior:
             return None
         p = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
         p = p.reshape(*self.codes.shape, -1)
         return p if np.mean(p.argmax(axis=-1) == self.codes) >= AGREEMENT else None
+
+    def margin(self, a: int, b: int) -> Any:
+        """Return values over the cells of two classes, zero between them."""
+        if a < 0 or self.scores is None:
+            values = gaussian_filter(np.where(self.codes == a, 1.0, -1.0), SMOOTH)
+        else:
+            values = self.scores[..., a] - self.scores[..., b]
+        return np.ma.masked_where(~np.isin(self.codes, (a, b)), values)
 
 
 def _boundary(fitted: Fitted, a: int, b: int) -> Hyperplane | Quadric | None:

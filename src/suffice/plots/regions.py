@@ -156,7 +156,6 @@ def _ellipses(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -
 
 def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
     """Draw every boundary once: the exact curve where there is one, else a contour."""
-    margin = None
     line = {"linewidth": 1.5, "zorder": 2.5}
     for a, b in grid.neighbours:
         curves = grid.exact_curves(a, b)
@@ -164,9 +163,8 @@ def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
         for curve in curves or ():
             canvas.ax.plot(*curve.T, color=canvas.style.ink, label=f"_boundary {names}", **line)
         if curves is None:
-            margin = margin or grid.margins()
             ink = {"colors": canvas.style.ink, "linewidths": 1.5, "zorder": 2.5}
-            canvas.ax.contour(grid.xs, grid.ys, margin(a, b), levels=[0.0], **ink)
+            canvas.ax.contour(grid.xs, grid.ys, grid.margin(a, b), levels=[0.0], **ink)
 
 
 def _rows(canvas: Canvas, grid: PredictionGrid, codes: Any) -> list[tuple[Any, str]]:
