@@ -9,6 +9,7 @@ from suffice.reporting.answer import reason
 from suffice.reporting.blocks import Check
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
+from suffice.reporting.misclassified import misclassified
 from suffice.reporting.trust import in_words as trust_in_words
 from suffice.reporting.why import in_words
 
@@ -34,6 +35,15 @@ def test_with_all_pooled_the_covariance_is_common_and_boundaries_are_linear(rows
     )
     assert fitted.model_.n_parameters == sf.LDA().fit(*rows).model_.n_parameters
     assert type(fitted.boundary("setosa", "virginica")).__name__ == "Hyperplane"
+
+
+def test_a_row_without_a_decision_is_said_to_have_none(rows):
+    found = judged(*rows, estimator=sf.QDA(reject_cost=0.02), models=["NB"])
+    refused = {found.id(i) for i in np.flatnonzero(found.held_out.predicted < 0)}
+    tables = {getattr(b, "caption", ""): b for b in misclassified(found, None).blocks}
+    told = {row[0]: row[2] for row in tables["Most confused rows"].rows}
+    assert refused & told.keys()
+    assert {row for row, said in told.items() if said == "none"} == refused & told.keys()
 
 
 def test_shrunk_to_the_diagonal_features_are_called_independent(rows):

@@ -1,16 +1,12 @@
 """Which features separate the classes, free of units."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError
+from suffice.moments import Moments
 from suffice.typing import Floats
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
 
 
 def standardised_coefficients(coefficients: Any, deviations: Any) -> Floats:

@@ -42,13 +42,9 @@ class Reliability:
 
 
 def reliability(
-    happened: Any,
-    probability: Any,
-    sample_weight: Any = None,
-    *,
-    bins: int = 10,
+    happened: Any, probability: Any, sample_weight: Any = None, *, bins: int = 10,
     equal_counts: bool = False,
-) -> Reliability:
+) -> Reliability:  # fmt: skip
     """Return stated against observed probability of an event (n,), by bins of what was stated.
 
     Bins have equal widths, or equal counts: then they lie between quantiles. Wilson's interval

@@ -1,9 +1,7 @@
 """What a threshold trades: how a score ranks rows, error for rejection, one error for another."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +9,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.labels import code_of
 from suffice.table.matrix import as_weights
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.validation.predictions import Predictions
+from suffice.validation.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,17 +13,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from suffice import errors
 from suffice.curves.importance import separation
-from suffice.errors import (
-    InvalidInputError,
-    InvalidParameterError,
-    SufficeError,
-    TooFewClassesError,
-)
 from suffice.estimators.gaussian import LDA
 from suffice.lab import page
 from suffice.moments import Moments
@@ -34,11 +29,6 @@ from suffice.table.sampling import stratified_sample
 from suffice.text.lists import plural, quoted
 from suffice.text.tables import jsonable
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 MOST_CLASSES = 5  # that the page has colours for
 MOST_POINTS = 1500
@@ -72,7 +62,7 @@ class LabTable:
         counts = np.bincount(table.codes, minlength=table.n_classes)
         if np.count_nonzero(counts) < 2:
             msg = f"the lab needs rows of at least 2 classes, found {quoted(table.classes)}"
-            raise TooFewClassesError(msg)
+            raise errors.TooFewClassesError(msg)
         kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
         kept, rows = kept[counts[kept] > 0], np.isin(table.codes, kept)
         if not rows.all():
@@ -90,7 +80,7 @@ class LabTable:
             names = [*dict.fromkeys(self._furthest_apart() if axes is None else axes)]
             if not 1 <= len(names) <= 2 or not set(names) <= set(self.names):
                 msg = f"no columns {quoted(names)}: choose two of {quoted(self.names)}"
-                raise InvalidInputError(msg)
+                raise errors.InvalidInputError(msg)
             x = self.x[:, [self.names.index(name) for name in names]]
         rows = stratified_sample(self.codes, MOST_POINTS, 0)
         size = f"{plural(len(self.codes), 'row')}, {plural(len(self.names), 'column')} of numbers"
@@ -125,15 +115,14 @@ class Lab:
             return getattr(self, f"_{verb}")(**json.loads(body))
 
     def _upload(self, body: bytes, name: str, target: str) -> dict[str, Any]:
-        """Return the points of a file that was uploaded."""
         safe = re.sub(r"[^\w.-]", "_", Path(name).name).lstrip(".") or "table.csv"
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / safe
             path.write_bytes(body)
             try:
                 self.table = LabTable.opened(str(path), target)
-            except SufficeError as error:
-                raise InvalidInputError(str(error).replace(f"{folder}/", "")) from error
+            except errors.SufficeError as error:
+                raise errors.InvalidInputError(str(error).replace(f"{folder}/", "")) from error
         return self.table.shown()
 
     def _view(self, axes: Any) -> dict[str, Any]:
@@ -162,11 +151,11 @@ class Lab:
     @property
     def _opened(self) -> LabTable:
         if self.table is None:
-            raise InvalidInputError("no table is open: upload one")
+            raise errors.InvalidInputError("no table is open: upload one")
         return self.table
 
 
-def application(lab: Lab, token: str) -> Starlette:
+def application(lab: Lab, token: str) -> Any:
     """Return the lab as an ASGI application that answers under a token only."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -174,7 +163,7 @@ def application(lab: Lab, token: str) -> Starlette:
     from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
     from starlette.routing import Route
 
-    async def answered(request: Request) -> Response:
+    async def answered(request: Any) -> Response:
         body = bytearray()
         async for part in request.stream():
             body.extend(part)
@@ -185,12 +174,14 @@ def application(lab: Lab, token: str) -> Starlette:
         try:
             found = await asyncio.to_thread(lab.answer, verb, bytes(body), said)
         except (TypeError, ValueError) as error:
-            why = "" if isinstance(error, SufficeError) else "the request is not understood: "
+            why = (
+                "" if isinstance(error, errors.SufficeError) else "the request is not understood: "
+            )
             return PlainTextResponse(f"{why}{error}", 400)
         return Response(found) if isinstance(found, bytes) else JSONResponse(found)
 
-    def guarded(inner: Callable[[Request], Any]) -> Any:
-        async def endpoint(request: Request) -> Response:
+    def guarded(inner: Callable[[Any], Any]) -> Any:
+        async def endpoint(request: Any) -> Response:
             known = secrets.compare_digest(request.path_params["token"].encode(), token.encode())
             answer = await inner(request) if known else PlainTextResponse("not found", 404)
             answer.headers.update(HEADERS)
@@ -198,7 +189,7 @@ def application(lab: Lab, token: str) -> Starlette:
 
         return endpoint
 
-    async def home(_: Request) -> Response:
+    async def home(_: Any) -> Response:
         return HTMLResponse(page({"at": f"/{token}/", "table": lab.table and lab.table.shown()}))
 
     verbs = ("table", "view", "fit", "errors")
@@ -214,7 +205,7 @@ def serve(lab: Lab, opened: Callable[[str], None]) -> None:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise InvalidParameterError(
+        raise errors.InvalidParameterError(
             "serving the lab needs the extra 'lab': pip install 'suffice[lab]'; --save FILE "
             "writes the page without it"
         ) from error

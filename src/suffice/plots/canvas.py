@@ -145,26 +145,14 @@ LOOKS: dict[str, Any] = {"legend": True, "theme": "light", "ax": None}
 # parameters of many figures: their documentation is written once, and added to that of each
 MEANINGS = {
     "estimator": ("fitted classifier", "Ours, or any of scikit-learn."),
-    "source": (
-        "fitted classifier or Predictions",
-        "What is judged, best on rows that were not learnt from; a classifier is asked about X.",
-    ),
+    "source": ("fitted classifier or Predictions", "What is judged; best on rows not learnt from."),
     "X": ("array or frame (n, d)", "Rows, of the kind the classifier was fitted on."),
-    "label": (
-        "object, optional",
-        "The class to be found; by default the second of two, or each of several.",
-    ),
-    "feature": (
-        "name or index, optional",
-        "The feature that varies; by default the only one, or the first discriminant coordinate.",
-    ),
+    "label": ("object, optional", "The class; by default the second of two, or each of several."),
+    "feature": ("name or index, optional", "By default the only one, or the first discriminant."),
     "y": ("array (n,)", "Their labels."),
     "sample_weight": ("array (n,), optional", "Weights of the rows, with a classifier."),
     "features": ("two names or indices", "The features to draw over; others are integrated out."),
-    "at": (
-        "array (d,), optional",
-        "Where features that are not drawn are held; by default at the mean of the rows.",
-    ),
+    "at": ("array (d,), optional", "Where other features are held; by default at their mean."),
     "resolution": ("int", "Points along each side."),
     "legend": ("bool", "Whether to write what is drawn beside the axes."),
     "theme": ('{"light", "dark"}', "Colours of text and lines."),

@@ -94,14 +94,9 @@ def _edges(x: Floats, codes: Codes) -> Floats:
 
 @figure("legend", of=Fitted.of)
 def density_contours(
-    canvas: Canvas,
-    fitted: Fitted,
-    y: Any = None,
-    *,
-    features: tuple[Any, Any] = (0, 1),
-    coverage: Sequence[float] = (0.25, 0.5, 0.75, 0.95),
-    resolution: int = 200,
-) -> None:
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, features: tuple[Any, Any] = (0, 1),
+    coverage: Sequence[float] = (0.25, 0.5, 0.75, 0.95), resolution: int = 200,
+) -> None:  # fmt: skip
     """Return axes with contours of each class's density over two features.
 
     Each contour bounds the smallest region that holds the given share of the class.
@@ -258,15 +253,10 @@ def posterior_line(
 
 @figure("legend", of=classifier_with)
 def effect_of_temperature(
-    canvas: Canvas,
-    fitted: Fitted,
-    y: Any = None,
-    *,
-    label: Any = None,
-    temperatures: Sequence[float] = (4.0, 2.0, 1.0, 0.5, 0.125),
-    feature: Any = None,
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, label: Any = None,
+    temperatures: Sequence[float] = (4.0, 2.0, 1.0, 0.5, 0.125), feature: Any = None,
     at: Any = None,
-) -> None:
+) -> None:  # fmt: skip
     """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
 
     Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
@@ -305,15 +295,9 @@ def effect_of_temperature(
 
 @figure("legend", of=classifier_with, **SOLID)
 def posterior_surface(
-    canvas: Canvas,
-    fitted: Fitted,
-    y: Any = None,
-    *,
-    label: Any = None,
-    features: Any = None,
-    at: Any = None,
-    resolution: int = 90,
-) -> None:
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, label: Any = None, features: Any = None,
+    at: Any = None, resolution: int = 90,
+) -> None:  # fmt: skip
     """Return 3-D axes with the posterior of a class, or of every class, over a plane.
 
     Parameters

@@ -7,13 +7,7 @@ from matplotlib.ticker import PercentFormatter
 from scipy.special import expit, logit
 
 from suffice.curves import reliability as counting
-from suffice.curves.thresholds import (
-    CostCurve,
-    cost_curve,
-    precision_recall_curve,
-    reject_curve,
-    roc_curve,
-)
+from suffice.curves import thresholds as sweep
 from suffice.errors import InvalidInputError
 from suffice.plots.canvas import MOST_ENTRIES, Canvas, figure, nothing
 from suffice.plots.inputs import decided_by, event_of, log_odds, predictions_of, ranked_by
@@ -100,7 +94,7 @@ def roc(canvas: Canvas, rows: Predictions, *, label: Any = None) -> None:
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     drawn = []
     for k in _shown(rows, label):
-        curve = roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
+        curve = sweep.roc_curve(rows.truth == k, log_odds(rows, k), rows.weights)
         line = _curve(canvas, curve.false_positive, curve.true_positive, k, "default")
         drawn.append((curve.area, k, line))
     _frame(canvas, ("false positive rate", "true positive rate"), drawn, "area under curve")
@@ -120,7 +114,7 @@ def precision_recall(canvas: Canvas, rows: Predictions, *, label: Any = None) ->
     """
     drawn = []
     for k in _shown(rows, label):
-        curve = precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
+        curve = sweep.precision_recall_curve(rows.truth == k, log_odds(rows, k), rows.weights)
         recall = np.append(0.0, curve.recall)
         precision = np.append(curve.precision[0], curve.precision)
         drawn.append((curve.average, k, _curve(canvas, recall, precision, k, "steps-pre")))
@@ -159,14 +153,7 @@ def _frame(canvas: Canvas, names: tuple[str, str], drawn: list[Any], quantity: s
 
 
 @figure(of=predictions_of, size=(4.4, 4.6))
-def reliability(
-    canvas: Canvas,
-    rows: Predictions,
-    *,
-    label: Any = None,
-    bins: int = 10,
-    equal_counts: bool = False,
-) -> None:
+def reliability(canvas: Canvas, rows: Predictions, *, label: Any = None, bins: int = 10) -> None:
     """Return axes with the observed frequency of a class against the predicted probability.
 
     Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
@@ -181,8 +168,6 @@ def reliability(
         most probable one of each row: how often is it the true class?
     bins : int
         Number of bins.
-    equal_counts : bool
-        Bins that hold equally many rows, instead of bins of equal width.
 
     Examples
     --------
@@ -192,8 +177,7 @@ def reliability(
     k = event_of(rows, label)
     p = rows.posteriors
     event, stated = (rows.right, p.max(axis=1)) if k is None else (rows.truth == k, p[:, k])
-    how: Any = {"bins": bins, "equal_counts": equal_counts}
-    table = counting.reliability(event, np.clip(stated, 0, 1), rows.weights, **how)
+    table = counting.reliability(event, np.clip(stated, 0, 1), rows.weights, bins=bins)
     colour = canvas.style.accent if k is None else canvas.looks[k].colour
     canvas.ax.plot([0, 1], [0, 1], color=canvas.style.grid, linewidth=1, zorder=0)
     spread = np.stack([table.observed - table.low, table.high - table.observed])
@@ -251,7 +235,7 @@ def error_against_threshold(canvas: Canvas, rows: Predictions) -> None:
     >>> error_against_threshold(sf.LDA().fit(X, y), X, y).get_ylabel()
     'error of rows decided'
     """
-    curve = reject_curve(rows)
+    curve = sweep.reject_curve(rows)
     low = 1 / len(rows.classes)
     thresholds = np.concatenate([[low], curve.thresholds, [1.0]])
     error = np.concatenate([curve.error[:1], curve.error, curve.error[-1:]])
@@ -274,13 +258,9 @@ def error_against_threshold(canvas: Canvas, rows: Predictions) -> None:
 
 @figure("legend", of=predictions_of)
 def cost_against_threshold(
-    canvas: Canvas,
-    rows: Predictions,
-    *,
-    label: Any = None,
-    false_alarm_cost: float = 1.0,
+    canvas: Canvas, rows: Predictions, *, label: Any = None, false_alarm_cost: float = 1.0,
     miss_cost: float = 1.0,
-) -> None:
+) -> None:  # fmt: skip
     """Return axes with the mean cost of a row, by the posterior from which a class is called.
 
     A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
@@ -303,7 +283,7 @@ def cost_against_threshold(
     k = event_of(rows, label)
     shown = range(len(canvas.looks)) if k is None else [k]
     costs = {"false_alarm_cost": false_alarm_cost, "miss_cost": miss_cost}
-    curves = [cost_curve(rows, rows.classes[j], **costs) for j in shown]
+    curves = [sweep.cost_curve(rows, rows.classes[j], **costs) for j in shown]
     for j, curve in zip(shown, curves, strict=True):
         both = canvas.curve(*_up_to_one(curve, curve.cost), j, "cost", zorder=2.5, **STEPS)
         least = (curve.best_threshold, curve.cost.min())
@@ -322,11 +302,11 @@ def cost_against_threshold(
     canvas.legend(entries if k is not None else [*canvas.entries(lines=True), *entries])
 
 
-def _up_to_one(curve: CostCurve, cost: Floats) -> tuple[Floats, Floats]:
+def _up_to_one(curve: sweep.CostCurve, cost: Floats) -> tuple[Floats, Floats]:
     return np.append(curve.thresholds, 1.0), np.append(cost, cost[-1])
 
 
-def _parts(canvas: Canvas, curve: CostCurve, dot: Any) -> list[tuple[Any, str]]:
+def _parts(canvas: Canvas, curve: sweep.CostCurve, dot: Any) -> list[tuple[Any, str]]:
     """Draw what false alarms and what misses cost; return entries for the legend."""
     parts = (
         (curve.false_alarm_cost * curve.false_alarms, "--", "false alarms"),

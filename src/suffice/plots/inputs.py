@@ -33,7 +33,6 @@ class ForeignClassifier:
 
     @property
     def has_posterior(self) -> bool:
-        """Whether it gives probabilities."""
         return hasattr(self.estimator, "predict_proba")
 
     def decide(self, x: Floats) -> Codes:
@@ -91,12 +90,10 @@ class Fitted:
 
     @property
     def classes(self) -> Labels:
-        """Labels of the classes, (K,)."""
         return self.classifier.classes
 
     @property
     def n_features(self) -> int:
-        """Number of features d."""
         return int(self.rows.shape[1])
 
     def codes(self, y: Any) -> Codes:

@@ -51,17 +51,7 @@ def histogram(canvas: Canvas, x: Floats, edges: Floats, k: int, **options: Any) 
 
 
 def ellipse(mean: Floats, sigma: Floats, coverage: float, n: int = 181) -> Floats:
-    """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (n, 2).
-
-    Examples
-    --------
-    >>> ellipse(np.zeros(2), np.eye(2), 1 - np.exp(-0.5), 5).round(6) + 0.0
-    array([[ 1., 0.],
-           [ 0., 1.],
-           [-1., 0.],
-           [ 0., -1.],
-           [ 1., 0.]])
-    """
+    """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (n, 2)."""
     angle = np.linspace(0, 2 * np.pi, n)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # (x − μ)ᵀ Σ⁻¹ (x − μ) = χ²₂(coverage) = −2 log(1 − coverage)

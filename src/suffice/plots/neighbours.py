@@ -27,15 +27,9 @@ BLOCK = 1024  # rows whose votes are counted at once
 
 @figure("legend")
 def effect_of_neighbours(
-    canvas: Canvas,
-    X: Any,
-    y: Any,
-    neighbours: Any = None,
-    *,
-    weights: str = "uniform",
-    folds: int = 10,
-    random_state: int = 0,
-) -> None:
+    canvas: Canvas, X: Any, y: Any, neighbours: Any = None, *, weights: str = "uniform",
+    folds: int = 10, random_state: int = 0,
+) -> None:  # fmt: skip
     """Return axes with the error of nearest neighbours on rows learnt from and rows held out.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, figure 2.4.
@@ -145,20 +139,12 @@ class NeighbourCurve:
 
 
 def neighbour_curve(
-    X: Any,
-    y: Any,
-    neighbours: Any = None,
-    *,
-    weights: str = "uniform",
-    folds: int = 10,
+    X: Any, y: Any, neighbours: Any = None, *, weights: str = "uniform", folds: int = 10,
     random_state: int = 0,
-) -> NeighbourCurve:
+) -> NeighbourCurve:  # fmt: skip
     """Return the error of k-nearest-neighbour voting for every k, by cross-validation.
 
-    Neighbours are searched once for each fold, and every k votes with the first k of them, all
-    alike or by 1 / distance. Features are used as they are: standardise them first where units
-    differ.
-
+    Neighbours are searched once for each fold, and every k votes with the first k of them.
     Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     """
     (x, _), (_, codes) = as_matrix(X), encode(as_labels(y))

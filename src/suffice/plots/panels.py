@@ -25,13 +25,10 @@ CELL, LARGEST = 1.45, 6.0  # inches of a cell: at least, and by the number of ce
 
 
 def _grid(
-    theme: Theme,
-    classes: Any,
-    names: Sequence[str],
-    values: Floats,
+    theme: Theme, classes: Any, names: Sequence[str], values: Floats,
     draw: Callable[[Canvas, int, int], None],
     entries: Callable[[Canvas], Sequence[tuple[Any, str]]] = Canvas.entries,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
     m, named = len(names), shortened(names, 20)
     side = max(CELL, LARGEST / (m + 1)) * m + 0.5
@@ -75,12 +72,7 @@ def _edges(x: Floats, n: int) -> Floats:
 
 @documented
 def pairs(
-    X: Any,
-    y: Any,
-    *,
-    features: Sequence[Any] | None = None,
-    coverage: Sequence[float] | None = None,
-    theme: Theme = "light",
+    X: Any, y: Any, *, features: Any = None, coverage: Any = None, theme: Theme = "light"
 ) -> Any:
     """Return an array (m, m) of axes: rows over each pair of features, with class ellipses.
 
@@ -102,15 +94,18 @@ def pairs(
     names, codes = table.names or default_names(table.n_features), table.codes
     chosen = _chosen(names, table.x, codes, features)
     values = np.asarray(table.x[:, chosen], np.float64)
+    moments = Moments.of(values, codes, storage="per-class", fourth=False)
 
     def draw(cell: Canvas, row: int, column: int) -> None:
         cell.ax.set_visible(row >= column)
-        cut = values[:, [column, row]]
+        both = [column, row]
         if row == column:
             _histograms(cell, values[:, row], codes)
         elif row > column:
-            marks.points(cell, cut, codes, size=0.5)
-            _ellipses(cell, cut, codes, marks.shares(cell, coverage))
+            marks.points(cell, values[:, both], codes, size=0.5)
+            for k in moments.classes:
+                sigma = moments.scatters[k][np.ix_(both, both)] / moments.weights[k]
+                marks.ellipses(cell, moments.means[k][both], sigma, k, marks.shares(cell, coverage))
 
     return _grid(theme, table.classes, [names[j] for j in chosen], values, draw)
 
@@ -125,20 +120,13 @@ def _histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
         marks.histogram(cell, x[codes == k], edges, k, alpha=0.45, linewidth=0.4)
 
 
-def _ellipses(cell: Canvas, cut: Floats, codes: Codes, coverage: tuple[float, ...]) -> None:
-    moments = Moments.of(cut, codes, storage="per-class", fourth=False)
-    for k in moments.classes:
-        sigma = moments.scatters[k] / moments.weights[k]
-        marks.ellipses(cell, moments.means[k], sigma, k, coverage)
-
-
 @documented
 def real_against_synthetic(
     estimator: Any,
     X: Any,
     y: Any,
     *,
-    features: Sequence[Any] | None = None,
+    features: Any = None,
     random_state: int = 0,
     theme: Theme = "light",
 ) -> Any:

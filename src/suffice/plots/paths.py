@@ -1,8 +1,6 @@
 """The recorded descent of a solver: loss and gradient by step, and the way over the loss."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,13 +9,12 @@ from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from suffice.discriminative.path import DescentPath
 from suffice.errors import InvalidParameterError
 from suffice.plots.canvas import SOLID, Canvas, figure
+from suffice.plots.plane import around
 from suffice.plots.style import LIGHT, Style, mixed
 from suffice.typing import Floats
-
-if TYPE_CHECKING:
-    from suffice.discriminative.path import DescentPath
 
 GRID = 81  # points along each side of the ground
 MARGIN = 0.25  # of the reach of the way
@@ -112,13 +109,9 @@ def _line(path: DescentPath) -> dict[str, Any]:
 
 @figure(**SOLID)
 def loss_surface(
-    canvas: Canvas,
-    path: DescentPath,
-    parameters: Any = None,
-    *,
-    window: Any = None,
+    canvas: Canvas, path: DescentPath, parameters: Any = None, *, window: Any = None,
     likelihood: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Return 3-D axes with the loss of a descent over two parameters, and the way down.
 
     Parameters
@@ -161,19 +154,12 @@ def _shades(style: Style) -> LinearSegmentedColormap:
 
 def _grids(path: DescentPath, axes: tuple[int, ...], window: Any) -> list[Floats]:
     """Return the values of each parameter, over a window or around the way."""
-    if window is None:
-        return [_span(path.parameters[:, axis]) for axis in axes]
-    ends = np.asarray(window, np.float64).reshape(-1, 2)
+    own = around(path.parameters[:, axes], MARGIN)
+    ends = own if window is None else np.asarray(window, np.float64).reshape(-1, 2)
     if len(ends) != len(axes) or not (ends[:, 0] < ends[:, 1]).all():
         msg = f"window={window!r}: expected (low, high) for each of {len(axes)} parameters"
         raise InvalidParameterError(msg)
     return [np.linspace(low, high, GRID) for low, high in ends]
-
-
-def _span(values: Floats) -> Floats:
-    low, high = float(values.min()), float(values.max())
-    reach = max(high - low, 1e-3 * max(abs(low), abs(high)), np.finfo(float).tiny)
-    return np.linspace(low - MARGIN * reach, high + MARGIN * reach, GRID)
 
 
 def _levels(values: Floats) -> Floats:

@@ -47,7 +47,7 @@ class Plane:
         return cls(names, origin, origin[axes], steps, steps.T, isometric=False)
 
     @classmethod
-    def of_discriminants(cls, fitted: Fitted, y: Any, count: int) -> Self:
+    def of_discriminants(cls, fitted: Fitted, y: Any, count: int = 2) -> Self:
         """Return the first discriminant coordinates, other directions at their expectation."""
         space = _discriminant_space(fitted, y)
         reader = space.scalings_[:, :count]

@@ -22,15 +22,9 @@ TINT = 0.22  # opacity of a region
 
 @figure("legend", of=classifier_with)
 def decision_regions(
-    canvas: Canvas,
-    fitted: Fitted,
-    y: Any = None,
-    *,
-    features: Any = None,
-    at: Any = None,
-    coverage: Sequence[float] | None = None,
-    resolution: int = 300,
-) -> None:
+    canvas: Canvas, fitted: Fitted, y: Any = None, *, features: Any = None, at: Any = None,
+    coverage: Sequence[float] | None = None, resolution: int = 300,
+) -> None:  # fmt: skip
     """Return axes with the region of each class, boundaries, ellipses and rows.
 
     One feature is drawn as bands, with the rows of each class in a strip; two as a plane; more

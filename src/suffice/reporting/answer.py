@@ -46,7 +46,6 @@ def answer(f: Findings) -> page.Section:
 
 
 def _next(f: Findings) -> str:
-    """Return what to do with this page."""
     verdict, curve, checks = f.verdict, f.growth, f.checks
     if checks.suspects:
         name = checks.suspects[0].column

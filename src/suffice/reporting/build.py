@@ -85,22 +85,11 @@ class Report:
 
 
 def report(
-    X: Any,
-    y: Any,
-    path: str | Path | None = None,
-    *,
-    estimator: Any = None,
-    models: Any = None,
-    cv: Any = None,
-    sample_weight: Any = None,
-    ids: Any = None,
-    name: str = "data",
-    target: str | None = None,
-    against: Any = None,
-    fast: bool = False,
-    random_state: int = 0,
+    X: Any, y: Any, path: str | Path | None = None, *, estimator: Any = None, models: Any = None,
+    cv: Any = None, sample_weight: Any = None, ids: Any = None, name: str = "data",
+    target: str | None = None, against: Any = None, fast: bool = False, random_state: int = 0,
     progress: Any = None,
-) -> Report:
+) -> Report:  # fmt: skip
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
     It says what the data is, which classifier to use and why, what that model is, where it
@@ -132,12 +121,6 @@ def report(
     -------
     Report
         ``.estimator`` is the chosen classifier, fitted on all rows.
-
-    Notes
-    -----
-    Of more than 10,000 rows a stratified sample is judged and drawn, and the page says so; the
-    chosen classifier is fitted to all rows; of more than 50,000, slow ones (neighbours, trees,
-    SVM) to the sample.
 
     Examples
     --------

@@ -210,7 +210,6 @@ def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:
     names = tuple(f.names[k] for k in order)
     cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
     caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
-    note = "The darker, the nearer." + f" Blank: {FARTHEST:.0f} or farther." * bool(
-        apart.max() > FARTHEST
-    )
+    blank = f" Blank: {FARTHEST:.0f} or farther." if apart.max() > FARTHEST else ""
+    note = f"The darker, the nearer.{blank}"
     return (page.Matrix(caption, names, cells, note, distances=True),)

@@ -8,18 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.comparison import Comparison
+from suffice.comparison import models as line_up
 from suffice.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
 from suffice.comparison.importance import Importance, permutation_importance
 from suffice.comparison.judging import FromMoments, Outcome, learner_of, overheard
 from suffice.comparison.learning_curve import Growth, growth
-from suffice.comparison.models import (
-    ComparedModel,
-    FitSize,
-    affordable,
-    n_parameters,
-    parse_models,
-    seconds,
-)
 from suffice.comparison.paired import ChoiceEstimate
 from suffice.comparison.verdict import Verdict, verdict_on
 from suffice.curves.importance import separation
@@ -65,7 +58,6 @@ class Findings:
 
     @property
     def outcome(self) -> Outcome:
-        """What held-out rows say of the chosen one."""
         return self.comparison[self.name]
 
     @property
@@ -75,7 +67,6 @@ class Findings:
 
     @cached_property
     def moments(self) -> Moments:
-        """Sums of the judged rows."""
         return Moments.of_table(self.sample.table)
 
     @property
@@ -98,11 +89,15 @@ class Findings:
         ratio = np.nan_to_num(separation(self.moments), posinf=np.inf)
         return np.asarray(np.argsort(-ratio, kind="stable"))
 
+    def guess(self, row: int) -> str:
+        """Return the class predicted for a judged row, or that there is none."""
+        k = self.held_out.predicted[row]
+        return self.names[k] if k >= 0 else "none"
+
     def tip(self, row: int) -> str:
         """Return what is known of a judged row."""
-        truth, guess = self.held_out.truth[row], self.held_out.predicted[row]
-        said = self.names[guess] if guess >= 0 else "none"
-        return f"{self.id(row)}: {self.names[truth]}, predicted {said}"
+        truth = self.names[self.held_out.truth[row]]
+        return f"{self.id(row)}: {truth}, predicted {self.guess(row)}"
 
     def id(self, row: int) -> str:
         """Return what a person finds a judged row by."""
@@ -125,20 +120,20 @@ class ReportSettings:
     fast: bool = False  # a first look: few models, three folds, no simulation
 
     def members(
-        self, n_fits: int, size: FitSize
-    ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
+        self, n_fits: int, size: line_up.FitSize
+    ) -> tuple[tuple[line_up.ComparedModel, ...], tuple[str, ...]]:
         """Return who is compared, an estimator that a person chose first; and who takes long."""
         models = FAST if self.fast and self.models is None else self.models
-        members = parse_models(models, self.seed)
+        members = line_up.parse_models(models, self.seed)
         left_out: tuple[str, ...] = ()
         if models is None:
-            members, left_out = affordable(members, n_fits, size)
+            members, left_out = line_up.affordable(members, n_fits, size)
             if not {m.name for m in members} & set(SEARCHING):
-                closed, slow = affordable(_closed_forms(), n_fits, size)
+                closed, slow = line_up.affordable(_closed_forms(), n_fits, size)
                 members, left_out = (*members, *closed), (*left_out, *slow)
         if self.estimator is None:
             return members, left_out
-        own = parse_models([clone(self.estimator)], self.seed)[0]
+        own = line_up.parse_models([clone(self.estimator)], self.seed)[0]
         return (own, *(m for m in members if m.name != own.name)), left_out
 
 
@@ -175,7 +170,7 @@ def judge(
         known = explained is not None and not settings.fast
         expected = float(explained.bayes_error(20_000)) if known else None
         importance, curve = _explored(member, comparison, folds, size, sample, settings)
-    comparison = _forgetful(comparison, n_parameters(chosen))
+    comparison = _forgetful(comparison, line_up.n_parameters(chosen))
     held_out = comparison[comparison.reference].held_out.in_order()
     calibrated = _calibrated(held_out, 199 if settings.fast else 999)
     caveats = {"first": checks.caveats, "last": () if calibrated is None else calibrated.caveats}
@@ -193,19 +188,15 @@ def _tested(trial: Any, others: DocumentedTable) -> ChoiceEstimate:
 
 
 def _explored(
-    member: ComparedModel,
-    comparison: Comparison,
-    folds: Folds,
-    size: FitSize,
-    sample: DocumentedTable,
-    settings: ReportSettings,
-) -> tuple[tuple[Importance, ...], Growth | None]:
+    member: line_up.ComparedModel, comparison: Comparison, folds: Folds, size: line_up.FitSize,
+    sample: DocumentedTable, settings: ReportSettings,
+) -> tuple[tuple[Importance, ...], Growth | None]:  # fmt: skip
     """Return which columns the chosen model needs, and what more rows would bring."""
     if settings.fast:
         return (), None
     own, seed = comparison[member.name], settings.seed
     # as many repeats as a few seconds have time for
-    one = max(seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
+    one = max(line_up.seconds(member.name, size), 1e-10 * size.columns**3, 1e-3)
     n_repeats = int(np.clip(0.5 / one, 3, 8))
     curve = None if one > 1 else growth(member, folds, own, n_repeats=n_repeats, seed=seed)
     return permutation_importance(member, own, folds, sample.columns, seed), curve
@@ -259,10 +250,10 @@ def explained_by(fitted: Any, data: DocumentedTable) -> Any:
     return clone(best).set_params(**found).fit_moments(best.moments_)
 
 
-def _closed_forms() -> tuple[ComparedModel, ...]:
+def _closed_forms() -> tuple[line_up.ComparedModel, ...]:
     """Return two Gaussians whose settings need no search."""
     closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
     return (
-        ComparedModel("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
-        ComparedModel("QDA (OAS)", GaussianClassifier(**closed)),
+        line_up.ComparedModel("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
+        line_up.ComparedModel("QDA (OAS)", GaussianClassifier(**closed)),
     )

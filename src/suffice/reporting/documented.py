@@ -28,7 +28,6 @@ class Profile:
 
     @property
     def distinct(self) -> int:
-        """Number of different values."""
         return len(np.unique(self.values[~self.empty]))
 
 
@@ -47,15 +46,9 @@ class DocumentedTable:
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        ids: Any = None,
-        name: str = "data",
+        cls, X: Any, y: Any, *, sample_weight: Any = None, ids: Any = None, name: str = "data",
         target: str | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Return users' rows: all of them, and all columns that say something."""
         read = Table.of(X, y, sample_weight)
         table, encoding = read.encoded()
@@ -82,12 +75,10 @@ class DocumentedTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns of the rows."""
         return tuple(map(str, getattr(self.source, "columns", self.names)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features, (d,)."""
         return self.table.names or ()
 
     @cached_property
@@ -101,7 +92,6 @@ class DocumentedTable:
         return pl.DataFrame(self.table.x, schema=list(self.names))
 
     def take(self, rows: Codes) -> Self:
-        """Return some of the rows."""
         source = None if self.source is None else taken(self.source, rows)
         cut = [replace(p, empty=p.empty[rows], values=p.values[rows]) for p in self.profiles]
         few: dict[str, Any] = {"ids": self.ids[rows], "source": source, "profiles": tuple(cut)}

@@ -12,13 +12,7 @@ LEAST = -20.0  # log posterior below which a class is simply impossible
 
 
 def exchanged(rows: Any, at: Codes) -> Any:
-    """Return m rows like ``rows``, each cell taken from the row that ``at`` (m, d) names.
-
-    Examples
-    --------
-    >>> exchanged(np.array([[1, 2], [3, 4]]), np.array([[0, 1]]))
-    array([[1, 4]])
-    """
+    """Return m rows like ``rows``, each cell taken from the row that ``at`` (m, d) names."""
     if hasattr(rows, "iloc"):
         import pandas as pd
 

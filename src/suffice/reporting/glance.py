@@ -14,7 +14,6 @@ from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import Outliers
 from suffice.text.lists import listed, plural, shortened
 from suffice.text.numbers import percent
-from suffice.typing import Floats
 
 MOST_CLASSES, MOST_COLUMNS, MOST_FEATURES = 12, 15, 15  # of which the summary is shown
 MOST_PAIRS, MOST_PATTERNS, MOST_GAPS = 8, 8, 10
@@ -69,9 +68,8 @@ def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
     )
     few = f"The {MOST_CLASSES} largest of {len(counts):,} classes." if many else ""
     if many and counts.min() == counts.max():
-        return page.Paragraph(
-            f"Each of the {len(counts):,} classes has {plural(int(counts[0]), 'row')}."
-        )
+        each = plural(int(counts[0]), "row")
+        return page.Paragraph(f"Each of the {len(counts):,} classes has {each}.")
     return page.Intervals("Rows of each class", "rows", "count", items, few)
 
 
@@ -149,7 +147,10 @@ def _pairs(data: DocumentedTable, moments: Moments) -> tuple[page.DataTable, ...
     """Return the pairs of columns most alike within classes."""
     if moments.storage == "diagonal" or data.table.n_features < 2:
         return ()
-    r = _correlations(moments)
+    scatter = moments.pooled_scatter
+    scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
+    units = np.outer(scale, scale)
+    r = np.divide(scatter, units, out=np.zeros_like(units), where=units > 0)
     i, j = np.triu_indices(data.table.n_features, 1)
     order = np.argsort(-np.abs(r[i, j]), kind="stable")[:MOST_PAIRS]
     kept = [(i[p], j[p]) for p in order if abs(r[i[p], j[p]]) >= COLLINEAR]
@@ -158,14 +159,6 @@ def _pairs(data: DocumentedTable, moments: Moments) -> tuple[page.DataTable, ...
     note = "Linear coefficients of such columns are not to be read one by one."
     head, styles = ("column", "and", "correlation"), ("text", "text", "loss")
     return (page.DataTable(caption, head, styles, found, note),) if found else ()
-
-
-def _correlations(moments: Moments) -> Floats:
-    scatter = moments.pooled_scatter
-    scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
-    units = np.outer(scale, scale)
-    r: Floats = np.divide(scatter, units, out=np.zeros_like(units), where=units > 0)
-    return r
 
 
 def summary(data: DocumentedTable) -> str:

@@ -42,7 +42,6 @@ class Outliers:
 
     @property
     def n_flagged(self) -> int:
-        """Number of rows under the threshold."""
         return int((self.log_densities < self.threshold).sum())
 
     @property
@@ -112,8 +111,7 @@ def misclassified(f: Findings, outliers: Outliers | None) -> page.Section:
     if f.held_out.logs is not None:
         blocks.append(_worst(f))
     else:
-        name = f.name
-        blocks.append(page.Paragraph(f"{name} states no probabilities: nothing to calibrate."))
+        blocks.append(page.Paragraph(f"{f.name} states no probabilities: nothing to calibrate."))
     if outliers is not None and outliers.n_flagged:
         blocks.append(_least_likely(outliers, f.explained, f.data))
     return page.Section("errors", "Where it errs", tuple(blocks))
@@ -174,7 +172,7 @@ def _worst(f: Findings) -> page.DataTable:
     others[np.arange(len(at)), codes[at]] = -1  # the most probable class but the true one
     why, columns = _why(f, at, others.argmax(1))
     body = [
-        (f.id(i), f.names[codes[i]], f.names[chosen[i]], float(p[i, codes[i]]), *parts)
+        (f.id(i), f.names[codes[i]], f.guess(i), float(p[i, codes[i]]), *parts)
         for i, parts in zip(at, why.tolist(), strict=True)
     ]
     said = (

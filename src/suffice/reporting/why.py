@@ -86,14 +86,7 @@ def _effects(f: Findings) -> tuple[page.Block, ...]:
 
 
 def _curves(
-    f: Findings,
-    j: int,
-    name: str,
-    x: Floats,
-    p: Floats,
-    caption: str,
-    drawn: list[Floats],
-    rows: tuple[page.Series, ...] = (),
+    f: Findings, j: int, name: str, x: Floats, p: Floats, said: str, drawn: Any, rows: Any = ()
 ) -> page.Plot:
     """Return posteriors over a column, on the scale of all that are drawn: of two classes one."""
     two, p = len(f.names) == 2, p.clip(0, 1)
@@ -110,7 +103,7 @@ def _curves(
     what = f"posterior of {f.names[shown[0]]}" if two else "posterior"
     across = page.Axis(name, float(x.min()) - room, float(x.max()) + room)
     up = page.Axis(what, 0.0, high)
-    return page.Plot(f"effect-{j}", caption, across, up, (*rows, *lines))
+    return page.Plot(f"effect-{j}", said, across, up, (*rows, *lines))
 
 
 MOST_PAIRS = 3  # of classes whose boundary is written out
@@ -140,7 +133,6 @@ def _without_densities(f: Findings) -> str:
 
 
 def _linear(f: Findings) -> tuple[page.DataTable, ...]:
-    """Return the coefficients of linear scores."""
     fitted, model = f.estimator, core(f.estimator)
     weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
     encoding, names = getattr(model, "encoding_", None), f.data.names
