@@ -53,8 +53,7 @@ def lab(
         with replacing(save) as file:
             file.write(page().encode())
         return terminal.written(save, "the lab; open it in a browser")
-    from suffice.lab.server import Lab, serve
-    from suffice.lab.server import LabTable
+    from suffice.lab.server import Lab, LabTable, serve
 
     def opened(address: str) -> None:
         terminal.result({"address": address}, address)
