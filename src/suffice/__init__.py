@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from suffice.diagnostics import predictive_check as predictive_check
     from suffice.diagnostics.calibration import calibration as calibration
     from suffice.diagnostics.normality import normality as normality
-    from suffice.discriminative.path import descend as descend
+    from suffice.discriminative.descent import descend as descend
     from suffice.estimation.bayes import NormalInverseWishart as NormalInverseWishart
     from suffice.estimators.auto import AutoClassifier as AutoClassifier
     from suffice.estimators.auto import AutoGaussian as AutoGaussian
@@ -61,7 +61,7 @@ _HOMES = {
         "comparison.bias_variance": "bias_variance",
         "comparison.learning_curve": "learning_curve",
         "diagnostics": "box_m calibration class_separation normality predictive_check",
-        "discriminative.path": "descend",
+        "discriminative.descent": "descend",
         "estimation.bayes": "NormalInverseWishart",
         "estimators.auto": "AutoClassifier AutoGaussian",
         "estimators.encoder": "TableEncoder",

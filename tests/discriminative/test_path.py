@@ -39,14 +39,14 @@ def test_every_solver_records_its_way_in_original_units(hours, solver):
     assert path.losses[-1] == pytest.approx(8.0298784643446748, abs=1e-3)
     np.testing.assert_allclose(path.parameters[-1], [fit.intercept_[0], fit.coef_[0, 0]], atol=1e-3)
     # the loss that can be drawn is the loss that was walked on
-    np.testing.assert_allclose(path.loss_at(path.parameters), path.losses, rtol=1e-12)
+    np.testing.assert_allclose([path.loss(row) for row in path.parameters], path.losses, rtol=1e-12)
 
 
 def test_a_path_of_three_classes_names_class_and_term(iris):
     path = LogisticRegression(record=True).fit(*iris).path_
     assert path.names[:2] == ("setosa: intercept", "setosa: x0")
     assert path.parameters.shape == (len(path), 15)
-    np.testing.assert_allclose(path.loss_at(path.parameters), path.losses, rtol=1e-12)
+    np.testing.assert_allclose([path.loss(row) for row in path.parameters], path.losses, rtol=1e-12)
     np.testing.assert_allclose(path.parameters.reshape(-1, 3, 5).sum(1), 0, atol=1e-9)
 
 
@@ -55,7 +55,7 @@ def test_a_perceptron_records_every_pass(iris):
     path = fit.path_
     assert len(path) == fit.n_passes_ + 1
     assert path.losses[-1] == 0
-    np.testing.assert_allclose(path.loss_at(path.parameters), path.losses, rtol=1e-12)
+    np.testing.assert_allclose([path.loss(row) for row in path.parameters], path.losses, rtol=1e-12)
 
 
 def test_no_path_is_kept_unless_asked_for(hours):

@@ -1,11 +1,12 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from suffice.discriminative.design import CompiledDesign, Design, Scaling
 from suffice.discriminative.perceptron import (
-    BatchSteps,
     State,
-    StochasticSteps,
+    at_once,
     averaged,
     criterion,
     direct,
@@ -14,6 +15,7 @@ from suffice.discriminative.perceptron import (
     margin,
     n_errors,
     one_against_rest,
+    one_by_one,
     pocket,
 )
 from suffice.table.table import Table
@@ -40,9 +42,13 @@ def rng():
     return np.random.default_rng(0)
 
 
+def before(weights):
+    return State(weights, np.zeros_like(weights))
+
+
 def test_one_batch_step_adds_every_mistake():
     design = plain([[1.0, 2.0], [3.0, -1.0]], [0, 1])
-    state = BatchSteps(0.5).one_pass(design, one_against_rest, State.at(np.zeros((1, 3))))
+    state = at_once(design, one_against_rest, before(np.zeros((1, 3))), 0.5)
     # w ← w + η Σ t x with t = −1 and +1
     np.testing.assert_allclose(state.weights, [[0.0, 1.0, -1.5]])
     assert state.n_updates == 2
@@ -51,9 +57,7 @@ def test_one_batch_step_adds_every_mistake():
 def test_a_stochastic_pass_follows_the_rule_row_by_row():
     x, codes = clusters(2, spread=2.0)
     design = plain(x, codes)
-    state = StochasticSteps(0.7, rng()).one_pass(
-        design, one_against_rest, State.at(np.zeros((1, 3)))
-    )
+    state = one_by_one(design, one_against_rest, before(np.zeros((1, 3))), 0.7, rng())
     w, total, wrong = np.zeros(3), np.zeros(3), 0
     for i in rng().permutation(len(x)):
         t, z = 2 * codes[i] - 1, np.array([1.0, *x[i]])
@@ -68,10 +72,10 @@ def test_a_stochastic_pass_follows_the_rule_row_by_row():
 @pytest.mark.parametrize("rule", [one_against_rest, direct])
 def test_the_compiled_rule_is_the_plain_one(rule):
     x, codes = clusters(3, spread=1.5, n=200)
-    start = State.at(rng().normal(size=(3, 3)))
+    start = before(rng().normal(size=(3, 3)))
     compiled = CompiledDesign(Table.of(x, codes), raw(2))
-    a = StochasticSteps(1.0, rng()).one_pass(plain(x, codes, 3), rule, start)
-    b = StochasticSteps(1.0, rng()).one_pass(compiled, rule, start)
+    a = one_by_one(plain(x, codes, 3), rule, start, 1.0, rng())
+    b = one_by_one(compiled, rule, start, 1.0, rng())
     assert a.n_updates == b.n_updates
     np.testing.assert_allclose(a.weights, b.weights, rtol=1e-9)
     np.testing.assert_allclose(a.drift, b.drift, rtol=1e-9)
@@ -92,8 +96,8 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
     distance = (w[0] + x @ w[1:]) / np.linalg.norm(w)
     x, codes = x[np.abs(distance) > 0.1], (distance[np.abs(distance) > 0.1] > 0).astype(int)
     design = plain(x, codes)
-    steps, start = StochasticSteps(1.0, rng()), np.zeros((1, 4))
-    states, converged = learn(design, one_against_rest, steps, start, 10_000)
+    one_pass = partial(one_by_one, design, one_against_rest, rate=1.0, rng=rng())
+    states, converged = learn(one_pass, np.zeros((1, 4)), 10_000)
     # (R / γ)²: w separates with margin γ ≥ 0.1 in the space of (1, x)
     radius = np.linalg.norm(design.table.x, axis=1).max()
     gamma = np.abs(distance)[np.abs(distance) > 0.1].min()
@@ -107,9 +111,9 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
 @pytest.mark.parametrize("rule", [one_against_rest, direct])
 def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
     x, codes = clusters(3, seed=4)
-    way = BatchSteps(1.0) if learning == "batch" else StochasticSteps(1.0, rng())
+    way = at_once if learning == "batch" else partial(one_by_one, rng=rng())
     design = plain(x, codes, 3)
-    states, converged = learn(design, rule, way, np.zeros((3, 3)), 2000)
+    states, converged = learn(partial(way, design, rule, rate=1.0), np.zeros((3, 3)), 2000)
     assert converged
     assert criterion(design, rule, states[-1].weights)[0] == 0
 
@@ -117,7 +121,8 @@ def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
 def test_overlap_never_converges_and_the_pocket_keeps_the_best():
     x, codes = clusters(2, seed=1, spread=3.0, n=100)
     design, rule, start = plain(x, codes), one_against_rest, np.zeros((1, 3))
-    states, converged = learn(design, rule, StochasticSteps(1.0, rng()), start, 30)
+    one_pass = partial(one_by_one, design, rule, rate=1.0, rng=rng())
+    states, converged = learn(one_pass, start, 30)
     assert not converged
     ends = (variant(design, states)[-1] for variant in (last, averaged, pocket))
     newest, mean, best = (n_errors(design, weights) for weights in ends)

@@ -241,7 +241,7 @@ def test_code_imported_after_a_patch_uses_our_classes():
         "print(type(make_pipeline(GaussianNB())[0]).__module__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "suffice.sklearn.naive_bayes"
+    assert done.stdout.strip() == "suffice.sklearn.gaussian"
 
 
 @parametrize_with_checks([getattr(ours, name)() for name in THEIRS])

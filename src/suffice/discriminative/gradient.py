@@ -33,7 +33,6 @@ class GradientDescent(Solver):
     default = Stopping(tol=1e-8, max_iter=10_000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the points of steps of constant rate, for ever."""
         objective, rate = problem.objective, self.rate or safe_rate(problem)
         here, size, weight = objective.evaluate(start), 0.0, objective.design.total_weight
         while True:
@@ -47,12 +46,10 @@ class GradientDescent(Solver):
 
 
 def _too_large(rate: float, before: float, after: float, smaller: float) -> InvalidParameterError:
-    """Return the refusal of a learning rate at which the loss rises."""
-    msg = (
+    return InvalidParameterError(
         f"learning_rate={rate:g} is too large: in one step the loss rose from {before:.6g} to "
         f"{after:.6g}; use learning_rate={float(f'{min(smaller, rate / 2):.2g}')!r}, or 'auto'"
     )
-    return InvalidParameterError(msg)
 
 
 def safe_rate(problem: Problem) -> float:
@@ -85,7 +82,6 @@ class StochasticDescent(Solver):
     default = Stopping(tol=0.0, epsilon=1e-4, max_iter=1000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the answer after each pass over the rows, for ever."""
         objective, design = problem.objective, problem.objective.design
         size = self.rows_of_a_step(design.table.n_rows)
         rate = self.schedule(problem, size)
@@ -129,16 +125,13 @@ class AveragedDescent(StochasticDescent):
     default = Stopping(tol=1e-3, max_iter=1000)
 
     def rows_of_a_step(self, n_rows: int) -> int:
-        """Return how many of all rows a step looks at."""
         return int(np.clip(n_rows // 10, 1, self.batch_size))
 
     def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
-        """Return η_t by the step t: large for a while, then falling."""
         rate = self.rate or noisy_rate(problem, batch_size)
         return lambda t: float(rate * (1 + t / _PATIENCE) ** -_DECAY)
 
     def answer(self, here: Iterate) -> Floats:
-        """Return the average."""
         return here.average
 
 
@@ -210,9 +203,8 @@ class Stream:
         phi, average = scaling.from_original(self.beta), scaling.from_original(self.average)
         here = Iterate(phi, average, self.n_steps)
         size = min(descent.batch_size, table.n_rows)
-        batches = _batches(
-            np.random.default_rng([descent.seed or 0, self.n_steps]), table.n_rows, size
-        )
+        rng = np.random.default_rng([descent.seed or 0, self.n_steps])
+        batches = _batches(rng, table.n_rows, size)
         there = epoch(objective, here, descent.schedule(problem, size), batches)
         beta, average = scaling.to_original(there.phi), scaling.to_original(there.average)
         return type(self)(moments, beta, average, there.n_steps)

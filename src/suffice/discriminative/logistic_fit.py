@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from suffice.discriminative.descent import Solution, Solver
+from suffice.discriminative.descent import DescentPath, Solution, Solver
 from suffice.discriminative.design import (
     WIDEST_HESSIAN,
     CompiledDesign,
@@ -25,7 +25,6 @@ from suffice.discriminative.logistic_loss import (
     symmetric,
 )
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
-from suffice.discriminative.path import DescentPath
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import LogisticSummary
 from suffice.errors import InvalidParameterError

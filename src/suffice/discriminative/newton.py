@@ -34,13 +34,11 @@ class Newton(Solver):
     default = Stopping(tol=1e-8, max_iter=100)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the points of damped Newton steps, until the loss cannot be lowered."""
         return damped(problem.objective.curve, start, newton_step)
 
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
     ) -> Solution:
-        """Return the minimum of the problem's objective."""
         solution = super().solve(problem, start, stopping, record=record)
         if not solution.converged:
             return solution
@@ -75,7 +73,6 @@ class QuasiNewton(Solver):
     default = Stopping(tol=1e-8, max_iter=1000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the points of L-BFGS steps, until the loss cannot be lowered."""
         objective, pairs = problem.objective, deque[Pair](maxlen=_MEMORY)
         if start.size <= WIDEST_HESSIAN:
             start, inverse = _sampled_start(objective, start)
@@ -108,7 +105,6 @@ class SampledNewton(Solver):
     def solve(
         self, problem: Problem, start: Floats, stopping: Stopping, *, record: bool = False
     ) -> Solution:
-        """Return the minimum of the problem's objective."""
         near = super().solve(problem, start, stopping, record=record)
         there = Newton().solve(problem, near.point.phi, stopping, record=record)
         trace = near.trace + there.trace[1:]

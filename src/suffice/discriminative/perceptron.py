@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from suffice.discriminative.descent import Passed
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.logistic_loss import all_scores
-from suffice.discriminative.path import Passed
 from suffice.table.table import Table
 from suffice.typing import Codes, Floats
 
 _BLOCK = 64  # rows whose scores are kept up to date together
-
 
 # of scores wz (R, n): c (R, n) with w ← w + η c zᵀ for each row, zero where it is right
 Rule: TypeAlias = Callable[["Floats", "Codes"], "Floats"]
@@ -54,64 +53,46 @@ class State:
     n_updates: int = 0
     mistakes: tuple[int, ...] = ()  # rows of the last pass that moved the weights one by one
 
-    @classmethod
-    def at(cls, weights: Floats) -> Self:
-        """Return the state before any pass."""
-        return cls(weights, np.zeros_like(weights))
-
     @property
     def average(self) -> Floats:
         """Mean of the weights over all rows seen, (R, D)."""
         return self.weights - self.drift / max(self.n_seen, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSteps:
-    """w ← w + η Σ over all mistakes of t z."""
-
-    rate: float
-
-    def one_pass(self, design: Design, rule: Rule, state: State) -> State:
-        """Return the state after one step for all rows together."""
-        update, wrong = np.zeros_like(state.weights), 0
-        for block in design.blocks():
-            c = rule(state.weights @ block.x.T, block.codes)
-            update += self.rate * (c @ block.x)
-            wrong += int(c.any(0).sum())
-        drift = state.drift + state.n_seen * update
-        return State(state.weights + update, drift, state.n_seen + 1, state.n_updates + wrong)
+def at_once(design: Design, rule: Rule, state: State, rate: float, rng: Any = None) -> State:  # noqa: ARG001
+    """Return the state after one step for all rows together: w ← w + η Σ over mistakes of t z."""
+    update, wrong = np.zeros_like(state.weights), 0
+    for block in design.blocks():
+        c = rule(state.weights @ block.x.T, block.codes)
+        update += rate * (c @ block.x)
+        wrong += int(c.any(0).sum())
+    drift = state.drift + state.n_seen * update
+    return State(state.weights + update, drift, state.n_seen + 1, state.n_updates + wrong)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StochasticSteps:
-    """w ← w + η t z at every mistake, rows in their order or in one drawn anew for each pass."""
+def one_by_one(
+    design: Design, rule: Rule, state: State, rate: float, rng: np.random.Generator | None
+) -> State:
+    """Return the state after every row was shown once: w ← w + η t z at every mistake.
 
-    rate: float
-    rng: np.random.Generator | None  # None: the order of the rows
+    Rows come in an order that is drawn, or without a generator in theirs.
+    """
+    n, seen = design.table.n_rows, state.n_seen
+    order = np.arange(n) if rng is None else rng.permutation(n)
+    weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[int]()
+    if isinstance(design, CompiledDesign):
+        from suffice.discriminative.kernels import show_rows
 
-    def one_pass(self, design: Design, rule: Rule, state: State) -> State:
-        """Return the state after every row was shown once."""
-        n = design.table.n_rows
-        order = np.arange(n) if self.rng is None else self.rng.permutation(n)
-        weights, drift, seen = state.weights.copy(), state.drift.copy(), state.n_seen
-        mistakes: list[int] = []
-        if isinstance(design, CompiledDesign):
-            from suffice.discriminative.kernels import show_rows
-
-            table, scaling = design.table, design.scaling
-            rows = (table.x, table.codes, scaling.centre, scaling.inverse, scaling.lead, order)
-            wrong = int(show_rows(*rows, self.rate, seen, rule is direct, weights, drift))
-        else:
-            for first in range(0, n, _BLOCK):
-                here = order[first : first + _BLOCK]
-                block = design.take(here)
-                places = _corrected(block, rule, self.rate, seen + first, weights, drift)
-                mistakes += here[places].tolist()
-            wrong = len(mistakes)
-        return State(weights, drift, seen + n, state.n_updates + wrong, tuple(mistakes))
-
-
-Steps: TypeAlias = BatchSteps | StochasticSteps
+        table, scaling = design.table, design.scaling
+        rows = (table.x, table.codes, scaling.centre, scaling.inverse, scaling.lead, order)
+        wrong = int(show_rows(*rows, rate, seen, rule is direct, weights, drift))
+    else:
+        for first in range(0, n, _BLOCK):
+            here = order[first : first + _BLOCK]
+            places = _corrected(design.take(here), rule, rate, seen + first, weights, drift)
+            mistakes += here[places].tolist()
+        wrong = len(mistakes)
+    return State(weights, drift, seen + n, state.n_updates + wrong, tuple(mistakes))
 
 
 def _corrected(
@@ -136,10 +117,7 @@ def _corrected(
     return wrong
 
 
-# of the states after each pass, the start first: the weights to answer with after each, (R, D)
-Variant: TypeAlias = Callable[["Design", Sequence[State]], "list[Floats]"]
-
-
+# variants: of the states after each pass, the start first, the weights to answer with after each
 def last(_design: Design, states: Sequence[State]) -> list[Floats]:
     """Return the newest weights."""
     return [state.weights for state in states]
@@ -166,12 +144,12 @@ def pocket(design: Design, states: Sequence[State]) -> list[Floats]:
 
 
 def learn(
-    design: Design, rule: Rule, steps: Steps, start: Floats, max_passes: int
+    one_pass: Callable[[State], State], start: Floats, max_passes: int
 ) -> tuple[list[State], bool]:
     """Return the states after each pass, the start first, and whether the last made no mistake."""
-    states, converged = [State.at(start)], False
+    states, converged = [State(start, np.zeros_like(start))], False
     while not converged and len(states) <= max_passes:
-        states.append(steps.one_pass(design, rule, states[-1]))
+        states.append(one_pass(states[-1]))
         converged = states[-1].n_updates == states[-2].n_updates
     return states, converged
 

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from suffice.discriminative import perceptron as passes
+from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
-from suffice.discriminative.path import DescentPath
 from suffice.errors import InvalidParameterError
 from suffice.estimation.settings import parse_word
 from suffice.estimators import linear
@@ -23,8 +23,11 @@ _UNFINISHED = (
     "still making mistakes after {} passes: the classes may not be linearly separable; raise "
     "max_iter, or use variant='averaged' or 'pocket', or LogisticRegression"
 )
-_RULES = {"one-against-rest": passes.one_against_rest, "direct": passes.direct}
-_VARIANTS = {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket}
+_WORDS: dict[str, Any] = {
+    "learning": {"stochastic": passes.one_by_one, "batch": passes.at_once},
+    "multiclass": {"one-against-rest": passes.one_against_rest, "direct": passes.direct},
+    "variant": {"plain": passes.last, "averaged": passes.averaged, "pocket": passes.pocket},
+}
 
 
 class Perceptron(linear.LinearDecisions, BaseEstimator):
@@ -116,61 +119,54 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        steps, variant = self._steps(rng), parse_word(self.variant, _VARIANTS, "variant")
+        rate = linear.positive("learning_rate", self.learning_rate)
         max_iter = int(linear.positive("max_iter", self.max_iter))
-        rule = parse_word(self.multiclass, _RULES, "multiclass")
+        asked = {name: parse_word(getattr(self, name), _WORDS[name], name) for name in _WORDS}
         table = linear.labelled(self, X, y)
         linear.require_two(table.classes)
         self.classes_ = table.classes
-        by_mistake, two = self._keeps_mistakes(), table.n_classes == 2
-        rule, n_scores = (passes.one_against_rest, 1) if two else (rule, table.n_classes)
-        scaling, design = self._design(table, compiled=not by_mistake)
+        two = table.n_classes == 2
+        rule = passes.one_against_rest if two else asked["multiclass"]
+        scaling, design = self._design(table)
         starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
-        start = parse_word(self.start, starts, "start")((n_scores, table.n_features + 1))
+        shape = (1 if two else table.n_classes, table.n_features + 1)
+        start = parse_word(self.start, starts, "start")(shape)
         start[:, 0] *= scaling.lead
-        states, self.converged_ = passes.learn(design, rule, steps, start, max_iter)
-        history, self.mistakes_, self.path_ = variant(design, states), (), None
+        shuffled = rng if self.shuffle else None
+        one_pass = partial(asked["learning"], design, rule, rate=rate, rng=shuffled)
+        states, self.converged_ = passes.learn(one_pass, start, max_iter)
+        history, self.mistakes_, self.path_ = asked["variant"](design, states), (), None
         weights, self.n_updates_ = history[-1], states[-1].n_updates
         self.n_passes_ = self.n_iter_ = len(states) - 1
         self.margin_ = passes.margin(design, weights)
         self._set_scores(weights[:, 1:] * scaling.inverse, weights[:, 0], scaling.centre)
-        if by_mistake:
+        if self.record == "mistakes":
             self.mistakes_ = tuple(row for state in states for row in state.mistakes)
-            history = passes.after_mistakes(design, rule, steps.rate, start, self.mistakes_)
+            history = passes.after_mistakes(design, rule, rate, start, self.mistakes_)
         if self.record:
-            trace = list(passes.trace_of(design, rule, steps.rate, history))
-            how = scaling.to_original, self._parameter_names()
-            self.path_ = DescentPath.along(trace, *how, partial(_loss_at, design, rule, scaling))
+            self.path_ = self._path(design, rule, scaling, history)
         if not self.converged_ and self.variant == "plain":
             msg = _UNFINISHED.format(self.n_passes_)
             warnings.warn(msg, linear.UnfinishedDescentWarning, stacklevel=2)
         return self
 
-    def _design(self, table: Table, *, compiled: bool) -> tuple[Scaling, Design]:
-        how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
-        scaling = Scaling.of(coded_moments(table, "diagonal"), **how)
-        # Python is slow row by row
-        one_by_one = compiled and self.learning == "stochastic" and table.n_rows > _FEW_ROWS
-        return scaling, (CompiledDesign if one_by_one else design_of)(table, scaling)
+    def _path(self, design: Design, rule: Any, scaling: Scaling, history: Any) -> DescentPath:
+        def loss(parameters: Floats) -> float:
+            weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
+            return passes.criterion(design, rule, weights)[0]
 
-    def _keeps_mistakes(self) -> bool:
-        if self.record == "mistakes" and (self.learning, self.variant) != ("stochastic", "plain"):
+        trace = list(passes.trace_of(design, rule, self.learning_rate, history))
+        return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
+
+    def _design(self, table: Table) -> tuple[Scaling, Design]:
+        by_mistake, stochastic = self.record == "mistakes", self.learning == "stochastic"
+        if by_mistake and (not stochastic or self.variant != "plain"):
             raise InvalidParameterError(
                 "record='mistakes' is for learning='stochastic' and variant='plain', whose weights "
                 "move at single mistakes: use record=True"
             )
-        return bool(self.record == "mistakes")
-
-    def _steps(self, rng: np.random.Generator) -> passes.Steps:
-        rate = linear.positive("learning_rate", self.learning_rate)
-        kinds: dict[str, passes.Steps] = {
-            "stochastic": passes.StochasticSteps(rate, rng if self.shuffle else None),
-            "batch": passes.BatchSteps(rate),
-        }
-        return parse_word(self.learning, kinds, "learning")
-
-
-def _loss_at(design: Design, rule: passes.Rule, scaling: Scaling, parameters: Floats) -> float:
-    """Return the criterion at weights in original units."""
-    weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
-    return passes.criterion(design, rule, weights)[0]
+        how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
+        scaling = Scaling.of(coded_moments(table, "diagonal"), **how)
+        # Python is slow row by row
+        compiled = stochastic and not by_mistake and table.n_rows > _FEW_ROWS
+        return scaling, (CompiledDesign if compiled else design_of)(table, scaling)

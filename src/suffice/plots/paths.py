@@ -9,7 +9,7 @@ from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from suffice.discriminative.path import DescentPath
+from suffice.discriminative.descent import DescentPath
 from suffice.errors import InvalidParameterError
 from suffice.plots.canvas import SOLID, Canvas, figure
 from suffice.plots.plane import around

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-from suffice.sklearn.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from suffice.sklearn.gaussian import (
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from suffice.sklearn.logistic import LogisticRegression
-from suffice.sklearn.naive_bayes import GaussianNB
 
 __all__ = [
     "GaussianNB",
@@ -23,10 +26,7 @@ __all__ = [
     "unpatch",
 ]
 
-_OURS = (
-    *(LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis),
-    *(GaussianNB, LogisticRegression),
-)
+_OURS = (GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, QuadraticDiscriminantAnalysis)
 _THEIRS = {ours: ours.__bases__[-1] for ours in _OURS}  # each extends the class it stands for
 _LOCK = Lock()
 

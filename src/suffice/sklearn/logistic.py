@@ -122,51 +122,42 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     def _l2(self) -> float:
         """Return λ = 1 / C of the penalty ½ λ Σ w², after refusing other penalties."""
-        penalty = self._penalty()
+        self._warn()
+        penalty = self.penalty
+        if penalty == "deprecated":
+            penalty = {0: "l2", 1: "l1"}.get(self.l1_ratio or 0, "elasticnet")
+            penalty = None if np.isinf(self.C) else penalty
         if self.solver == "liblinear":
             _refuse("solver='liblinear', which penalises the intercept too,")
         if penalty in ("l1", "elasticnet"):
             _refuse(f"an {penalty} penalty")
         if self.dual:
             raise ValueError(f"Solver {self.solver} supports only dual=False, got dual=True")
-        if self.n_jobs is not None and self._is_recent():
-            msg = "'n_jobs' has no effect since 1.8 and will be removed in 1.10: leave it out"
-            warnings.warn(msg, FutureWarning, stacklevel=3)
         return 0.0 if penalty is None else 1 / self.C
 
-    def _is_recent(self) -> bool:
-        """Return whether scikit-learn asks for ``l1_ratio`` and ``C`` in place of ``penalty``."""
-        return bool(type(self)().penalty == "deprecated")
-
-    def _penalty(self) -> str | None:
-        """Return the penalty asked for, warning of what scikit-learn warns of."""
-        if self.penalty != "deprecated":
-            return self._named_penalty()
-        if self.l1_ratio is None:
-            msg = "'l1_ratio=None' was deprecated in version 1.8: use 0 <= l1_ratio <= 1 instead"
-            warnings.warn(msg, FutureWarning, stacklevel=4)
-        if np.isinf(self.C):
-            return None
-        return {0: "l2", 1: "l1"}.get(self.l1_ratio or 0, "elasticnet")
-
-    def _named_penalty(self) -> str | None:
-        named, ratio, recent = self.penalty, self.l1_ratio, self._is_recent()
+    def _warn(self) -> None:
+        """Warn of what scikit-learn warns of."""
+        named, ratio, is_named = self.penalty, self.l1_ratio, self.penalty != "deprecated"
+        recent = type(self)().penalty == "deprecated"  # l1_ratio and C are in its place
+        one = {"l1": 1, "l2": 0}.get(named, ratio)
+        none = "'l1_ratio=None' was deprecated in version 1.8: use 0 <= l1_ratio <= 1 instead"
         old = "'penalty' was deprecated in version 1.8: use l1_ratio, or C=np.inf for none"
         two = f"Inconsistent values: penalty={named} with l1_ratio={ratio}: use l1_ratio only"
         idle = (
             f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={named})"
         )
         lost = "Setting penalty=None will ignore the C and l1_ratio parameters"
-        notes = (
-            (recent, old, FutureWarning),
-            (recent and ratio != {"l1": 1, "l2": 0}.get(named, ratio), two, UserWarning),
-            (named != "elasticnet" and 0 < (ratio or 0) < 1, idle, UserWarning),
+        jobs = "'n_jobs' has no effect since 1.8 and will be removed in 1.10: leave it out"
+        for holds, message, category in (
+            (not is_named and ratio is None, none, FutureWarning),
+            (recent and is_named, old, FutureWarning),
+            (recent and is_named and ratio != one, two, UserWarning),
+            (is_named and named != "elasticnet" and 0 < (ratio or 0) < 1, idle, UserWarning),
             (named is None and self.C != 1.0, lost, UserWarning),
-        )
-        for holds, message, category in notes:
+            (recent and self.n_jobs is not None, jobs, FutureWarning),
+        ):
             if holds:
-                warnings.warn(message, category, stacklevel=5)
-        return None if named == "l2" and np.isinf(self.C) else named
+                warnings.warn(message, category, stacklevel=4)
 
     def _read(self, X: Any, readout: Any) -> Any:
         _refuse_sparse(X)

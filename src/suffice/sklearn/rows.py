@@ -35,10 +35,17 @@ def pooled_rows(table: Table) -> Table:
     return Table(table.x, table.classes[:1], np.zeros(table.n_rows, np.intp))
 
 
+def log(probabilities: Any) -> Floats:
+    """Return log p in double precision, −∞ of zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities, dtype=np.float64)
+
+
 class Scored(ABC):
     """Answers read from scores of the fitted attributes, as these are now."""
 
     classes_: Labels
+    _told_by = "priors_"  # the attribute whose precision answers have
 
     @abstractmethod
     def _scorer(self) -> Scorer:
@@ -47,7 +54,7 @@ class Scored(ABC):
     def predict(self, X: Any) -> Labels:
         """Return the most probable class of each row, (n,)."""
         best = self._read(X, Argmax())
-        return cast("Labels", self.classes_[best])
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class | x), (n, K)."""
@@ -62,11 +69,9 @@ class Scored(ABC):
         x, _ = as_matrix(validate_data(self, X, reset=False))
         values = self._scorer().score(x, readout)
         # answers are float32 where rows and attributes both are
-        single = values.dtype.kind == "f" and x.dtype == self._precision() == np.float32
+        told = getattr(self, self._told_by).dtype
+        single = values.dtype.kind == "f" and x.dtype == told == np.float32
         return values.astype(np.float32) if single else values
-
-    def _precision(self) -> Any:
-        return np.dtype(np.float64)
 
 
 class Decided(Scored):
@@ -81,22 +86,14 @@ class Decided(Scored):
 class Linear(Decided):
     """Scores wᵀx + w_0."""
 
-    coef_: Floats
-    intercept_: Floats
+    coef_: Any
+    intercept_: Any
+    _told_by = "coef_"
 
     def _scorer(self) -> Scorer:
-        weights, intercepts = both_classes(self.coef_, self.intercept_)
-        return Scorer.linear(np.zeros(weights.shape[1]), weights, intercepts)
-
-    def _precision(self) -> Any:
-        return self.coef_.dtype
-
-
-def both_classes(coef: Any, intercept: Any) -> tuple[Floats, Floats]:
-    """Return the weights and intercepts of all classes; the first of two scores zero."""
-    dense = coef.toarray() if issparse(coef) else coef  # after sparsify()
-    w = np.atleast_2d(np.asarray(dense, np.float64))
-    b = np.broadcast_to(np.asarray(intercept, np.float64).ravel(), len(w))
-    if len(w) > 1:
-        return w, b
-    return np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
+        dense = self.coef_.toarray() if issparse(self.coef_) else self.coef_  # after sparsify()
+        w = np.atleast_2d(np.asarray(dense, np.float64))
+        b = np.broadcast_to(np.asarray(self.intercept_, np.float64).ravel(), len(w))
+        if len(w) == 1:  # the first of two classes scores zero
+            w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])
+        return Scorer.linear(np.zeros(w.shape[1]), w, b)

@@ -1,19 +1,26 @@
-"""Linear and quadratic discriminant analysis by scikit-learn's definitions, from moments."""
+"""Discriminant analysis and Gaussian naive Bayes by scikit-learn's definitions, from moments."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
 from sklearn import discriminant_analysis as theirs
+from sklearn import naive_bayes
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import _check_sample_weight
 
 from suffice.discriminative.design import coded_moments
 from suffice.estimation.covariances import ledoit_wolf_intensity
-from suffice.linalg import principal_axes, rank_tolerance, resolved, unit_scale
-from suffice.model.covariance import FullCovariance
+from suffice.linalg import LOG_2PI, principal_axes, rank_tolerance, resolved, unit_scale
+from suffice.model.covariance import DiagonalCovariance, FullCovariance
+from suffice.model.posterior import Joint
 from suffice.model.scoring import Scorer
 from suffice.moments import Moments
-from suffice.sklearn.rows import FLOATS, Decided, Linear, labelled_rows, pooled_rows
+from suffice.moments.collect import ratio
+from suffice.sklearn.rows import FLOATS, Decided, Linear, Scored, labelled_rows, log, pooled_rows
 from suffice.table import Table
+from suffice.table.labels import codes_of
 from suffice.typing import Floats
 
 _MOST_NUMBERS = 1 << 27  # of scatters: beyond this, class by class is kinder to the memory
@@ -86,9 +93,8 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
         self.classes_ = table.classes
         moments = coded_moments(table, self._storage(), fourth=self.shrinkage == "auto")
         self.means_ = moments.means
-        {"svd": self._by_axes, "lsqr": self._by_inverse, "eigen": self._by_ratio}[self.solver](
-            moments, table
-        )
+        solvers = {"svd": self._by_axes, "lsqr": self._by_inverse, "eigen": self._by_ratio}
+        solvers[self.solver](moments, table)
         if table.n_classes == 2:
             self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
         if table.x.dtype == np.float32:
@@ -130,7 +136,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
         z = offsets @ self.scalings_
         self.coef_ = z @ self.scalings_.T
         # −½ |z_k|² + log π_k − w_kᵀ μ
-        self.intercept_ = -0.5 * np.square(z).sum(1) + self._log_priors() - self.coef_ @ self.xbar_
+        self.intercept_ = -0.5 * np.square(z).sum(1) + log(self.priors_) - self.coef_ @ self.xbar_
 
     def _by_inverse(self, moments: Moments, _table: Table) -> None:
         """Solve Σ w_k = μ_k."""
@@ -157,11 +163,7 @@ class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     def _score_by(self, weights: Floats) -> None:
         # w_k0 = −½ μ_kᵀ w_k + log π_k
         half = 0.5 * np.einsum("kj,kj->k", self.means_, weights)
-        self.coef_, self.intercept_ = weights, self._log_priors() - half
-
-    def _log_priors(self) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
+        self.coef_, self.intercept_ = weights, log(self.priors_) - half
 
 
 def _to_single(estimator: Any) -> None:
@@ -232,6 +234,90 @@ class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysi
         covariances = known if same else self._covariances()
         # log π_k − ½ log|Σ_k| − ½ |W_k (x − μ_k)|²
         log_dets = np.array([np.log(s, dtype=np.float64).sum() for s in self.scalings_])
-        with np.errstate(divide="ignore"):
-            constants = np.log(self.priors_) - 0.5 * log_dets
+        constants = log(self.priors_) - 0.5 * log_dets
         return Scorer.of(constants, np.asarray(self.means_, np.float64), covariances)
+
+
+class GaussianNB(Scored, naive_bayes.GaussianNB):
+    """Gaussian naive Bayes: parameters, attributes and definitions are scikit-learn's.
+
+    Batches of ``partial_fit`` add up exactly: their order and grouping do not matter.
+
+    Chan, Golub & LeVeque (1979), *Updating Formulae*, STAN-CS-79-773.
+
+    Attributes
+    ----------
+    moments_ : Moments
+        Sums of each class, known by its position in ``classes_``.
+
+    Examples
+    --------
+    >>> from suffice.sklearn import GaussianNB
+    >>> X, y = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]], [1, 1, 1, 2, 2, 2]
+    >>> GaussianNB().fit(X, y).theta_.round(3).tolist()
+    [[-2.0, -1.333], [2.0, 1.333]]
+    """
+
+    _told_by = "var_"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows ``X`` with labels ``y``."""
+        self._validate_params()
+        table = labelled_rows(self, X, y)
+        self.classes_ = table.classes
+        return self._learn(table, sample_weight, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learnt; the first call lists all ``classes``."""
+        self._validate_params()
+        first = _check_partial_fit_first_call(self, classes)
+        batch = labelled_rows(self, X, y, reset=first)
+        codes = codes_of(batch.classes, self.classes_, strict=False)
+        if (codes < 0).any():
+            raise ValueError(
+                f"The target label(s) {batch.classes[codes < 0]} in y do not exist in the initial "
+                f"classes {self.classes_}"
+            )
+        table = replace(batch, classes=self.classes_, codes=codes[batch.codes])
+        return self._learn(table, sample_weight, None if first else self.moments_)
+
+    def _learn(self, table: Table, sample_weight: Any, before: Moments | None) -> Self:
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64)
+            table = replace(table, weight=weight)
+        batch = coded_moments(table, "diagonal")
+        every = batch if sample_weight is None else coded_moments(pooled_rows(table), "diagonal")
+        self.epsilon_ = self.var_smoothing * every.total_variances.max()
+        self.moments_ = moments = batch if before is None else before + batch
+        single = np.float32 if table.x.dtype == np.float32 else np.float64
+        self.class_count_ = moments.weights.astype(single)
+        self.theta_ = moments.means.astype(single)
+        variances = ratio(moments.diagonals, moments.weights[:, None])
+        self.var_ = (variances + self.epsilon_).astype(single)
+        if self.priors is None:
+            self.class_prior_ = self.class_count_ / self.class_count_.sum()
+        else:
+            self.class_prior_ = self._given_priors().astype(single)
+        return self
+
+    def _given_priors(self) -> Floats:
+        priors = np.asarray(self.priors, np.float64)
+        for wrong, msg in (
+            (len(priors) != len(self.classes_), "Number of priors must match number of classes."),
+            (not np.isclose(priors.sum(), 1.0), "The sum of the priors should be 1."),
+            ((priors < 0).any(), "Priors must be non-negative."),
+        ):
+            if wrong:
+                raise ValueError(msg)
+        return priors
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log p(x, class), (n, K)."""
+        return np.asarray(self._read(X, Joint()))
+
+    def _scorer(self) -> Scorer:
+        sigmas = [DiagonalCovariance(np.sqrt(v, dtype=np.float64)) for v in self.var_]
+        log_dets = np.array([sigma.log_det for sigma in sigmas])
+        # log π_k − ½ Σ_j (log 2π σ² + (x − θ)² / σ²)
+        constants = log(self.class_prior_) - 0.5 * (self.theta_.shape[1] * LOG_2PI + log_dets)
+        return Scorer.of(constants, np.asarray(self.theta_, np.float64), sigmas)
