@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from suffice.estimators.gaussian import RDA as RDA
     from suffice.estimators.gaussian import GaussianClassifier as GaussianClassifier
     from suffice.estimators.gaussian import GaussianNB as GaussianNB
-    from suffice.estimators.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
-    from suffice.estimators.least_squares import LinearGaussianRegressor as LinearGaussianRegressor
+    from suffice.estimators.linear import LeastSquaresClassifier as LeastSquaresClassifier
+    from suffice.estimators.linear import LinearGaussianRegressor as LinearGaussianRegressor
     from suffice.estimators.logistic import LogisticRegression as LogisticRegression
     from suffice.estimators.mixture import MixtureClassifier as MixtureClassifier
     from suffice.estimators.perceptron import Perceptron as Perceptron
@@ -66,7 +66,7 @@ _HOMES = {
         "estimators.auto": "AutoClassifier AutoGaussian",
         "estimators.encoder": "TableEncoder",
         "estimators.gaussian": "GaussianClassifier LDA QDA RDA GaussianNB",
-        "estimators.least_squares": "LeastSquaresClassifier LinearGaussianRegressor",
+        "estimators.linear": "LeastSquaresClassifier LinearGaussianRegressor",
         "estimators.logistic": "LogisticRegression",
         "estimators.mixture": "MixtureClassifier",
         "estimators.perceptron": "Perceptron",

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
+from suffice.estimators.linear import LeastSquaresClassifier, LinearGaussianRegressor
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron
 

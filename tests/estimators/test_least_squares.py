@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 
 from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
-from suffice.estimators.least_squares import LeastSquaresClassifier, LinearGaussianRegressor
+from suffice.estimators.linear import LeastSquaresClassifier, LinearGaussianRegressor
 from suffice.moments import Moments
 
 
@@ -48,9 +48,9 @@ def test_two_classes_have_one_score(iris):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(TooFewClassesError, match="one class only"):
+    with pytest.raises(TooFewClassesError, match="at least 2 classes"):
         LeastSquaresClassifier().fit([[1.0], [2.0]], ["a", "a"])
-    with pytest.raises(TooFewClassesError, match="one class only"):
+    with pytest.raises(TooFewClassesError, match="at least 2 classes"):
         LeastSquaresClassifier().fit([[1.0], [2.0]], ["a", "b"], sample_weight=[1, 0])
 
 

@@ -130,7 +130,7 @@ def test_settings_outside_their_domain_are_refused(triangle, settings, message):
 
 def test_rows_that_cannot_be_and_single_classes_are_refused(triangle):
     X, y = triangle
-    with pytest.raises(TooFewClassesError, match="one class only"):
+    with pytest.raises(TooFewClassesError, match="at least 2 classes"):
         Perceptron().fit(X[y == "a"], y[y == "a"])
     X[3, 1] = np.nan
     with pytest.raises(InvalidInputError, match="row 3, column 1"):

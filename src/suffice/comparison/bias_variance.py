@@ -11,7 +11,7 @@ from sklearn.base import clone
 from suffice.comparison.models import parse_models
 from suffice.drawing import draw
 from suffice.errors import InvalidParameterError
-from suffice.estimators.rules import DecisionRule
+from suffice.estimators.predictor import DecisionRule
 from suffice.model.bayes_error import rule_error
 from suffice.text.tables import Row, Tabled
 from suffice.typing import Floats

@@ -17,6 +17,7 @@ from suffice.estimators.predictor import (
     DensityMixin,
     checked_table,
     feature_names,
+    keep,
     labelled_rows,
     set_features,
 )
@@ -99,6 +100,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
     True
     """
 
+    _takes = ("categorical", "allow_nan")
+
     def __init__(
         self,
         *,
@@ -108,17 +111,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         categorical: Any = None,
         random_state: int = 0,
     ) -> None:
-        self.fourier_features = fourier_features
-        self.n_kept = n_kept
-        self.members = members
-        self.categorical = categorical
-        self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn may ask about this classifier."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.allow_nan = True
-        return tags
+        keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the settings, then learn from all rows."""

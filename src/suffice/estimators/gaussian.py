@@ -24,7 +24,6 @@ from suffice.estimation.settings import is_open, parse_priors, parse_word
 from suffice.estimation.stated import stated
 from suffice.estimation.unlabelled import SharedOut
 from suffice.estimators import predictor
-from suffice.estimators.rules import DecisionRule
 from suffice.model import ClassModel, GaussianModel
 from suffice.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.model.gaussian import bic
@@ -204,16 +203,11 @@ class GaussianClassifier(
     ) -> None:
         predictor.keep(locals())
 
-    def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn may ask about this classifier."""
-        tags = super().__sklearn_tags__()
-        # debiased scores need full rank, and have no marginals
-        tags.input_tags.categorical = tags.input_tags.allow_nan = self._allows_missing
-        return tags
-
     @property
-    def _allows_missing(self) -> bool:
-        return bool(self.estimate != "debiased" and self.shrinkage != "ledoit-wolf")
+    def _takes(self) -> tuple[str, ...]:
+        # debiased scores need full rank, and have no marginals
+        complete = self.estimate == "debiased" or self.shrinkage == "ledoit-wolf"
+        return () if complete else ("categorical", "allow_nan")
 
     # --- learning ---
 
@@ -284,7 +278,7 @@ class GaussianClassifier(
         filler = np.empty(len(here), labels.dtype)
         filler[here], filler[~here] = labels, labels[0]
         table = Table.of(X, filler, weight, **self._reading())
-        options: Any = {"power": power, "holes": self._allows_missing, **_collecting(recipe)}
+        options: Any = {"power": power, "holes": bool(self._takes), **_collecting(recipe)}
         temperature = softmax_temperature(self.resolved_temperature())
         shared = SharedOut(recipe, partial(Moments.of_table, **options), temperature)
         known, unknown = table.take(here), table.take(~here)
@@ -377,7 +371,7 @@ class GaussianClassifier(
         self, x: Any, y: Any, sample_weight: Any, recipe: Recipe, power: Any, classes: Any = None
     ) -> Moments:
         options: Any = {"classes": classes, "power": power, **_collecting(recipe)}
-        options |= self._reading() | ({} if self._allows_missing else {"missing": "refuse"})
+        options |= self._reading() | ({} if self._takes else {"missing": "refuse"})
         with at_most(self.n_jobs):
             moments = Moments.of(x, y, sample_weight, **options)
         names = None if moments.schema else predictor.feature_names(self)
@@ -547,7 +541,7 @@ class GaussianClassifier(
     def _coordinates(self, rows: Any) -> Any:
         power = self._numbers.power
         x = self.classifier_.rows(rows if power is None else to_numpy(rows))
-        if not is_foreign(x) and self._allows_missing and has_missing(x):
+        if not is_foreign(x) and self._takes and has_missing(x):
             x = self.model_.allowing_missing().impute(x)
         with np.errstate(invalid="ignore", over="ignore"):
             y = x if power is None else power.apply(x)
@@ -671,7 +665,7 @@ class GaussianClassifier(
         rule refuses to answer are left out.
         """
         x, _ = self.sample(n_samples, random_state)
-        asked = DecisionRule.of(rule, self.classes_, self._numbers.feature_names)
+        asked = predictor.DecisionRule.of(rule, self.classes_, self._numbers.feature_names)
         model = self.model_
         plane = asked.hyperplane(x) if isinstance(model, GaussianModel) else None
         if plane is not None:

@@ -25,6 +25,7 @@ from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penal
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.discriminative.summary import LogisticSummary
+from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.settings import is_open, parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import PosteriorMixin, checked_table, keep
@@ -171,6 +172,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     ([[1.089]], [-3.112])
     """
 
+    _takes = ("categorical",)
     _stream: Stream
     _inference: LogisticSummary | None  # without names
 
@@ -194,12 +196,6 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         random_state: Any = 0,
     ) -> None:
         keep(locals())
-
-    def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn may ask about this classifier."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``; mixed ones as ``TableEncoder`` codes them."""
@@ -226,7 +222,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             linear.refuse_batch()
         if first:
             labels = table.classes if classes is None else encode(classes)[0]
-            linear.require_two(labels)
+            require_two_classes(labels, np.ones(len(labels)))
             self.classes_, self.l2_ = labels, self._penalty()
             self._stream = Stream.before(len(labels), table.n_features)
         table = linear.class_weighted(self._recoded(table), self.class_weight)
@@ -280,7 +276,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         if is_on_device(X) and self.solver in ("auto", "newton") and not special:
             there = device_table(*checked_table(self, X, y, sample_weight, reset=True))
             if there is not None:
-                linear.require_two(there[0].classes)
+                require_two_classes(there[0].classes, there[1].weights)
                 return there
         table = self._table(*map(to_numpy, (X, y, sample_weight)))
         return table, moments_to_fit(table)
@@ -290,7 +286,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _table(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Table:
         table = linear.labelled(self, X, y, sample_weight, reset=reset).counted()
-        linear.require_two(table.classes)
+        require_two_classes(table.classes, table.class_weights)
         return linear.class_weighted(table, self.class_weight)
 
     def _inference_at(self, X: Any, y: Any, sample_weight: Any) -> LogisticSummary:

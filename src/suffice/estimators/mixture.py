@@ -17,6 +17,7 @@ from suffice.estimators.predictor import (
     ScoreMixin,
     checked_table,
     feature_names,
+    keep,
     set_features,
 )
 from suffice.saved.densities import COSTS, mixture_from, mixture_state
@@ -79,7 +80,7 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
     ['ends', 'middle', 'ends']
     """
 
-    classes_: Labels
+    _takes = ("allow_nan",)
 
     def __init__(
         self,
@@ -98,13 +99,7 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.__dict__.update({n: value for n, value in locals().items() if n != "self"})
-
-    def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn may ask about this classifier."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+        keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""

@@ -12,6 +12,7 @@ from suffice.discriminative import perceptron as passes
 from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.design import CompiledDesign, Design, Scaling, coded_moments, design_of
 from suffice.errors import InvalidParameterError
+from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.settings import parse_word
 from suffice.estimators import linear
 from suffice.estimators.predictor import keep
@@ -123,14 +124,13 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         max_iter = int(linear.positive("max_iter", self.max_iter))
         asked = {name: parse_word(getattr(self, name), _WORDS[name], name) for name in _WORDS}
         table = linear.labelled(self, X, y)
-        linear.require_two(table.classes)
+        require_two_classes(table.classes, table.class_weights)
         self.classes_ = table.classes
-        two = table.n_classes == 2
-        rule = passes.one_against_rest if two else asked["multiclass"]
+        n_scores = table.n_classes if table.n_classes > 2 else 1
+        rule = asked["multiclass"] if n_scores > 1 else passes.one_against_rest
         scaling, design = self._design(table)
         starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
-        shape = (1 if two else table.n_classes, table.n_features + 1)
-        start = parse_word(self.start, starts, "start")(shape)
+        start = parse_word(self.start, starts, "start")((n_scores, table.n_features + 1))
         start[:, 0] *= scaling.lead
         shuffled = rng if self.shuffle else None
         one_pass = partial(asked["learning"], design, rule, rate=rate, rng=shuffled)
