@@ -10,7 +10,7 @@ from suffice.discriminative import logistic_loss as softmax
 from suffice.linalg import dependent_columns
 from suffice.moments import Moments
 from suffice.moments.device import device_labels, device_weights
-from suffice.table.foreign import device_of, in_blocks, is_on_device, namespace, to_numpy
+from suffice.table.foreign import in_blocks, is_on_device, namespace, placed, to_numpy
 from suffice.table.sampling import strided_sample
 from suffice.table.table import Table
 from suffice.threads import chunk_edges, over_chunks
@@ -99,9 +99,9 @@ class Design:
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
         """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
-        loss, p = softmax.misfit_and_probabilities(phi, self.table)
-        hessian = softmax.hessian_sum(p, self.table) if curved else None
-        return loss, softmax.gradient_sum(p, self.table), hessian
+        t = self.table
+        loss, gradient, blocks = softmax.sums_of(np, phi, t.x, t.codes, t.weights, curved=curved)
+        return float(loss), gradient, softmax.joined(blocks, *phi.shape) if curved else None
 
     def sample(self, n: int) -> Self:
         """Return about n rows, copied, evenly from every class, weighted to stand for all."""
@@ -123,7 +123,6 @@ class CompiledDesign(Design):
     scaling: Scaling
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
-        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
         from suffice.discriminative.kernels import chunk_gradient, chunk_sums
 
         c, padded = len(phi), -(-phi.shape[1] // 4) * 4
@@ -152,20 +151,16 @@ class CompiledDesign(Design):
         gradient[:, 0] *= self.scaling.lead
         if not curved:
             return loss, gradient, None
-        hessian = np.empty((c, d, c, d))
-        for block, k, j in zip(lower, *np.tril_indices(c), strict=True):
-            low = np.tril(block[:d, :d])
-            hessian[k, :, j] = hessian[j, :, k] = low + np.tril(low, -1).T
+        whole = (low + np.tril(low, -1).T for low in map(np.tril, lower[:, :d, :d]))
+        hessian = softmax.joined(whole, c, d)
         for first in (hessian[:, 0], hessian[:, :, :, 0]):
             first *= self.scaling.lead
         return loss, gradient, hessian
 
     def take(self, index: Any) -> Table:
-        """Return some rows, standardised."""
         return self.scaling.standardised(self.table.take(index))
 
     def blocks(self) -> Iterator[Table]:
-        """Yield all rows in order, standardised, some thousands at a time."""
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
 
     def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
@@ -181,12 +176,10 @@ class DeviceDesign(CompiledDesign):
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights."""
         weight = self.table.weight
         return float(self.table.x.shape[0] if weight is None else namespace(weight).sum(weight))
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
-        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
         n, d = self.table.x.shape
         parts = in_blocks(
             lambda lo, hi: self._part(phi, lo, hi, curved=curved), n, DEVICE_BLOCK // d + 1
@@ -195,38 +188,26 @@ class DeviceDesign(CompiledDesign):
         return self._assembled(float(loss), gradient, lower, curved=curved)
 
     def take(self, index: Any) -> Table:
-        """Return some rows, standardised, on the host."""
         t = self.table
         fields: Any = {"x": t.x, "codes": t.codes, "weight": t.weight}
         rows = {name: to_numpy(v[index]) for name, v in fields.items() if v is not None}
         return self.scaling.standardised(replace(t, **rows))
 
     def _part(self, phi: Floats, lo: int, hi: int, *, curved: bool) -> tuple[Any, Any, Any]:
-        xp, place = namespace(self.table.x), device_of(self.table.x)
+        """Return the sums of the rows lo … hi−1, on the host, the Hessian's lower blocks alone."""
+        t, xp = self.table, namespace(self.table.x)
 
         def here(values: Any) -> Any:
-            return xp.asarray(values, dtype=xp.float64, device=place)
+            return placed(values, t.x, xp.float64)
 
-        z = xp.astype(self.table.x[lo:hi, :], xp.float64) - here(self.scaling.centre)
-        z = xp.concat([here(np.ones((z.shape[0], 1))), z * here(self.scaling.inverse)], axis=1)
-        w = self.table.weight
-        w = here(np.ones(1)) if w is None else xp.astype(w[lo:hi], xp.float64)
-        a = z @ here(phi.T)
-        a = xp.concat([xp.zeros_like(a[:, :1]), a], axis=1)
-        k = xp.arange(a.shape[1], device=place)
-        own = xp.astype(xp.astype(self.table.codes[lo:hi], k.dtype)[:, None] == k, xp.float64)
-        # −log p_y = log Σ exp(a − top) + top − a_y,  residual p − t
-        top = xp.max(a, axis=1, keepdims=True)
-        e = xp.exp(a - top)
-        total = xp.sum(e, axis=1, keepdims=True)
-        p = e / total
-        loss = xp.log(total[:, 0]) + top[:, 0] - xp.sum(a * own, axis=1)
-        gradient = to_numpy(xp.matrix_transpose(((p - own) * w[:, None])[:, 1:]) @ z)
-        # Σ w p_k (δ_kj − p_j) z zᵀ
-        pairs = zip(*np.tril_indices(len(phi)), strict=True) if curved else ()
-        weights = (w * p[:, int(i) + 1] * (float(i == j) - p[:, int(j) + 1]) for i, j in pairs)
-        blocks = [to_numpy(xp.matrix_transpose(z * v[:, None]) @ z) for v in weights]
-        return to_numpy(xp.sum(w * loss)), gradient, np.stack(blocks) if blocks else np.zeros(0)
+        z = (xp.astype(t.x[lo:hi, :], xp.float64) - here(self.scaling.centre)) * here(
+            self.scaling.inverse
+        )
+        z = xp.concat([here(np.ones((z.shape[0], 1))), z], axis=1)
+        w = here(np.ones(1)) if t.weight is None else xp.astype(t.weight[lo:hi], xp.float64)
+        sums = softmax.sums_of(xp, here(phi), z, t.codes[lo:hi], w, curved=curved)
+        loss, gradient, blocks = sums[0], sums[1], [to_numpy(block) for block in sums[2]]
+        return to_numpy(loss), to_numpy(gradient), np.stack(blocks) if blocks else np.zeros(0)
 
 
 def design_of(table: Table, scaling: Scaling) -> Design:

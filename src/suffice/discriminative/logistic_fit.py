@@ -21,7 +21,7 @@ from suffice.discriminative.logistic_loss import (
     Objective,
     against_first,
     all_scores,
-    misfit_and_probabilities,
+    probabilities,
     symmetric,
 )
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
@@ -203,7 +203,7 @@ def held_out_loss(problem: Problem, point: Evaluation) -> float:
 def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
     c, d = phi.shape
     z, w = block.x, block.weights
-    _, p = misfit_and_probabilities(phi, block)
+    p = probabilities(np, phi, z)[2][1:]
     # G = Zᵀ H⁻¹ Z of each row, Z = I ⊗ z, (n, C, C)
     of_pairs = inverse.reshape(c, d, c, d)
     g = np.empty((len(z), c, c))

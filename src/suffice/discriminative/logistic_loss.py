@@ -5,12 +5,12 @@ K classes have C = K − 1 scores φᵀz: the first class scores zero, the other
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.table import Table
 from suffice.typing import Floats
 
 if TYPE_CHECKING:
@@ -49,33 +49,46 @@ def against_first(rows: Floats) -> Floats:
     return rows if len(rows) == 1 else rows[1:] - rows[0]
 
 
-def misfit_and_probabilities(phi: Floats, table: Table) -> tuple[float, Floats]:
-    """Return Σ −w log p(y | z) of rows (1, z), and p_k of all classes but the first, (C, n)."""
-    codes = table.codes
-    a = all_scores(phi @ table.x.T)
-    own = a[codes, np.arange(len(codes))]
-    # p_k = exp(a_k − top) / Σ_j exp(a_j − top);  −log p_y = log Σ_j exp(a_j − top) + top − a_y
-    top = a.max(0)
-    e = np.exp(a - top)
-    total = e.sum(0)
-    return float(table.weights @ (np.log(total) + (top - own))), e[1:] / total
+def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
+    """Return scores of all classes, their log Σ exp, and p_k, (K, n), (n,), (K, n), of rows (1, z).
+
+    ``xp`` has the functions of the Array API for these arrays.
+    """
+    a = phi @ xp.matrix_transpose(z)
+    a = xp.concat([xp.zeros_like(a[:1, :]), a], axis=0)
+    # log Σ_j exp a_j = log Σ_j exp(a_j − top) + top
+    top = xp.max(a, axis=0)
+    e = xp.exp(a - top)
+    total = xp.sum(e, axis=0)
+    return a, xp.log(total) + top, e / total
 
 
-def gradient_sum(p: Floats, table: Table) -> Floats:
-    """Return ∂/∂φ_k = Σ w (p_k − t_k) z for each class k after the first, (C, 1 + d)."""
-    residual, own = p.copy(), np.flatnonzero(table.codes)
-    residual[table.codes[own] - 1, own] -= 1.0
-    return np.asarray((residual * table.weights) @ table.x)
+def sums_of(
+    xp: Any, phi: Any, z: Any, codes: Any, w: Any, *, curved: bool
+) -> tuple[Any, Any, list[Any]]:
+    """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
+    a, log_total, p = probabilities(xp, phi, z)
+    k = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)
+    own = xp.astype(codes == k[:, None], a.dtype)
+    loss = xp.sum(w * (log_total - xp.sum(a * own, axis=0)))
+    # ∂/∂φ_k = Σ w (p_k − t_k) z
+    gradient = ((p - own) * w)[1:, :] @ z
+    p, c = p[1:, :], a.shape[0] - 1
+    pairs = _lower_pairs(c) if curved else []
+    # ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ
+    weights = (w * p[k, :] * (float(k == j) - p[j, :]) for k, j in pairs)
+    return loss, gradient, [xp.matrix_transpose(z * v[:, None]) @ z for v in weights]
 
 
-def hessian_sum(p: Floats, table: Table) -> Floats:
-    """Return ∂²/∂φ_k∂φ_j = Σ w p_k (δ_kj − p_j) z zᵀ, (C, 1 + d, C, 1 + d)."""
-    z, w, c = table.x, table.weights, len(p)
-    hessian = np.empty((c, z.shape[1], c, z.shape[1]))
-    for k in range(c):
-        for j in range(k + 1):
-            v = w * p[k] * ((k == j) - p[j])
-            hessian[k, :, j] = hessian[j, :, k] = (v[:, None] * z).T @ z
+def _lower_pairs(c: int) -> list[tuple[int, int]]:
+    return [(k, j) for k in range(c) for j in range(k + 1)]
+
+
+def joined(blocks: Iterable[Floats], c: int, d: int) -> Floats:
+    """Return the Hessian (C, D, C, D) of its blocks k ≥ j."""
+    hessian = np.empty((c, d, c, d))
+    for block, (k, j) in zip(blocks, _lower_pairs(c), strict=True):
+        hessian[k, :, j] = hessian[j, :, k] = block
     return hessian
 
 
