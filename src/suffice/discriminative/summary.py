@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,30 +128,21 @@ class LogisticSummary:
         return pd.DataFrame({name: a.ravel() for name, a in self.columns().items()}, index=index)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        head = (*_HEAD[:-1], f"{self.level:.0%} interval")
+        tables = [["", f"log odds of {who}", *text_lines(head, of)] for who, of in _tables(self)]
+        return "\n".join(["Logistic regression", *chain(*tables), "", *_totals(self)])
 
     def _repr_html_(self) -> str:
-        tables = [
-            html_table(
-                _HEAD, map(_cells, self.terms, *columns), f"{label} against {self.classes[0]}"
-            )
-            for label, *columns in zip(self.classes[1:], *self.columns().values(), strict=True)
-        ]
+        tables = [html_table(_HEAD, rows, who) for who, rows in _tables(self)]
         return titled("Logistic regression", *tables, f"<p>{'. '.join(_totals(self))}.</p>")
 
 
 _HEAD = ("", "coefficient", "std. error", "z", "p", "odds ratio", "interval")
 
 
-def _lines(s: LogisticSummary) -> Iterator[str]:
-    head = (*_HEAD[:-1], f"{s.level:.0%} interval")
-    yield "Logistic regression"
+def _tables(s: LogisticSummary) -> Iterator[tuple[str, Iterator[list[str]]]]:
     for label, *columns in zip(s.classes[1:], *s.columns().values(), strict=True):
-        yield ""
-        yield f"log odds of {label!s} against {s.classes[0]!s}"
-        yield from text_lines(head, map(_cells, s.terms, *columns))
-    yield ""
-    yield from _totals(s)
+        yield f"{label} against {s.classes[0]}", map(_cells, s.terms, *columns)
 
 
 def _cells(term: str, w: float, error: float, z: float, p: float, *odds: float) -> list[str]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
 from suffice.discriminative import logistic_fit
-from suffice.discriminative.descent import Solution, Solver
+from suffice.discriminative.descent import Solver
 from suffice.discriminative.design import device_table, moments_to_fit
 from suffice.discriminative.gradient import (
     AveragedDescent,
@@ -40,27 +40,25 @@ from suffice.threads import one_at_a_time
 from suffice.typing import Codes, Floats
 
 
-def notes_of(fit: LogisticFit, names: Any) -> Iterator[tuple[type[Warning], str]]:
+def _notes(fit: LogisticFit, names: Any) -> Iterator[tuple[type[Warning], str]]:
     """Yield what to warn of: columns without effect, separation, a descent that did not arrive."""
 
     def named(columns: Codes) -> str:
-        return listed([column_name(names, j) for j in columns])
+        return f"columns {listed([column_name(names, j) for j in columns])}"
 
     aliased, found, solution = fit.problem.aliased, fit.separation, fit.solution
     if len(aliased):
-        said = (
-            f"columns {named(aliased)}: constant, so their coefficients are set to zero; drop them"
-        )
+        said = f"{named(aliased)}: constant, so their coefficients are set to zero; drop them"
         if fit.l2 == 0:
             said = (
-                f"the data cannot tell the coefficients of columns {named(aliased)}: they are "
+                f"the data cannot tell the coefficients of {named(aliased)}: they are "
                 "constant, or combinations of other columns, and are set to zero. Drop them, or "
                 "set l2 > 0 to share the effect among combined columns"
             )
         yield errors.DegenerateDataWarning, said
     if found is not None:
         how = "completely separated" if found.complete else "separated but for ties"
-        by = f" by columns {named(found.features)}" if len(found.features) else ""
+        by = f" by {named(found.features)}" if len(found.features) else ""
         n, d = fit.problem.objective.design.table.n_rows, fit.problem.moments.n_features
         few = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
         said = (
@@ -69,15 +67,11 @@ def notes_of(fit: LogisticFit, names: Any) -> Iterator[tuple[type[Warning], str]
         )
         yield errors.SeparationWarning, said
     if not solution.converged:
-        yield linear.UnfinishedDescentWarning, _unfinished(solution)
-
-
-def _unfinished(solution: Solution) -> str:
-    norm = solution.trace[-1].gradient_norm
-    return (
-        f"stopped after {solution.n_iter} steps with a mean gradient of {norm:.3g}: raise max_iter "
-        "or tol, or use solver='newton'"
-    )
+        said = (
+            f"stopped after {solution.n_iter} steps with a mean gradient of "
+            f"{solution.trace[-1].gradient_norm:.3g}: raise max_iter or tol, or use solver='newton'"
+        )
+        yield linear.UnfinishedDescentWarning, said
 
 
 _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path_")
@@ -199,7 +193,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``; mixed ones as ``TableEncoder`` codes them."""
-        solver, limits = self._solver(), self._limits()
+        solver, limits = parse_word(self.solver, self._solvers(), "solver"), self._limits()
         table, moments = self._summed(X, y, sample_weight)
         posed: Any = {"standardize": self.standardize, "fit_intercept": self.fit_intercept}
         l2 = choose_penalty(table, moments, **posed) if is_open(self.l2) else self._penalty()
@@ -227,7 +221,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             self._stream = Stream.before(len(labels), table.n_features)
         table = linear.class_weighted(self._recoded(table), self.class_weight)
         how: Any = {"l2": self._penalty(), "fit_intercept": self.fit_intercept}
-        self._stream = self._stream.fed(table, self._averaged(), **how)
+        self._stream = self._stream.fed(table, self._solvers()["averaged-sgd"], **how)
         rows = symmetric(self._stream.average)
         self._set_scores(rows[:, 1:], rows[:, 0], np.zeros(table.n_features))
         self._inference = None
@@ -266,7 +260,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         self.path_ = fit.path(self._parameter_names()) if self.record else None
         self._inference = fit.inference
         self._stream = Stream.after(fit.problem.moments, fit.beta)
-        for category, said in notes_of(fit, self._names()):
+        for category, said in _notes(fit, self._names()):
             warnings.warn(said, category, stacklevel=3)
         return self
 
@@ -310,29 +304,19 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     def _penalty(self) -> float:
         return linear.positive("l2", self.l2, zero=True)
 
-    def _solver(self) -> Solver | None:
+    def _solvers(self) -> dict[str, Any]:
+        open_rate, seed = is_open(self.learning_rate), self._seed()
+        rate = None if open_rate else linear.positive("learning_rate", self.learning_rate)
+        size = None if self.batch_size is None else linear.positive("batch_size", self.batch_size)
         solvers: dict[str, Solver | None] = {
             "auto": None,
             "newton": Newton(),
             "quasi-newton": QuasiNewton(),
-            "gd": GradientDescent(self._rate()),
-            "sgd": StochasticDescent(
-                self._rate(), self._batch_size(1), self._seed() if self.shuffle else None
-            ),
-            "averaged-sgd": self._averaged(),
+            "gd": GradientDescent(rate),
+            "sgd": StochasticDescent(rate, int(size or 1), seed if self.shuffle else None),
+            "averaged-sgd": AveragedDescent(rate, int(size or 32), seed),
         }
-        return parse_word(self.solver, solvers, "solver")
-
-    def _averaged(self) -> AveragedDescent:
-        return AveragedDescent(self._rate(), self._batch_size(32), self._seed())
-
-    def _batch_size(self, default: int) -> int:
-        size = default if self.batch_size is None else self.batch_size
-        return int(linear.positive("batch_size", size))
-
-    def _rate(self) -> float | None:
-        rate = self.learning_rate
-        return None if is_open(rate) else linear.positive("learning_rate", rate)
+        return solvers
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int):

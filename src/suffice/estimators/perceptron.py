@@ -151,10 +151,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         return self
 
     def _path(self, design: Design, rule: Any, scaling: Scaling, history: Any) -> DescentPath:
-        def loss(parameters: Floats) -> float:
-            weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
-            return passes.criterion(design, rule, weights)[0]
-
+        loss = partial(_loss_at, design, rule, scaling)
         trace = list(passes.trace_of(design, rule, self.learning_rate, history))
         return DescentPath.along(trace, scaling.to_original, self._parameter_names(), loss)
 
@@ -170,3 +167,9 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         # Python is slow row by row
         compiled = stochastic and not by_mistake and table.n_rows > _FEW_ROWS
         return scaling, (CompiledDesign if compiled else design_of)(table, scaling)
+
+
+def _loss_at(design: Design, rule: passes.Rule, scaling: Scaling, parameters: Floats) -> float:
+    """Return the criterion at weights in original units."""
+    weights = scaling.from_original(parameters.reshape(-1, len(scaling.centre) + 1))
+    return passes.criterion(design, rule, weights)[0]
