@@ -38,7 +38,7 @@ def pooled_rows(table: Table) -> Table:
 def log(probabilities: Any) -> Floats:
     """Return log p in double precision, −∞ of zero."""
     with np.errstate(divide="ignore"):
-        return np.log(probabilities, dtype=np.float64)
+        return np.log(np.asarray(probabilities, np.float64))
 
 
 class Scored(ABC):
