@@ -193,22 +193,28 @@ def test_units_change_nothing(seed, tied):
     np.testing.assert_allclose(plain.posterior(x), turned.posterior((x + 7) @ turn), atol=1e-6)
 
 
-# R 4.2, mclust 6.0.0: Mclust(rows of one class, G = 2), log-likelihood at tolerance 1e-10
+# R 4.2, mclust 6.0.0: Mclust(rows of one class, G), log-likelihood at tolerance 1e-10
 MCLUST = [
-    ("iris", "setosa", "EEE", 55.02399116),
-    ("iris", "virginica", "VVV", -45.62141780),
-    ("iris", "versicolor", "VVI", -29.65907347),
-    ("banknote", "counterfeit", "VVV", -206.98250834),
-    ("banknote", "genuine", "EEE", -279.43400535),
-    ("banknote", "counterfeit", "VVI", -337.86941846),
-    ("crabs", "BF", "VVV", -203.88099494),
-    ("crabs", "OF", "EEE", -265.44605998),
-    ("crabs", "OM", "VVI", -602.45311236),
+    ("iris", "setosa", "EEE", 2, 55.02399116),
+    ("iris", "virginica", "VVV", 2, -45.62141780),
+    ("iris", "versicolor", "VVI", 2, -29.65907347),
+    ("banknote", "counterfeit", "VVV", 2, -206.98250834),
+    ("banknote", "genuine", "EEE", 2, -279.43400535),
+    ("banknote", "counterfeit", "VVI", 2, -337.86941846),
+    ("crabs", "BF", "VVV", 2, -203.88099494),
+    ("crabs", "OF", "EEE", 2, -265.44605998),
+    ("crabs", "OM", "VVI", 2, -602.45311236),
+    # MclustDA, whose models EVE and VEI are special cases of these
+    ("pima_tr", "No", "VVV", 2, -2665.68624991),
+    ("pima_tr", "Yes", "VVI", 2, -1500.90142252),
+    ("wine", "1", "VVI", 5, -757.58503129),
+    ("wine", "2", "VVI", 3, -1300.26068614),
+    ("wine", "3", "VVI", 3, -669.56056501),
 ]
 
 
-@pytest.mark.parametrize(("name", "label", "model", "log_p"), MCLUST)
-def test_the_likelihood_is_at_least_that_of_mclust(name, label, model, log_p):
+@pytest.mark.parametrize(("name", "label", "model", "n", "log_p"), MCLUST)
+def test_the_likelihood_is_at_least_that_of_mclust(name, label, model, n, log_p):
     lines = [line.split(",") for line in (REFERENCE / f"{name}.csv").read_text().splitlines()[1:]]
     y = np.array([line[-1] for line in lines])
     x = np.array([line[:-1] for line in lines], float)
@@ -216,7 +222,7 @@ def test_the_likelihood_is_at_least_that_of_mclust(name, label, model, log_p):
     how = MixtureRecipe(*words, prior_rows=0.0, n_init=12, tol=1e-8, max_iter=3000)
     data = MixtureRows.of(Table.of(x, y), how, quiet=True)
     k = np.unique(y).tolist().index(label)
-    run = MixtureProblem(how, data, [k], [2]).best(np.random.default_rng(0))
+    run = MixtureProblem(how, data, [k], [n]).best(np.random.default_rng(0))
     assert run.objectives[-1] > log_p - 1e-5
 
 

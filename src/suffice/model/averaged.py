@@ -14,7 +14,7 @@ from suffice.table import Table
 from suffice.table.matrix import has_missing
 from suffice.typing import Codes, Floats
 
-_BLOCK = 16_384  # rows seen at a time
+_BLOCK = 2_048  # rows seen at a time: further features of so many stay in the cache
 _FEW = 100_000  # rows and trees for which a compiler is not loaded
 _LARGEST = 1.5e38  # whose difference is a number in single precision, too
 

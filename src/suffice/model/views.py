@@ -85,10 +85,13 @@ class FourierFeatures:
         z = (self.below.apply(x) - self.centre) / self.scale
         d, n = self.frequencies.shape
         found = np.empty((len(z), d + 2 * n))
-        phase = z @ self.frequencies
         found[:, :d] = z
-        np.cos(phase, out=found[:, d : d + n])
-        np.sin(phase, out=found[:, d + n :])
+        # cos φ = 2 / (1 + t²) − 1 and sin φ = t (1 + cos φ) with t = tan ½φ, the one call of three
+        # that NumPy has vector instructions for
+        t = np.tan(z @ (0.5 * self.frequencies))
+        one_more = 2.0 / (1.0 + t * t)
+        np.subtract(one_more, 1.0, out=found[:, d : d + n])
+        np.multiply(t, one_more, out=found[:, d + n :])
         return found
 
 
