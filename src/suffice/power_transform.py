@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
+from suffice.table import Table
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
 from suffice.typing import Codes, Floats
@@ -259,6 +260,42 @@ def _check(t: PowerTransform) -> None:
             f"feature {j} has exponent {t.exponents[j]:g}, where the curve levels off: keep it "
             "in [0, 2], or give low ≤ centre ≤ high, beyond which it goes on as a straight line"
         )
+
+
+def check_power(power: Any) -> None:
+    """Refuse what names no transform."""
+    known = power is None or isinstance(power, PowerTransform)
+    if not known and not (isinstance(power, str) and power == "yeo-johnson"):
+        msg = f"power must be None, 'yeo-johnson' or a PowerTransform, got {power!r}"
+        raise InvalidParameterError(msg)
+
+
+def parse_power(power: Any, table: Table) -> PowerTransform | None:
+    """Return the transform that users name, fitted to the rows where it is not given."""
+    check_power(power)
+    if power is None:
+        return None
+    given = isinstance(power, PowerTransform)
+    known: PowerTransform = power if given else PowerTransform.of(table.x, table.weight)
+    p = table.x.shape[1]
+    if table.indicators is not None and known.n_features > p:
+        known = known.select(np.arange(p))  # the rest are indicators, which nothing changes
+    if known.n_features != p:
+        raise FeatureMismatchError(f"the transform knows {known.n_features} features, X has {p}")
+    return known
+
+
+def summed_log_slopes(power: PowerTransform, table: Table) -> dict[str, Any]:
+    """Return the transform of all features, and Σ w log dt_j/dx_j of each class, (K, d)."""
+    terms, w, k = power.log_slopes(table.x), table.weight, table.n_classes
+    terms = np.where(np.isnan(table.x), 0.0, terms)  # what is missing was not transformed
+    if w is not None:
+        terms = np.where(w[:, None] > 0, terms, 0.0) * w[:, None]
+    sums = np.zeros((k, table.n_features))
+    for j, column in enumerate(terms.T):
+        sums[:, j] = np.bincount(table.codes, column, k)
+    whole = power.among(np.arange(power.n_features), table.n_features)
+    return {"power": whole, "log_slopes": sums}
 
 
 # --- exponents of greatest likelihood, feature by feature, from a bounded sample of rows ---

@@ -221,7 +221,7 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
         return estimator, X
     from sklearn.base import clone
 
-    sums = replace(estimator.moments_, power_sums=None)
+    sums = replace(estimator.moments_, power=None, log_slopes=None)
     fitted = clone(estimator).set_params(power=None).fit_moments(sums)
     return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))
 

@@ -30,8 +30,7 @@ from suffice.model.gaussian import bic
 from suffice.model.geometry import Boundary, boundary_between
 from suffice.model.linear import discriminant
 from suffice.moments import Moments
-from suffice.moments.power_sums import check_power
-from suffice.power_transform import PowerTransform
+from suffice.power_transform import PowerTransform, check_power
 from suffice.saved import densities as saved
 from suffice.search.plan import settled
 from suffice.table import Table

@@ -59,7 +59,7 @@ class TransformedModel(WrappedModel):
         return self._filled(x, lambda y: self.inner.sample_missing(y, rng))
 
     def _log_likelihood(self, moments: Moments) -> float:
-        slopes = 0.0 if moments.power_sums is None else float(moments.power_sums.log_slopes.sum())
+        slopes = 0.0 if moments.log_slopes is None else float(moments.log_slopes.sum())
         return self.inner._log_likelihood(moments) + slopes
 
     @property

@@ -20,7 +20,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.moments.power_sums import PowerSums
 from suffice.moments.scatter_storage import (
     DiagonalScatter,
     FourthMoments,
@@ -29,7 +28,7 @@ from suffice.moments.scatter_storage import (
     Scatter,
     by_column,
 )
-from suffice.power_transform import PowerTransform
+from suffice.power_transform import PowerTransform, summed_log_slopes
 from suffice.table import Table
 from suffice.table.matrix import column_name
 from suffice.threads import in_order
@@ -70,7 +69,8 @@ class ChunkSums(NamedTuple):
     means_low: Floats  # low part (K, d)
     scatter: Scatter
     fourth: FourthMoments | None
-    power_sums: PowerSums | None = None
+    power: PowerTransform | None = None
+    log_slopes: Floats | None = None  # (K, d)
 
 
 def collect(
@@ -107,8 +107,7 @@ def collect(
         if power is None:
             return sums_of(rows, 0, hi - lo)
         sums = _moved(sums_of(rows.with_rows(power.about_centre(rows.x)), 0, hi - lo), power.centre)
-        kept = PowerSums.of_rows(power, rows)
-        return sums._replace(power_sums=kept.spread(None, table.n_features))
+        return sums._replace(**summed_log_slopes(power, rows))
 
     n = table.n_rows
     yield from [chunk(0, n)] if few else in_threads(chunk, n, table.n_classes)

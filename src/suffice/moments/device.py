@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice.moments.collect import ChunkSums, Storage, two_sum
-from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter, PooledScatter
+from suffice.moments.scatter_storage import SCATTERS, scatter_shape
 from suffice.table.foreign import (
     device_of,
     in_blocks,
@@ -140,8 +140,8 @@ def _block_sums(x: Any, codes: Any, weight: Any, n_classes: int, storage: Storag
         x = xp.astype(x, xp.float64)
     n, d = x.shape
     if not n:
-        nothing, scatter = np.zeros((n_classes, d)), np.zeros(_shape(storage, n_classes, d))
-        return ChunkSums(nothing[:, 0], nothing, nothing, _SCATTERS[storage](scatter), None)
+        nothing, scatter = np.zeros((n_classes, d)), np.zeros(scatter_shape(storage, n_classes, d))
+        return ChunkSums(nothing[:, 0], nothing, nothing, SCATTERS[storage](scatter), None)
     order, starts = xp.argsort(codes, stable=True), _class_starts(codes, n_classes)
     # the first row of each class; of a class without rows any row, which counts nothing
     shifts = xp.take(x, xp.take(order, xp.clip(starts[:-1], max=n - 1)), axis=0)
@@ -162,16 +162,7 @@ def _block_sums(x: Any, codes: Any, weight: Any, n_classes: int, storage: Storag
         raw = 0.5 * (raw + xp.matrix_transpose(raw))
     origin = to_numpy(shifts).astype(np.float64) * (to_numpy(weights) > 0)[:, None]
     means, low = two_sum(origin, to_numpy(offsets))
-    return ChunkSums(to_numpy(weights), means, low, _SCATTERS[storage](to_numpy(raw)), None)
-
-
-_SCATTERS: dict[Storage, Any] = {
-    "per-class": PerClassScatter, "pooled": PooledScatter, "diagonal": DiagonalScatter,
-}  # fmt: skip
-
-
-def _shape(storage: Storage, k: int, d: int) -> tuple[int, ...]:
-    return {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[storage]
+    return ChunkSums(to_numpy(weights), means, low, SCATTERS[storage](to_numpy(raw)), None)
 
 
 def _fused(x: Any) -> Any:
@@ -223,7 +214,7 @@ def _tiled_sums(
             by_class = xp.sum(part, axis=0) if i == 2 and storage == "pooled" else member @ part
             totals[i] = totals[i] + by_class
     weights, sums, products = totals
-    return weights, sums, xp.reshape(products, _shape(storage, k, d))
+    return weights, sums, xp.reshape(products, scatter_shape(storage, k, d))
 
 
 def _shifted_rows(x: Any, rows: Any, shifts: Any, of: Any, height: int) -> tuple[Any, Any]:

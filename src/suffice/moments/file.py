@@ -10,8 +10,7 @@ import numpy as np
 from suffice.errors import FileFormatError
 from suffice.moments.merging import by_class
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums
-from suffice.moments.power_sums import PowerSums
-from suffice.moments.scatter_storage import SCATTERS, FourthMoments
+from suffice.moments.scatter_storage import SCATTERS, FourthMoments, scatter_shape
 from suffice.power_transform import PowerTransform
 from suffice.table import Table
 from suffice.table.schema import Schema
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from suffice.moments.moments import Moments
 
 KIND = "moments"
-_SUMS = ("counts", "weights", "means", "means_low")
+_SUMS = ("classes", "counts", "weights", "means", "means_low")
+_OPTIONAL = ("log_slopes", "peaks")  # (K, d)
 
 
 def header_of(m: Moments) -> dict[str, Any]:
@@ -40,19 +40,15 @@ def header_of(m: Moments) -> dict[str, Any]:
 
 def arrays_of(m: Moments) -> dict[str, Any]:
     """Return the arrays that, with the header, are the moments."""
-    arrays = {name: getattr(m, name) for name in ("classes", *_SUMS)}
+    arrays = {name: getattr(m, name) for name in (*_SUMS, *_OPTIONAL)}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
     arrays["scatter"] = m.scatter.values
     if m.fourth is not None:
-        arrays |= {"thirds": m.fourth.thirds, "fourths": m.fourth.fourths}
-    if m.power_sums is not None:
-        named = m.power_sums.power.arrays().items()
-        arrays |= {f"transform_{name}": array for name, array in named}
-        arrays["log_slopes"] = m.power_sums.log_slopes
-    if m.peaks is not None:
-        arrays["peaks"] = m.peaks
-    if m.patterns is not None:
-        named = arrays_of(_cells(m.patterns)).items()
-        arrays |= {f"cells_{name}": array for name, array in named}
+        arrays |= m.fourth._asdict()
+    parts = {"transform": m.power and m.power.arrays()}
+    parts["cells"] = m.patterns and arrays_of(_cells(m.patterns))
+    for part, held in parts.items():
+        arrays |= {f"{part}_{name}": array for name, array in (held or {}).items()}
     if isinstance(m.patterns, PatternSums):
         rows = m.patterns.rows
         arrays |= {"rows_x": rows.x, "rows_codes": rows.codes, "rows_weights": rows.weights}
@@ -99,7 +95,7 @@ def _patterns(
 
 def fields_from(
     header: Mapping[str, Any], arrays: Mapping[str, Any], of_archive: Callable[..., Moments]
-) -> tuple[Any, ...]:
+) -> dict[str, Any]:
     """Return the fields of the moments of an archive, after checking every shape and number."""
     try:
         _check(header, arrays)
@@ -108,17 +104,18 @@ def fields_from(
         if schema is not None and schema.n_features != header["n_features"]:
             msg = f"the schema has {schema.n_features} features, the sums {header['n_features']}"
             raise FileFormatError(msg)
-        return (
-            checked_classes(arrays["classes"]),
-            None if names is None else tuple(names),
-            *(arrays[name] for name in _SUMS),
-            SCATTERS[header["storage"]](arrays["scatter"]),
-            FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None,
-            _power_sums(header, arrays),
-            schema,
-            _patterns(header, arrays, of_archive),
-            arrays.get("peaks"),
-        )
+        checked_classes(arrays["classes"])
+        fourth = FourthMoments(arrays["thirds"], arrays["fourths"]) if header["fourth"] else None
+        return {
+            **{name: arrays[name] for name in _SUMS},
+            **{name: arrays.get(name) for name in _OPTIONAL},
+            "feature_names": None if names is None else tuple(names),
+            "scatter": SCATTERS[header["storage"]](arrays["scatter"]),
+            "fourth": fourth,
+            "power": _power(header, arrays),
+            "schema": schema,
+            "patterns": _patterns(header, arrays, of_archive),
+        }
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         msg = f"the moments lack or mistype the field {error}: write the file again"
         raise FileFormatError(msg) from error
@@ -132,31 +129,29 @@ def checked_classes(classes: Any) -> Any:
     return classes
 
 
-def _power_sums(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerSums | None:
-    """Return the sums of transformed rows; files older than transforms have none."""
+def _power(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> PowerTransform | None:
+    """Return the transform of the rows; files older than transforms have none."""
     if header.get("transform") is None:
         return None
     fields = {name: arrays[f"transform_{name}"] for name in PowerTransform.__slots__}
     try:
-        return PowerSums(PowerTransform(**fields), arrays["log_slopes"])
+        return PowerTransform(**fields)
     except ValueError as error:
         raise FileFormatError(f"the transform in the file is unusable: {error}") from error
 
 
 def _check(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     k, d = header["n_classes"], header["n_features"]
-    scatters = {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}
     shapes: dict[str, tuple[int, ...]] = {
         **dict.fromkeys(("classes", "counts", "weights"), (k,)),
         **dict.fromkeys(("means", "means_low"), (k, d)),
-        "scatter": scatters[header["storage"]],
+        "scatter": scatter_shape(header["storage"], k, d),
     }
     if header["fourth"]:
         shapes |= {"thirds": (k, d, d), "fourths": (k, d, d)}
     if header.get("transform") is not None:
         shapes |= {"log_slopes": (k, d), "transform_exponents": (d,)}
-    if "peaks" in arrays:
-        shapes |= {"peaks": (k, d)}
+    shapes |= {name: (k, d) for name in _OPTIONAL if name in arrays}
     for field, shape in shapes.items():
         check_field(field, arrays[field], shape)
     _check_sums(header, arrays)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.errors import FeatureMismatchError, warn
 from suffice.moments.collect import ratio, two_sum
-from suffice.moments.power_sums import check_same_power
 from suffice.moments.scatter_storage import FourthMoments, by_column
+from suffice.power_transform import PowerTransform
 from suffice.table.labels import union
 from suffice.table.schema import Number, Schema
 from suffice.text.lists import quoted
@@ -19,6 +20,8 @@ from suffice.typing import Codes, Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.moments.moments import Moments
+
+BY_COLUMN = ("means", "means_low", "log_slopes", "peaks")  # fields of shape (K, d), or None
 
 
 def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
@@ -32,7 +35,10 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     share = sign * ratio(b.weights, weights)
     moved = by_column(share) * delta
     means, means_low = two_sum(high, low + moved)
-    scatter = a.scatter.plus(b.scatter, sign).shifted(a.weights * share, delta)
+    slopes = None
+    if a.log_slopes is not None and b.log_slopes is not None:
+        slopes = a.log_slopes + sign * b.log_slopes
+    peaks = [each for each in (a.peaks, b.peaks) if each is not None]
     return replace(
         a,
         counts=a.counts + b.counts if sign > 0 else a.counts - b.counts,
@@ -40,15 +46,11 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         weights=weights,
         means=means,
         means_low=means_low,
-        scatter=scatter,
+        scatter=a.scatter.plus(b.scatter, sign).shifted(a.weights * share, delta),
         fourth=_merged_fourth(a, b, sign, moved, delta),
-        power_sums=a.power_sums.plus(b.power_sums, sign) if a.power_sums and b.power_sums else None,
-        peaks=_greater(a.peaks, b.peaks),
+        log_slopes=slopes,
+        peaks=reduce(np.maximum, peaks) if peaks else None,
     )
-
-
-def _greater(a: Floats | None, b: Floats | None) -> Floats | None:
-    return np.maximum(a, b) if a is not None and b is not None else b if a is None else a
 
 
 def _merged_fourth(
@@ -59,7 +61,7 @@ def _merged_fourth(
     still = np.zeros_like(delta)
     of_a = a.fourth.recentred(a.weights, still, a.scatters, -moved)
     of_b = b.fourth.recentred(b.weights, still, b.scatters, delta - moved)
-    return of_a.plus(of_b, sign)
+    return FourthMoments(*(x + sign * y for x, y in zip(of_a, of_b, strict=True)))
 
 
 def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
@@ -70,7 +72,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         b = _blank_like(a)
     a, b = _same_schema(a, b)
     _check_features(a, b)
-    check_same_power(a.power_sums, b.power_sums)
+    _check_same_power(a.power, b.power)
     if a.storage != b.storage:
         coarser = a.scatter.plus(b.scatter, 1.0).storage
         warn(f"{a.storage} and {b.storage} scatter meet: the result keeps {coarser} scatter only")
@@ -128,19 +130,19 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
             hole = m.schema.n_numbers + int(np.searchsorted(m.schema.filled, j))
             change[j, hole] = wanted.fill - own.fill
             refilled = refilled or wanted.fill != own.fill
-    moved = change @ np.concatenate([m.means.T, m.means_low.T], axis=1)
-    k = m.n_classes
-    power = m.power_sums and m.power_sums.spread(places, schema.n_features)
+    power = m.power and m.power.select(here).among(places[here], schema.n_features)
+    named: Any = {"feature_names": schema.feature_names, "schema": schema, "power": power}
+    found = replace(mapped(m, change), patterns=m.patterns and m.patterns.mapped(change), **named)
+    return replace(found, fourth=None) if refilled else found
+
+
+def mapped(m: Moments, change: Floats) -> Moments:
+    """Return the sums of T x, where T moves features and adds levels to each other."""
     return replace(
         m,
-        feature_names=schema.feature_names,
-        means=moved[:, :k].T,
-        means_low=moved[:, k:].T,
+        **_changed(m, BY_COLUMN[:3], lambda values: values @ change.T),
         scatter=m.scatter.mapped(change),
-        fourth=None if refilled else m.fourth and m.fourth.mapped(change),
-        power_sums=power,
-        schema=schema,
-        patterns=m.patterns and m.patterns.mapped(change),
+        fourth=m.fourth and FourthMoments(*(change @ sums @ change.T for sums in m.fourth)),
         peaks=None if m.peaks is None else m.peaks @ np.square(change).T,
     )
 
@@ -172,17 +174,33 @@ def by_class(m: Moments, classes: Labels, change: Callable[[Any], Any]) -> Momen
     """Return the moments over other classes, by a change of the first axis of every field."""
     return replace(
         m,
+        **_changed(m, ("counts", "weights", *BY_COLUMN), change),
         classes=classes,
-        counts=change(m.counts),
-        weights=change(m.weights),
-        means=change(m.means),
-        means_low=change(m.means_low),
         scatter=m.scatter.by_class(change),
-        fourth=m.fourth and m.fourth.by_class(change),
-        power_sums=m.power_sums and m.power_sums.by_class(change),
+        fourth=m.fourth and FourthMoments(*map(change, m.fourth)),
         patterns=m.patterns and m.patterns.by_class(change, classes),
-        peaks=None if m.peaks is None else change(m.peaks),
     )
+
+
+def columns_of(m: Moments, columns: Codes) -> Moments:
+    """Return the sums of some features only, by position; they are plain numbers then."""
+    names, pairs = m.feature_names, (slice(None), columns[:, None], columns)
+    return replace(
+        m,
+        **_changed(m, BY_COLUMN, lambda values: values[:, columns]),
+        feature_names=names and tuple(names[i] for i in columns),
+        scatter=m.scatter.select(columns),
+        fourth=m.fourth and FourthMoments(*(sums[pairs] for sums in m.fourth)),
+        patterns=m.patterns and m.patterns.select(columns),
+        power=m.power and m.power.select(columns),
+        schema=None,
+    )
+
+
+def _changed(m: Moments, names: Sequence[str], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return fields of moments, those that they have, after a change."""
+    held = {name: getattr(m, name) for name in names}
+    return {name: change(values) for name, values in held.items() if values is not None}
 
 
 def _check_features(a: Moments, b: Moments) -> None:
@@ -197,6 +215,24 @@ def _check_features(a: Moments, b: Moments) -> None:
     cure = "select the columns in the same order" if same else "collect the same columns"
     msg = f"feature {at} is {left!r} on one side and {right!r} on the other: {cure} on both sides"
     raise FeatureMismatchError(msg)
+
+
+def _check_same_power(a: PowerTransform | None, b: PowerTransform | None) -> None:
+    """Refuse moments of rows that went through different transforms."""
+    if a is None and b is None:
+        return
+    if a is None or b is None:
+        raise FeatureMismatchError(
+            "cannot merge moments of transformed rows with moments of plain ones: collect both "
+            "with the same transform (Moments.of(..., power=other.power))"
+        )
+    if not a.equals(b):
+        differing = np.flatnonzero(a.exponents != b.exponents)
+        where = f"at feature {differing[0]} " if len(differing) else ""
+        raise FeatureMismatchError(
+            f"cannot merge moments of rows transformed differently ({where}the transforms "
+            "disagree): fit one transform and collect all parts with it"
+        )
 
 
 def without_gone(m: Moments) -> Moments:

@@ -24,11 +24,10 @@ from suffice.moments.device import (
 )
 from suffice.moments.file import KIND, arrays_of, fields_from, header_of
 from suffice.moments.forgetting import without
-from suffice.moments.merging import aligned, merged
+from suffice.moments.merging import aligned, columns_of, merged
 from suffice.moments.patterns import ColumnSums, Incomplete, PatternSums, combined, with_patterns
-from suffice.moments.power_sums import PowerSums, parse_power
 from suffice.moments.scatter_storage import FourthMoments, Scatter
-from suffice.power_transform import PowerTransform
+from suffice.power_transform import PowerTransform, parse_power, summed_log_slopes
 from suffice.table import Table
 from suffice.table.foreign import is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels
@@ -73,7 +72,8 @@ class Moments:
     means_low: Floats  # μ, low part  (K, d)
     scatter: Scatter  # S, in one of three storages
     fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
-    power_sums: PowerSums | None = None  # where rows were transformed: how, and Σ log slopes
+    power: PowerTransform | None = None  # t, where the rows that were summed were transformed
+    log_slopes: Floats | None = None  # Σ w log dt_j/dx_j, for densities in their units  (K, d)
     schema: Schema | None = None  # of the columns, where not all are numbers
     patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
     peaks: Floats | None = None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
@@ -228,8 +228,7 @@ class Moments:
         weights, w = table.class_weights, table.weight
         seen = np.bincount(table.codes if w is None else table.codes[w > 0], minlength=len(weights))
         if power is not None:
-            slopes = PowerSums.of_rows(power, table).spread(None, table.n_features)
-            blank = replace(blank, power_sums=slopes)
+            blank = replace(blank, **summed_log_slopes(power, table))
             table = table.with_rows(power.apply(table.x), table.names)
         kind = ColumnSums if storage == "diagonal" else PatternSums
         total = replace(blank, counts=seen.astype(np.intp), weights=weights)
@@ -251,7 +250,7 @@ class Moments:
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
         """Return the moments that a file holds, after checking every shape and number."""
-        return cls(*fields_from(header, arrays, cls.of_archive))
+        return cls(**fields_from(header, arrays, cls.of_archive))
 
     @property
     def n_classes(self) -> int:
@@ -262,11 +261,6 @@ class Moments:
     def n_features(self) -> int:
         """Number of features d."""
         return int(self.means.shape[1])
-
-    @property
-    def power(self) -> PowerTransform | None:
-        """The transform of the rows that was summed; None where rows were taken as they are."""
-        return None if self.power_sums is None else self.power_sums.power
 
     @property
     def storage(self) -> str:
@@ -349,20 +343,7 @@ class Moments:
 
     def select(self, columns: Sequence[int] | Codes) -> Moments:
         """Return the sums of some features only, by position; they are plain numbers then."""
-        index = np.asarray(columns, np.intp)
-        names = self.feature_names
-        return replace(
-            self,
-            patterns=self.patterns and self.patterns.select(index),
-            feature_names=names and tuple(names[i] for i in index),
-            means=self.means[:, index],
-            means_low=self.means_low[:, index],
-            scatter=self.scatter.select(index),
-            fourth=self.fourth and self.fourth.select(index),
-            power_sums=self.power_sums and self.power_sums.select(index),
-            schema=None,
-            peaks=None if self.peaks is None else self.peaks[:, index],
-        )
+        return columns_of(self, np.asarray(columns, np.intp))
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):

@@ -27,7 +27,7 @@ from suffice.moments.collect import (
     recentred,
     two_sum,
 )
-from suffice.moments.merging import aligned, by_class, merged, placed, taken, without_gone
+from suffice.moments.merging import aligned, by_class, mapped, merged, placed, taken, without_gone
 from suffice.moments.scatter_storage import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
 from suffice.table.labels import encode
@@ -166,13 +166,7 @@ class PatternSums:
         lacking = (~self.observed).astype(np.float64) @ (change != 0).T > 0
         x, holes = np.where(np.isnan(self.rows.x), 0.0, self.rows.x), np.isnan(self.rows.x)
         x = np.where(holes.astype(np.float64) @ (change != 0).T > 0, np.nan, x @ change.T)
-        cells = replace(
-            self.cells,
-            classes=_keys(self.class_of, ~lacking),
-            means=self.cells.means @ change.T,
-            means_low=self.cells.means_low @ change.T,
-            scatter=self.cells.scatter.mapped(change),
-        )
+        cells = replace(mapped(self.cells, change), classes=_keys(self.class_of, ~lacking))
         lost = (self.lost @ (change != 0).T).astype(np.intp)
         return replace(self, cells=cells, rows=self.rows.with_rows(x), lost=lost)
 
@@ -250,15 +244,12 @@ class ColumnSums:
 
     def mapped(self, change: Floats) -> ColumnSums:
         """Return the sums of T x, where T moves features and adds levels to each other."""
-        c = self.cells
         counts, weights = (
             # a level that is new is known to be zero, for all rows of the class
             np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
-            for each in (c.counts, c.weights)
+            for each in (self.cells.counts, self.cells.weights)
         )
-        sums: Any = {"means": c.means @ change.T, "means_low": c.means_low @ change.T}
-        sums["scatter"] = c.scatter.mapped(change)
-        return ColumnSums(replace(c, counts=counts, weights=weights, **sums))
+        return ColumnSums(replace(mapped(self.cells, change), counts=counts, weights=weights))
 
     @property
     def flat(self) -> Moments:
@@ -500,8 +491,8 @@ def _filled(
 
 
 def _plain(m: Moments) -> Moments:
-    bare: Any = {"feature_names": None, "fourth": None, "power_sums": None, "schema": None}
-    return replace(m, patterns=None, peaks=None, **bare)
+    bare = ("feature_names", "fourth", "power", "log_slopes", "schema", "patterns", "peaks")
+    return replace(m, **dict.fromkeys(bare))
 
 
 def _places(change: Callable[[Any], Any], k: int) -> Codes:

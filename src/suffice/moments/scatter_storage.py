@@ -1,16 +1,14 @@
 """Second and fourth moments about the class means, and how they are kept and merged.
 
-The scatters S_k = Σ w (x − μ_k)(x − μ_k)ᵀ, summed in ``collect``, are kept whole, pooled over
-classes, or as their diagonals only. Each knows how to add the two matrices of a merge, and
-answers or refuses the three questions that estimation asks: per-class matrices, the pooled
-matrix, per-class diagonals.
+Scatters are kept whole, pooled over classes, or as their diagonals only: each adds the matrices of
+a merge, and answers or refuses what estimation asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -78,11 +76,9 @@ class PerClassScatter(_Stored):
     per_class = _Stored._kept
 
     def pooled(self) -> Floats:
-        """Return Σ_k S_k, shape (d, d)."""
         return np.asarray(self.values.sum(0))
 
     def diagonals(self) -> Floats:
-        """Return diag S_k, shape (K, d)."""
         return np.diagonal(self.values, axis1=1, axis2=2)
 
     def shifted(self, weights: Floats, deltas: Floats) -> PerClassScatter:
@@ -100,11 +96,9 @@ class PooledScatter(_Stored):
     pooled = _Stored._kept
 
     def pooled_diagonal(self) -> Floats:
-        """Return the diagonal of Σ_k S_k, shape (d,)."""
         return np.diagonal(self.values)
 
     def by_class(self, change: Callable[[Floats], Floats]) -> Self:  # noqa: ARG002
-        """Return itself: the classes were pooled."""
         return self
 
     def shifted(self, weights: Floats, deltas: Floats) -> PooledScatter:
@@ -120,12 +114,10 @@ class DiagonalScatter(_Stored):
     diagonals = _Stored._kept
 
     def select(self, columns: Codes) -> Self:
-        """Return the sums of some features only."""
         return type(self)(self.values[:, columns])
 
     def mapped(self, change: Floats) -> Self:
-        """Return the scatter of T x, where T only moves features."""
-        return type(self)(self.values @ change.T)
+        return type(self)(self.values @ change.T)  # T only moves features
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
         """Return diag S_k + weight_k δ_k²; weights are (K,), or (K, d)."""
@@ -139,8 +131,12 @@ SCATTERS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FourthMoments:
+def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
+    """Return the shape of what a storage keeps of k classes in d features."""
+    return {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[storage]
+
+
+class FourthMoments(NamedTuple):
     """Sums over z = x − μ_k that say how variable the products of two features are.
 
     Ledoit & Wolf (2004) need Σ ‖z‖⁴. Taking each feature's scale out first, which keeps the
@@ -170,22 +166,6 @@ class FourthMoments:
             + w * ei**2 * ej**2
         )
         return FourthMoments(thirds, fourths)
-
-    def plus(self, other: FourthMoments, sign: float) -> FourthMoments:
-        """Return the sums of both, or of one without the other."""
-        return FourthMoments(self.thirds + sign * other.thirds, self.fourths + sign * other.fourths)
-
-    def by_class(self, change: Callable[[Floats], Floats]) -> FourthMoments:
-        """Return the sums of other classes, by a change of the first axis."""
-        return FourthMoments(change(self.thirds), change(self.fourths))
-
-    def mapped(self, change: Floats) -> FourthMoments:
-        """Return the sums of T x, where T only moves features."""
-        return self.by_class(lambda sums: change @ sums @ change.T)
-
-    def select(self, columns: Codes) -> FourthMoments:
-        """Return the sums of some features only."""
-        return self.by_class(lambda sums: sums[:, columns[:, None], columns])
 
 
 def _refuse(storage: str, wanted: str, cure: str) -> NoReturn:

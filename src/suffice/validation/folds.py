@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.moments import Moments
-from suffice.moments.power_sums import parse_power
+from suffice.power_transform import parse_power
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels, codes_of, encode
