@@ -213,68 +213,54 @@ def check_prior(prior: NormalInverseWishart) -> None:
         raise InvalidParameterError("prior needs a symmetric scale without negative eigenvalues")
 
 
-@dataclass(frozen=True, slots=True)
-class MostProbable:
-    """Parameters at the mode of their posterior."""
-
-    belief: Belief
-    plugs_in, at_mode = False, True
-
-    def model(self, evidence: Evidence) -> GaussianModel:
-        """Return the Gaussian model of the most probable means and covariances."""
-        learned = posteriors_by_group(evidence, self.belief)
-        firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
-        for posterior in firsts:
-            if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
-                found = f"prior leaves {posterior.degrees:g} degrees of freedom"
-                msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
-                raise InvalidParameterError(msg)
-        sigmas = np.stack([posterior.map_covariance for posterior in firsts])
-        diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
-        variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
-        covariances, deficient = factored(sigmas, variances, evidence.moments)
-        means = np.stack([posterior.map_mean for posterior in learned])
-        return gaussian_model(evidence, means, covariances, deficient)
+def most_probable(belief: Belief, evidence: Evidence) -> GaussianModel:
+    """Return the Gaussian model of the most probable parameters."""
+    learned = posteriors_by_group(evidence, belief)
+    firsts = [learned[evidence.members(g)[0]] for g in range(evidence.n_groups)]
+    for posterior in firsts:
+        if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
+            found = f"prior leaves {posterior.degrees:g} degrees of freedom"
+            msg = f"{found}, too few for a most probable covariance: give it more, or add rows"
+            raise InvalidParameterError(msg)
+    sigmas = np.stack([posterior.map_covariance for posterior in firsts])
+    diagonals = np.diagonal(sigmas, axis1=1, axis2=2)
+    variances = resolved_variances(diagonals, evidence.moments, evidence.group_of)
+    covariances, deficient = factored(sigmas, variances, evidence.moments)
+    means = np.stack([posterior.map_mean for posterior in learned])
+    return gaussian_model(evidence, means, covariances, deficient)
 
 
-@dataclass(frozen=True, slots=True)
-class Predictive:
-    """Parameters integrated out."""
-
-    belief: Belief
-    plugs_in, at_mode = False, False
-
-    def model(self, evidence: Evidence) -> StudentModel:
-        """Return the Student t model of the next row."""
-        learned = posteriors_by_group(evidence, self.belief)
-        # a class without rows is known by a proper prior, or not at all
-        prior = self.belief(replace(evidence, quiet=True), 1)
-        proper = prior.predictive_degrees > 0 and prior.mean_strength > 0
-        known = evidence.present | (proper & (evidence.priors > 0))
-        scales = []
-        for members in map(evidence.members, range(evidence.n_groups)):
-            first = learned[members[0]]
-            # any matrix where no class of the group is known
-            psi = first.scale if known[members].any() else np.eye(len(first.mean))
-            factor = scaled_cholesky(psi)
-            if factor is None:
-                raise InvalidInputError(f"{evidence.named(members)}: {first.improper}")
-            scales.append(FullCovariance(factor, inverse_lower(factor)))
-        strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
-        degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
-        for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
-            raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
-        with np.errstate(divide="ignore"):
-            log_priors = np.log(np.where(known, evidence.priors, 0.0))
-        return StudentModel(
-            log_priors,
-            evidence.moments.grand_mean,
-            np.stack([posterior.mean for posterior in learned]),
-            tuple(scales),
-            evidence.group_of,
-            degrees,
-            np.where(known, [p.predictive_share for p in learned], 0.5),
-        )
+def predictive(belief: Belief, evidence: Evidence) -> StudentModel:
+    """Return the Student t model of the next row, parameters integrated out."""
+    learned = posteriors_by_group(evidence, belief)
+    # a class without rows is known by a proper prior, or not at all
+    prior = belief(replace(evidence, quiet=True), 1)
+    proper = prior.predictive_degrees > 0 and prior.mean_strength > 0
+    known = evidence.present | (proper & (evidence.priors > 0))
+    scales = []
+    for members in map(evidence.members, range(evidence.n_groups)):
+        first = learned[members[0]]
+        # any matrix where no class of the group is known
+        psi = first.scale if known[members].any() else np.eye(len(first.mean))
+        factor = scaled_cholesky(psi)
+        if factor is None:
+            raise InvalidInputError(f"{evidence.named(members)}: {first.improper}")
+        scales.append(FullCovariance(factor, inverse_lower(factor)))
+    strengths = np.where(known, [p.mean_strength for p in learned], 1.0)
+    degrees = np.where(known, [p.predictive_degrees for p in learned], 1.0)
+    for k in np.flatnonzero((degrees <= 0) | (strengths <= 0))[:1]:
+        raise InvalidInputError(f"{evidence.named(np.array([k]))}: {learned[k].improper}")
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(np.where(known, evidence.priors, 0.0))
+    return StudentModel(
+        log_priors,
+        evidence.moments.grand_mean,
+        np.stack([posterior.mean for posterior in learned]),
+        tuple(scales),
+        evidence.group_of,
+        degrees,
+        np.where(known, [p.predictive_share for p in learned], 0.5),
+    )
 
 
 def posteriors_by_group(evidence: Evidence, belief: Belief) -> list[NormalInverseWishart]:

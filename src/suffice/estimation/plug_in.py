@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from suffice.errors import InvalidInputError, TooFewClassesError
-from suffice.estimation.covariances import full_groups
+from suffice.estimation.covariances import Regularisation, Structure, full_groups
 from suffice.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.linalg import scaled_cholesky
+from suffice.model.class_model import ClassModel
 from suffice.model.covariance import Covariance, FullCovariance
 from suffice.model.gaussian import DebiasedModel, GaussianModel
 from suffice.moments import Moments
 from suffice.table.schema import Encoding
 from suffice.text.lists import noun, plural, quoted
 from suffice.typing import Codes, Floats, Labels
-
-if TYPE_CHECKING:
-    from suffice.estimation.bayes import MostProbable, Predictive
-    from suffice.estimation.covariances import Regularisation, Structure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +40,6 @@ class Evidence:
 
     @property
     def n_groups(self) -> int:
-        """Number of covariances G."""
         return int(self.group_of.max(initial=0)) + 1
 
     def members(self, g: int) -> Codes:
@@ -64,20 +61,18 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
         )
 
 
-# ways to turn evidence into a model: ``plugs_in``, whether covariances are those of a structure in
-# the place of the true ones; ``at_mode``, whether class priors too are the most probable ones
-Learning: TypeAlias = "PlugIn | MostProbable | Predictive | Debiased"
+class Learning(NamedTuple):
+    """A way to turn evidence into a model."""
+
+    model: Callable[..., ClassModel]
+    plugs_in: bool = False  # whether a structure's covariances stand in the place of the true ones
+    at_mode: bool = False  # whether class priors too are the most probable ones
+    has_marginals: bool = True  # whether rows with missing numbers have a density
 
 
-@dataclass(frozen=True, slots=True)
-class PlugIn:
-    """Estimates in the place of parameters."""
-
-    plugs_in, at_mode = True, False
-
-    def model(self, evidence: Evidence) -> GaussianModel:
-        """Return the Gaussian model of means and structured covariances."""
-        return plug_in(evidence)[0]
+def plug_in_model(evidence: Evidence) -> GaussianModel:
+    """Return the Gaussian model of means and structured covariances."""
+    return plug_in(evidence)[0]
 
 
 def plug_in(evidence: Evidence) -> tuple[GaussianModel, list[RankDeficiency]]:
@@ -111,28 +106,25 @@ def gaussian_model(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Debiased:
-    """Plug-in log densities less their bias.
+PLUG_IN = Learning(plug_in_model, plugs_in=True)
+
+
+def debiased_model(evidence: Evidence) -> DebiasedModel:
+    """Return plug-in log densities less their bias.
 
     Moran & Murphy (1979), Applied Statistics 28; Ripley (1996), Pattern Recognition and Neural
     Networks, section 2.4.
     """
-
-    plugs_in, at_mode = False, False
-
-    def model(self, evidence: Evidence) -> DebiasedModel:
-        """Return the model of unbiased log densities."""
-        moments = evidence.moments
-        covariances: list[Covariance] = []
-        corrections = np.zeros(moments.n_classes)
-        for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
-            members = evidence.members(g)
-            seen = members[evidence.present[members]]
-            covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)
-            covariances.append(covariance)
-        plain = gaussian_model(evidence, moments.centred_means, covariances, [])
-        return DebiasedModel(plain, corrections)
+    moments = evidence.moments
+    covariances: list[Covariance] = []
+    corrections = np.zeros(moments.n_classes)
+    for g, scatter in enumerate(full_groups(moments, evidence.group_of).scatters):
+        members = evidence.members(g)
+        seen = members[evidence.present[members]]
+        covariance, corrections[seen] = _debiased_group(evidence, seen, scatter)
+        covariances.append(covariance)
+    plain = gaussian_model(evidence, moments.centred_means, covariances, [])
+    return DebiasedModel(plain, corrections)
 
 
 def _debiased_group(

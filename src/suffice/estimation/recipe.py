@@ -23,14 +23,7 @@ from suffice.estimation.degenerate import independent_columns
 from suffice.estimation.edda import FAMILIES
 from suffice.estimation.fisher import reduced_rank
 from suffice.estimation.missing import completed
-from suffice.estimation.plug_in import (
-    Debiased,
-    Evidence,
-    Learning,
-    PlugIn,
-    plug_in,
-    require_two_classes,
-)
+from suffice.estimation.plug_in import PLUG_IN, Evidence, Learning, plug_in, require_two_classes
 from suffice.estimation.priors import PriorRule
 from suffice.model.class_model import ClassModel
 from suffice.model.gaussian import GaussianModel, bic
@@ -51,7 +44,7 @@ class Recipe:
     tied: Tied
     regularisation: Regularisation
     priors: PriorRule
-    learning: Learning = field(default_factory=PlugIn)
+    learning: Learning = PLUG_IN
     family: str | None = None  # the EDDA code, where the covariances are one of these families
     candidates: tuple[Recipe, ...] = ()  # what covariance="auto" chooses from, by moments
     open_settings: tuple[str, ...] = ()  # "pooling", "shrinkage": to be chosen by rows
@@ -220,7 +213,7 @@ class Recipe:
             )
         # parameters that are integrated out, or debiased, are completed at their plug-in estimates
         iterated = self.learning.plugs_in or self.learning.at_mode
-        recipe = self if iterated else replace(self, learning=PlugIn())
+        recipe = self if iterated else replace(self, learning=PLUG_IN)
 
         def m_step(whole: Moments) -> GaussianModel:
             evidence = recipe._evidence(whole, quiet=True, encoding=encoding)
@@ -252,7 +245,7 @@ class Recipe:
         model = model if temperature == 1 else model.with_temperature(temperature)
         names = encoding.feature_names if encoding else moments.feature_names
         found = Classifier.of(moments.classes, names, model, encoding=encoding, **costs)
-        refuses = isinstance(self.learning, Debiased) or self.needs_fourth
+        refuses = self.needs_fourth or not self.learning.has_marginals
         return found if refuses else found.allowing_missing()
 
     def bic(self, moments: Moments) -> float:

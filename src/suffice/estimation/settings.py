@@ -1,22 +1,13 @@
 """Every word a user may write for a Gaussian model, what it stands for, and what excludes what."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
-from suffice.estimation.bayes import (
-    Belief,
-    MostProbable,
-    NormalInverseWishart,
-    Predictive,
-    check_prior,
-    default_belief,
-    flat_belief,
-    given_belief,
-)
+from suffice.estimation import bayes
 from suffice.estimation.categories import Indicators, Reading, Tree
 from suffice.estimation.covariances import (
     DiagonalStructure,
@@ -27,7 +18,7 @@ from suffice.estimation.covariances import (
     Tied,
 )
 from suffice.estimation.edda import FAMILIES, EddaStructure
-from suffice.estimation.plug_in import Debiased, Learning, PlugIn
+from suffice.estimation.plug_in import PLUG_IN, Learning, debiased_model
 from suffice.estimation.priors import PriorRule
 
 OPEN = "auto"  # left open, to be chosen from the data
@@ -126,33 +117,34 @@ def parse_share(value: Any, name: str = "pooling") -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-ESTIMATES: Mapping[str, Callable[..., Learning]] = {
-    "plug-in": PlugIn,
-    "map": MostProbable,
-    "predictive": Predictive,
-    "debiased": Debiased,
+ESTIMATES: Mapping[str, Learning] = {
+    "plug-in": PLUG_IN,
+    "map": Learning(bayes.most_probable, at_mode=True),
+    "predictive": Learning(bayes.predictive),
+    "debiased": Learning(debiased_model, has_marginals=False),
 }
 
 
 def parse_estimate(estimate: Any, prior: Any) -> Learning:
     """Return how parameters are learnt, under the prior that ``prior`` names."""
     learning = parse_word(estimate, ESTIMATES, "estimate")
-    belief = (parse_prior(prior),) if estimate in ("map", "predictive") else ()
-    if prior is not None and not belief:
+    if estimate in ("map", "predictive"):
+        return learning._replace(model=partial(learning.model, parse_prior(prior)))
+    if prior is not None:
         msg = f"prior is for estimate='map' or 'predictive', not for {estimate!r}: leave it out"
         raise InvalidParameterError(msg)
-    return learning(*belief)
+    return learning
 
 
-def parse_prior(prior: Any) -> Belief:
+def parse_prior(prior: Any) -> bayes.Belief:
     """Return the belief that ``prior`` names: None, "flat", or a NormalInverseWishart."""
     if prior is None:
-        return default_belief
+        return bayes.default_belief
     if isinstance(prior, str) and prior == "flat":
-        return flat_belief
-    if isinstance(prior, NormalInverseWishart):
-        check_prior(prior)
-        return partial(given_belief, prior)
+        return bayes.flat_belief
+    if isinstance(prior, bayes.NormalInverseWishart):
+        bayes.check_prior(prior)
+        return partial(bayes.given_belief, prior)
     msg = f"prior must be None, 'flat' or a NormalInverseWishart, got {prior!r}"
     raise InvalidParameterError(msg)
 

@@ -81,10 +81,7 @@ def collect(
     power: PowerTransform | None = None,
     filled: bool = False,
 ) -> Iterator[ChunkSums]:
-    """Yield the sums of consecutive chunks of rows; how they are cut depends on shapes only.
-
-    Rows go through a power transform first; ``filled`` takes missing numbers as zeros.
-    """
+    """Yield the sums of consecutive chunks of rows; ``filled`` takes missing numbers as zeros."""
     mixed = table.indicators is not None
     few = table.x.size <= SMALL and (table.indicators is None or table.indicators.size <= SMALL)
     # most cells of rows with holes are small: blocks need not hold many rows of each
@@ -137,22 +134,17 @@ def _plain(rows: Table, lo: int, hi: int, storage: Storage, *, fourth: bool) -> 
     if len(x):
         shifts[present] = x[starts]
         z = x - shifts[codes]
-        offsets[present] = _means(z, w, starts, weights[present])
-        z -= offsets[codes]
-        rest = np.zeros(shape)
-        rest[present] = _means(z, w, starts, weights[present])
-        z -= rest[codes]
-        offsets += rest
+        for _ in range(2):  # once more, for what rounding left
+            rest = np.zeros(shape)
+            sums = np.add.reduceat(w[:, None] * z, starts, axis=0)
+            rest[present] = sums / weights[present, None]
+            z -= rest[codes]
+            offsets += rest
     else:
         z = x
     means, low = two_sum(shifts, offsets)
     parts = [(k, slice(*at)) for k, at in zip(present, pairwise([*starts, len(z)]), strict=True)]
     return ChunkSums(weights, means, low, *_centred(z, w, parts, storage, shape[0], fourth=fourth))
-
-
-def _means(z: Floats, w: Floats, starts: Codes, weights: Floats) -> Floats:
-    sums: Floats = np.add.reduceat(w[:, None] * z, starts, axis=0)
-    return sums / weights[:, None]
 
 
 def _centred(
@@ -256,8 +248,7 @@ def _joined(numbers: Scatter, n: Floats, p: Floats, pairs: Floats, cross: Floats
         # Σ w (m − p)² = n (1 − p)
         return DiagonalScatter(np.concatenate([numbers.values, n * (1 - p)], axis=1))
     if isinstance(numbers, PooledScatter):
-        inner = pairs[0] - p.T @ n
-        return PooledScatter(_blocks(numbers.values, cross[0], inner))
+        return PooledScatter(_blocks(numbers.values, cross[0], pairs[0] - p.T @ n))
     inner = pairs - n[:, :, None] * p[:, None, :]
     return PerClassScatter(_blocks(numbers.values, cross, inner))
 
@@ -273,8 +264,7 @@ def _placed(table: Table, lo: int, hi: int) -> Codes:
     assert schema is not None
     assert indicators is not None
     own = indicators[lo:hi]
-    placed: Codes = np.where(own < 0, -1, own + schema.starts[:-1]).astype(np.int32)
-    return placed
+    return np.where(own < 0, -1, own + schema.starts[:-1]).astype(np.int32)
 
 
 def refuse_vanishing(table: Table, total: Any) -> None:
@@ -306,8 +296,7 @@ def recentred(
 def _symmetric(lower: Floats) -> Floats:
     """Return the matrices whose lower triangles are given."""
     low = np.tril(lower)
-    whole: Floats = low + np.swapaxes(np.tril(low, -1), -1, -2)
-    return whole
+    return np.asarray(low + np.swapaxes(np.tril(low, -1), -1, -2))
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:

@@ -1,9 +1,7 @@
 """Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie.
 
-A block of rows is sorted by class, without moving the rows: tiles of rows of one class are
-gathered, shifted by the first row of their class and multiplied; the host gets one matrix for each
-class. On CUDA, where features are few, a fused kernel does so without writing tiles back. No sum
-depends on the order in which threads finish.
+Tiles of rows of one class are gathered, shifted by the first row of their class and multiplied; on
+CUDA, where features are few, a fused kernel does so without writing tiles back.
 """
 
 from __future__ import annotations
@@ -114,8 +112,7 @@ def device_weights(x: Any, weight: Any) -> Any:
 def device_counts(codes: Any, weight: Any, n_classes: int) -> Codes:
     """Return the number of rows of positive weight of each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
-    counts: Codes = np.diff(to_numpy(_class_starts(counted, n_classes)))
-    return counts
+    return np.asarray(np.diff(to_numpy(_class_starts(counted, n_classes))))
 
 
 def is_constant(x: Any, columns: Codes) -> bool:

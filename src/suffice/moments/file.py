@@ -45,7 +45,7 @@ def arrays_of(m: Moments) -> dict[str, Any]:
     arrays["scatter"] = m.scatter.values
     if m.fourth is not None:
         arrays |= m.fourth._asdict()
-    parts = {"transform": m.power and m.power.arrays()}
+    parts: dict[str, Any] = {"transform": m.power and m.power.arrays()}
     parts["cells"] = m.patterns and arrays_of(_cells(m.patterns))
     for part, held in parts.items():
         arrays |= {f"{part}_{name}": array for name, array in (held or {}).items()}

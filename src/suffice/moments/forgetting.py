@@ -1,8 +1,6 @@
 """What is left once rows are taken out: checked by its result, for subtraction loses digits.
 
-A row at 10⁹ standard deviations leaves a scatter of 10¹⁸, of which 16 digits are kept: without the
-row nothing is left of a variance of 1. The greatest sums of squares ever held, ``peaks``, say how
-much of a difference is rounding.
+The greatest sums of squares ever held, ``peaks``, say how much of a difference is rounding.
 """
 
 from __future__ import annotations
@@ -42,7 +40,9 @@ def without(total: Moments, part: Moments) -> Moments:
         )
     if total.patterns is not None or part.patterns is not None:
         return without_gone(combined(total, part, -1.0))  # each pattern is checked there
-    rest, peaks = merged(total, part, -1.0), _held(total)
+    rest, peaks = merged(total, part, -1.0), _squares(total)
+    if total.peaks is not None:
+        peaks = np.maximum(total.peaks, peaks)
     left, few = _squares(rest), rest.counts <= 1
     single = few[:, None] if rest.storage != "pooled" else np.full((1, 1), few.all())
     never = np.where(single, np.abs(left) > 1e-8 * peaks, left < -ROUNDING * peaks)
@@ -63,15 +63,10 @@ def without(total: Moments, part: Moments) -> Moments:
     # of Σ z⁴ ≥ (Σ z²)² / n, which was at most peak², rounding leaves this little
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     coarse = left < share * peaks
-    values = rest.scatter.values * _kept(rest, constant)
-    return without_gone(
-        replace(
-            rest,
-            scatter=replace(rest.scatter, values=values),
-            fourth=None if (coarse & ~constant).any() else rest.fourth,
-            peaks=np.where(single, 0.0, peaks),
-        )
-    )
+    scatter = replace(rest.scatter, values=rest.scatter.values * _kept(rest, constant))
+    fourth = None if (coarse & ~constant).any() else rest.fourth
+    peaks = np.where(single, 0.0, peaks)
+    return without_gone(replace(rest, scatter=scatter, fourth=fourth, peaks=peaks))
 
 
 def _squares(m: Moments) -> Floats:
@@ -79,11 +74,6 @@ def _squares(m: Moments) -> Floats:
     if m.storage == "pooled":
         return np.broadcast_to(m.scatter.pooled_diagonal(), m.means.shape)
     return m.scatter.diagonals()
-
-
-def _held(m: Moments) -> Floats:
-    """Return the greatest sums of squares ever held, (K, d)."""
-    return _squares(m) if m.peaks is None else np.maximum(m.peaks, _squares(m))
 
 
 def _explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
@@ -110,6 +100,5 @@ def _kept(rest: Moments, constant: Flags) -> Floats:
 
 
 def _where(rest: Moments, k: Any, j: Any) -> str:
-    column = f"in column {column_name(rest.feature_names, j)}"
-    pooled = rest.storage == "pooled"
-    return column if pooled else f"{column} of class {rest.classes[k].item()!r}"
+    of_class = "" if rest.storage == "pooled" else f" of class {rest.classes[k].item()!r}"
+    return f"in column {column_name(rest.feature_names, j)}{of_class}"

@@ -132,13 +132,8 @@ class Moments:
             Threads, −1 for all cores; the result is the same, bit for bit, for any number.
         """
         if is_foreign(X):
-            if (
-                power is None
-                and categorical is None
-                and not fourth
-                and is_on_device(X)
-                and X.shape[0]
-            ):
+            plain = power is None and categorical is None and not fourth
+            if plain and is_on_device(X) and X.shape[0]:
                 labels, codes = device_labels(X, y, classes)
                 sums = cls._of_device(X, labels, codes, sample_weight, storage)
                 if sums is not None:
@@ -154,26 +149,20 @@ class Moments:
 
     @classmethod
     def _of_device(
-        cls, x: Any, labels: Labels, codes: Any, weight: Any, storage: str
+        cls, x: Any, labels: Labels, codes: Any, weight: Any, storage: str, names: Any = None
     ) -> Moments | None:
         """Return the sums of rows on a device; None where the host is to look at them."""
         w = device_weights(x, weight)
         kept, _ = plan(storage, len(labels), x.shape[1], fourth=False)
         parts, blank = device_sums(x, codes, w, len(labels), kept), np.zeros(len(labels), np.intp)
         with np.errstate(invalid="ignore", over="ignore"):
-            total = functools.reduce(merged, (cls(labels, None, blank, *p) for p in parts))
+            total = functools.reduce(merged, (cls(labels, names, blank, *p) for p in parts))
         spread = total.scatter.pooled_diagonal()
         finite = np.isfinite(total.means).all() and np.isfinite(spread).all()
         if not (finite and is_constant(x, np.flatnonzero(spread < SMALLEST))):
             return None
         counts = total.weights if w is None else device_counts(codes, w, len(labels))
         return replace(total, counts=counts.astype(np.intp))
-
-    @classmethod
-    def _of_device_table(cls, table: Table, storage: str) -> Moments | None:
-        codes = device_codes(table.x, table.codes, table.n_classes)
-        sums = cls._of_device(table.x, table.classes, codes, table.weight, storage)
-        return None if sums is None else replace(sums, feature_names=table.names)
 
     @classmethod
     def of_table(
@@ -189,7 +178,9 @@ class Moments:
         """Return the sums of a labelled table; see ``of``. Empty cells are refused by default."""
         if is_foreign(table.x):
             there = is_on_device(table.x) and not fourth and power is None and table.n_rows
-            found = cls._of_device_table(table, storage) if there else None
+            codes = device_codes(table.x, table.codes, table.n_classes) if there else None
+            given = (table.classes, codes, table.weight, storage, table.names)
+            found = cls._of_device(table.x, *given) if there else None
             return found or cls.of_table(
                 table.with_rows(to_numpy(table.x), table.names),
                 storage=storage, fourth=fourth, power=power, holes=holes, max_patterns=max_patterns,
@@ -299,8 +290,7 @@ class Moments:
             return np.zeros(self.n_features)
         pivot = self.means[np.argmax(self.weights)]
         share = self.weights / self.total_weight
-        mean: Floats = pivot + share @ ((self.means - pivot) + self.means_low)
-        return mean
+        return np.asarray(pivot + share @ ((self.means - pivot) + self.means_low))
 
     @property
     def centred_means(self) -> Floats:
@@ -320,8 +310,7 @@ class Moments:
     def between_scatter(self) -> Floats:
         """Σ_k w_k (μ_k − μ)(μ_k − μ)ᵀ, shape (d, d)."""
         centred = self.centred_means
-        between: Floats = (self.weights[:, None] * centred).T @ centred
-        return between
+        return np.asarray((self.weights[:, None] * centred).T @ centred)
 
     @property
     def encoding(self) -> Encoding | None:
@@ -364,11 +353,11 @@ class Moments:
         archive.write(path, KIND, header_of(self), arrays_of(self))
 
     def _repr_html_(self) -> str:
-        classes = notebook.shown(self.classes.tolist())
         names = notebook.shown(self.feature_names or [str(j) for j in range(self.n_features)])
         head = ["class", "rows", "weight", *(f"mean of {name}" for name in names)]
-        columns = zip(classes, self.counts.tolist(), self.weights.tolist(), strict=False)
-        rows = [[*row, *self.means[k, : len(names)].tolist()] for k, row in enumerate(columns)]
+        means = self.means[:, : len(names)].tolist()
+        columns = (notebook.shown(self.classes.tolist()), self.counts, self.weights, means)
+        rows = [[k, int(n), float(w), *mean] for k, n, w, mean in zip(*columns, strict=False)]
         return notebook.titled(repr(self), notebook.html_table(head, rows))
 
     def __repr__(self) -> str:

@@ -1,10 +1,8 @@
 """Sums of rows with missing numbers: by pattern of observed columns, or by column.
 
-A row with holes says nothing of the columns it lacks, so sums are kept for each class and set of
-observed columns: a *cell*, whose holes are zeros. Cells are ordinary moments with a text key in
-the place of the class, and merge as such. A cell of fewer rows than columns is no smaller summed
-than as rows, and stays rows. Where products of columns are not kept, each column of a class has
-its own weight, that of the rows which have it.
+Each class and set of observed columns is a *cell*, whose holes are zeros: moments with a text key
+in the place of the class. A cell of fewer rows than columns stays rows. Where products of columns
+are not kept, each column of a class has its own weight, that of the rows which have it.
 """
 
 from __future__ import annotations
@@ -87,13 +85,11 @@ class PatternSums:
         return cls(taken(cells, np.flatnonzero(m.counts)), rows, np.zeros(d, np.intp))
 
     @property
-    def class_of(self) -> Codes:
-        """Class of each cell, (C,)."""
+    def class_of(self) -> Codes:  # (C,)
         return _decoded(self.cells)[0]
 
     @property
-    def observed(self) -> Flags:
-        """Which columns each cell has, (C, d)."""
+    def observed(self) -> Flags:  # (C, d)
         return _decoded(self.cells)[1]
 
     @property
@@ -177,10 +173,8 @@ class PatternSums:
         counts = np.zeros(weights.shape, np.intp)
         np.add.at(counts, units.class_of, units.counts[:, None] * units.observed)
         sums: Any = {"means": means, "means_low": low, "scatter": DiagonalScatter(squares)}
-        labels = self.rows.classes
-        return ColumnSums(
-            replace(self.cells, classes=labels, counts=counts, weights=weights, **sums)
-        )
+        sums |= {"classes": self.rows.classes, "counts": counts, "weights": weights}
+        return ColumnSums(replace(self.cells, **sums))
 
     def sums(self) -> tuple[Floats, ...]:
         """Return weights and means of columns (K, d), products and weights of pairs (K, d, d)."""
@@ -196,7 +190,6 @@ class ColumnSums:
 
     @classmethod
     def of_table(cls, table: Table, blank: Moments, limit: int | None) -> ColumnSums:
-        """Return the sums of rows with holes; ``blank`` are moments without rows."""
         if table.x.size <= SMALL:
             rows = table.take(table.weights > 0)
             return PatternSums(_no_cells(blank), _numbers(rows), cls.lost, limit).by_column()
@@ -211,22 +204,18 @@ class ColumnSums:
 
     @classmethod
     def of_complete(cls, m: Moments) -> ColumnSums:
-        """Return the same sums, every column with the weight of its class."""
         weights = np.repeat(m.weights[:, None], m.n_features, axis=1)
         counts = np.repeat(m.counts[:, None], m.n_features, axis=1)
         scatter = DiagonalScatter(m.diagonals)
         return cls(replace(_plain(m), weights=weights, counts=counts, scatter=scatter))
 
     def by_column(self) -> ColumnSums:
-        """Return itself."""
         return self
 
     def plus(self, other: Incomplete) -> ColumnSums:
-        """Return the sums of both."""
         return ColumnSums(merged(self.cells, other.by_column().cells))
 
     def minus(self, other: Incomplete) -> ColumnSums:
-        """Return the sums without rows that were added before."""
         part, held = other.by_column().cells, self.cells.counts
         for k, j in np.argwhere(part.counts > held)[:1]:
             found = f"cannot forget {part.counts[k, j]} numbers of column {j}"
@@ -234,16 +223,13 @@ class ColumnSums:
         return ColumnSums(without_gone(merged(self.cells, part, -1.0)))
 
     def by_class(self, change: Callable[[Any], Any], classes: Labels) -> ColumnSums:
-        """Return the sums of other classes, by a change of the first axis."""
         return ColumnSums(by_class(self.cells, classes, change))
 
     def select(self, columns: Codes) -> ColumnSums:
-        """Return the sums of some features only."""
         counts, weights = self.cells.counts[:, columns], self.cells.weights[:, columns]
         return ColumnSums(replace(self.cells.select(columns), counts=counts, weights=weights))
 
     def mapped(self, change: Floats) -> ColumnSums:
-        """Return the sums of T x, where T moves features and adds levels to each other."""
         counts, weights = (
             # a level that is new is known to be zero, for all rows of the class
             np.stack([each[:, row if row.any() else ...].max(1) for row in change != 0], axis=1)
@@ -325,8 +311,7 @@ def _sums(table: Table, blank: Moments, storage: Any) -> Moments:
         labels, none = table.classes, np.zeros(table.n_classes, np.intp)
         each = (replace(blank, classes=labels, counts=none, **part._asdict()) for part in parts)
         total = reduce(merged, each)
-    counts = np.bincount(table.codes, minlength=table.n_classes)
-    return replace(total, counts=counts)
+    return replace(total, counts=np.bincount(table.codes, minlength=table.n_classes))
 
 
 def _no_cells(blank: Moments) -> Moments:
@@ -392,9 +377,8 @@ def _regrouped(cells: Moments, keys: Labels) -> Moments:
     labels, code = np.unique(keys, return_inverse=True)
     seen = _decoded(replace(cells, classes=keys))[1]
     pairs = PerClassScatter(cells.scatters * (seen[:, :, None] & seen[:, None, :]))
-    cells = replace(
-        cells, means=cells.means * seen, means_low=cells.means_low * seen, scatter=pairs
-    )
+    means: Any = {"means": cells.means * seen, "means_low": cells.means_low * seen}
+    cells = replace(cells, scatter=pairs, **means)
     total, turn = placed(taken(cells, np.zeros(0, np.intp)), labels), _rank(code)
     for r in range(int(turn.max(initial=-1)) + 1):
         part = replace(taken(cells, turn == r), classes=keys[turn == r])
@@ -428,11 +412,9 @@ def _coarsened(found: PatternSums, limit: int) -> PatternSums:
 
 
 def _smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
-    """Return for each pattern itself, if it is frequent, or one inside it that loses least.
-
-    Half of the patterns kept are the most frequent ones. The others consist of whole blocks of
-    neighbouring columns, few enough that all their unions are affordable: one fits any row.
-    """
+    """Return for each pattern itself, if it is frequent, or one inside it that loses least."""
+    # half of those kept are the most frequent; the others are unions of blocks of neighbouring
+    # columns, few enough that all of them are affordable: one fits any row
     blocks = np.array_split(np.arange(patterns.shape[1]), max(int(np.log2(most / 2)), 1))
     whole = patterns.copy()
     for block in blocks:
@@ -448,10 +430,7 @@ def _smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
 
 
 def _column_sums(units: Units, k: int, *, pairs: bool) -> tuple[Floats, ...]:
-    """Return weights and means (high, low) of columns (K, d), their squares and weights.
-
-    With ``pairs`` the last two are those of every two columns, (K, d, d).
-    """
+    """Return weights, means (high, low), squares of columns and their weights; or of ``pairs``."""
     d = units.observed.shape[1]
     weights, means, low = np.zeros((3, k, d))
     products, shared = np.zeros((2, k, d, d) if pairs else (2, k, d))
@@ -492,7 +471,8 @@ def _filled(
 
 def _plain(m: Moments) -> Moments:
     bare = ("feature_names", "fourth", "power", "log_slopes", "schema", "patterns", "peaks")
-    return replace(m, **dict.fromkeys(bare))
+    nothing: dict[str, Any] = dict.fromkeys(bare)
+    return replace(m, **nothing)
 
 
 def _places(change: Callable[[Any], Any], k: int) -> Codes:
@@ -504,11 +484,10 @@ def _places(change: Callable[[Any], Any], k: int) -> Codes:
 
 
 def _stacked(a: Table, b: Table) -> Table:
-    weight = None
-    if a.weight is not None or b.weight is not None:
-        weight = np.concatenate([a.weights, b.weights])
-    x = np.concatenate([a.x, b.x])
-    return Table(x, a.classes, np.concatenate([a.codes, b.codes]), weight)
+    plain = a.weight is None and b.weight is None
+    weight = None if plain else np.concatenate([a.weights, b.weights])
+    x, codes = np.concatenate([a.x, b.x]), np.concatenate([a.codes, b.codes])
+    return Table(x, a.classes, codes, weight)
 
 
 def _difference(total: Table, part: Table) -> tuple[Table, Table]:

@@ -64,8 +64,7 @@ class _Stored:
         """Return the sum, in the coarser storage of the two."""
         coarser: Any = max(self, other, key=lambda scatter: scatter.rank)
         a, b = (getattr(scatter, coarser.reading)() for scatter in (self, other))
-        found: Scatter = type(coarser)(a + b if sign > 0 else a - b)
-        return found
+        return type(coarser)(a + b if sign > 0 else a - b)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,10 +136,9 @@ def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
 
 
 class FourthMoments(NamedTuple):
-    """Sums over z = x − μ_k that say how variable the products of two features are.
+    """Sums over z = x − μ_k for Ledoit & Wolf's (2004) Σ ‖z‖⁴, whatever the units of features.
 
-    Ledoit & Wolf (2004) need Σ ‖z‖⁴. Taking each feature's scale out first, which keeps the
-    answer free of units, needs Σ z_i² z_j² for every pair; the third moments let it be merged.
+    That needs Σ z_i² z_j² for every pair; the third moments let it be merged.
     """
 
     thirds: Floats  # Σ w z_i² z_j   (K, d, d)
