@@ -17,10 +17,9 @@ KERNELS: list[Any] = []  # all that this process may compile
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return what compiles a function by Numba and keeps the code, or does without keeping it.
+    """Return what compiles a function by Numba and keeps the code, where that is possible.
 
-    Where neither the package nor the user's own folder can be written to, the code is kept in a
-    private temporary folder. A damaged file is compiled again, in its place.
+    Without a folder to write to that is a temporary one; a damaged file is compiled again.
     """
 
     def compiled(function: Callable[..., Any]) -> Any:

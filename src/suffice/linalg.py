@@ -37,21 +37,16 @@ def correlation(sigma: Floats) -> tuple[Floats, Floats]:
 
 
 def scaled_cholesky(sigma: Floats) -> Floats | None:
-    """Return lower L with Σ = L Lᵀ, or None where Σ is singular up to rounding.
-
-    The factorisation is of the correlation matrix, so that units do not matter.
-    """
-    corr, scale = correlation(sigma)
+    """Return lower L with Σ = L Lᵀ, or None where Σ is singular up to rounding."""
+    corr, scale = correlation(sigma)  # so that units do not matter
     lower, info = lapack.dpotrf(corr, lower=1)
     if info != 0 or np.min(np.diagonal(lower)) ** 2 < rank_tolerance(len(sigma)):
         return None
-    factor: Floats = scale[:, None] * lower
-    return factor
+    return np.asarray(scale[:, None] * lower)
 
 
 def inverse_lower(factor: Floats) -> Floats:
     """Return L⁻¹ of a lower triangular L."""
-    inverse: Floats
     inverse, info = lapack.dtrtri(factor, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
@@ -64,8 +59,7 @@ def dependent_columns(sigma: Floats) -> Codes:
         return np.zeros(0, np.intp)
     corr, _ = correlation(sigma)
     _, pivots, rank, _ = lapack.dpstrf(corr, lower=1, tol=rank_tolerance(len(sigma)))
-    columns: Codes = np.sort(pivots[rank:] - 1)
-    return columns
+    return np.sort(pivots[rank:] - 1)
 
 
 def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
@@ -75,11 +69,8 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
-    """Return variances along the principal axes of Σ, falling, and the axes as columns.
-
-    They are the singular values and vectors of a root taken after scaling, so that the variance
-    of a small feature beside a large one keeps its digits. None where Σ is singular up to rounding.
-    """
+    """Return variances along the principal axes of Σ, falling, and axes as columns, or None."""
+    # of a root taken after scaling: a small feature beside a large one keeps its digits
     root = scaled_cholesky(sigma)
     if root is None:
         return None
@@ -103,9 +94,7 @@ def positive_factor(h: Floats) -> Floats:
 
 def solve_factored(factor: Floats, g: Floats) -> Floats:
     """Return (L Lᵀ)⁻¹ g."""
-    solution: Floats
-    solution, _ = lapack.dpotrs(factor, g, lower=1)
-    return solution
+    return np.asarray(lapack.dpotrs(factor, g, lower=1)[0])
 
 
 def solve_semidefinite(h: Floats, b: Floats) -> Floats:
@@ -115,10 +104,8 @@ def solve_semidefinite(h: Floats, b: Floats) -> Floats:
 
 
 def generalised_inverse(h: Floats) -> Floats:
-    """Return H⁺, taken after scaling, over the directions that are not rounding.
-
-    With H = diag(s) C diag(s) and C = V diag(e) Vᵀ, H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s).
-    """
+    """Return H⁺, taken after scaling, over the directions that are not rounding."""
+    # H = diag(s) C diag(s),  C = V diag(e) Vᵀ,  H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s)
     corr, scale = correlation(h)
     e, v = symmetric_eigen(corr)
     known = e > rank_tolerance(len(e)) * max(1.0, float(e[-1]))
@@ -132,10 +119,7 @@ Pair: TypeAlias = tuple[Floats, Floats]  # a step s, and the change y of the gra
 def quasi_newton(
     gradient: Floats, pairs: Sequence[Pair], inverse: Callable[[Floats], Floats]
 ) -> Floats:
-    """Return H g, H the inverse Hessian after one BFGS update per pair.
-
-    Nocedal & Wright (2006), *Numerical Optimization*, algorithm 7.4.
-    """
+    """Return H g, H the inverse Hessian after one BFGS update per pair (Nocedal & Wright 7.4)."""
     q, shares = gradient, []
     for s, y in reversed(pairs):
         # α = sᵀq / sᵀy,  q ← q − α y

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,7 @@ def curve(e: Any, logs: Floats) -> Floats:
     return np.where(e == 0, logs, np.expm1(e * logs) / np.where(e == 0, 1.0, e))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class Branch(NamedTuple):
     """Curves, one per feature or one per number: every array broadcasts against rows (n, d)."""
 
     exponent: Floats  # e
@@ -60,15 +59,11 @@ class Branch:
 
     def either(self, other: Branch, here: npt.NDArray[np.bool_]) -> Branch:
         """Return these curves where ``here`` is true, the others elsewhere."""
-        exponent = np.where(here, self.exponent, other.exponent)
         if np.isinf(self.knee).all() and np.isinf(other.knee).all():
-            return Branch(exponent, self.knee, self.log_knee, self.top, self.slope)
-        mine = self.knee, self.log_knee, self.top, self.slope
-        others = other.knee, other.log_knee, other.top, other.slope
-        return Branch(exponent, *(np.where(here, *pair) for pair in zip(mine, others, strict=True)))
+            return self._replace(exponent=np.where(here, self.exponent, other.exponent))
+        return Branch(*(np.where(here, *pair) for pair in zip(self, other, strict=True)))
 
     def apply(self, u: Floats) -> Floats:
-        """Return P(u)."""
         # P(u) = P(min(u, b)) + P′(b) max(u − b, 0)
         below = curve(self.exponent, np.minimum(np.log1p(u), self.log_knee))
         return below + self.slope * np.maximum(u - self.knee, 0.0)
@@ -81,7 +76,6 @@ class Branch:
         return np.expm1(logs) + np.maximum(v - self.top, 0.0) / self.slope
 
     def log_slope(self, u: Floats) -> Floats:
-        """Return log P′(u)."""
         # P′(u) = (1 + u)^(e − 1)
         return (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
 
@@ -145,9 +139,8 @@ class PowerTransform:
     ) -> PowerTransform:
         """Return the transform of greatest likelihood for rows ``X``, whatever their labels.
 
-        Centre and scale are the mean and the standard deviation of each feature; each exponent
-        makes the feature most nearly Gaussian. Of more than ``n_rows`` rows a seeded sample is
-        looked at. A feature of fewer than three values is left alone.
+        Of more than ``n_rows`` rows a seeded sample is looked at. A feature of fewer than three
+        values is left alone.
         """
         return cls(*_fitted_columns(X, sample_weight, n_rows=n_rows, seed=seed))
 
@@ -168,10 +161,8 @@ class PowerTransform:
     def apply_observed(self, x: Any) -> Floats:
         """Return the transformed rows, shape (n, d); NaN, and NaN alone, stays NaN."""
         y = self.apply(x)
-        bad = np.argwhere(~np.isfinite(y) & ~np.isnan(x))
-        if len(bad):
-            msg = f"row {bad[0, 0]}, column {bad[0, 1]}: infinite, or too large to transform"
-            raise InvalidInputError(msg)
+        for i, j in np.argwhere(~np.isfinite(y) & ~np.isnan(x))[:1]:
+            raise InvalidInputError(f"row {i}, column {j}: infinite, or too large to transform")
         return y
 
     def inverse(self, y: Any) -> Floats:
@@ -185,8 +176,7 @@ class PowerTransform:
 
     def log_jacobian(self, x: Any) -> Floats:
         """Return log |dt/dx|, summed over features, shape (n,)."""
-        total: Floats = self.log_slopes(x).sum(1)
-        return total
+        return np.asarray(self.log_slopes(x).sum(1))
 
     def log_slopes(self, x: Any) -> Floats:
         """Return log dt_j/dx_j of each feature, shape (n, d)."""
@@ -243,10 +233,8 @@ class PowerTransform:
 
 def _check(t: PowerTransform) -> None:
     """Refuse a transform that is no bijection of the line."""
-    wrong = ~(np.isfinite(t.exponents) & np.isfinite(t.centre) & (t.scale > 0))
-    wrong |= ~np.isfinite(t.scale)
-    if wrong.any():
-        j = int(np.flatnonzero(wrong)[0])
+    finite = np.isfinite(t.exponents) & np.isfinite(t.centre) & np.isfinite(t.scale)
+    for j in np.flatnonzero(~(finite & (t.scale > 0)))[:1]:
         raise InvalidParameterError(
             f"feature {j} has exponent {t.exponents[j]:g}, centre {t.centre[j]:g} and scale "
             f"{t.scale[j]:g}: all must be finite, and the scale positive"
@@ -254,8 +242,7 @@ def _check(t: PowerTransform) -> None:
     endless = ((t.exponents < 0) & ~(np.isfinite(t.high) & (t.high >= t.centre))) | (
         (t.exponents > 2) & ~(np.isfinite(t.low) & (t.low <= t.centre))
     )
-    if endless.any():
-        j = int(np.flatnonzero(endless)[0])
+    for j in np.flatnonzero(endless)[:1]:
         raise InvalidParameterError(
             f"feature {j} has exponent {t.exponents[j]:g}, where the curve levels off: keep it "
             "in [0, 2], or give low ≤ centre ≤ high, beyond which it goes on as a straight line"

@@ -16,8 +16,7 @@ class Progress:
     """Counts what is done, and shows it once it takes longer than a second.
 
     ``wish`` None shows a bar on a terminal, True anywhere, False never; a function is called with
-    the number done and the number of all, which may be unknown (None). Called itself, it takes
-    both numbers as news. ``unit`` is what is counted, where its speed is of interest: "rows".
+    the number done and of all. ``unit`` is what is counted, where its speed is of interest: "rows".
     """
 
     def __init__(
@@ -40,16 +39,13 @@ class Progress:
         self.reach(done)
 
     def begin(self, what: str) -> None:
-        """Name what is under way."""
         self._what = what
         self._show()
 
     def step(self, n: int = 1) -> None:
-        """Take note that ``n`` more are done."""
         self.reach(self._done + n)
 
     def reach(self, done: int) -> None:
-        """Take note of how many are done."""
         self._done = done
         if callable(self._wish):
             self._wish(done, self._total or 0)
@@ -67,7 +63,8 @@ class Progress:
         return f"{self._done / seconds:,.0f} {self._unit}/s" if self._unit else ""
 
     def _show(self) -> None:
-        if callable(self._wish) or self._wish is False or not (self._wish or _on_terminal()):
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        if callable(self._wish) or self._wish is False or not (self._wish or on_terminal):
             return
         seconds = time.perf_counter() - self._started
         if seconds < _PATIENCE:
@@ -82,10 +79,6 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
-
-
-def _on_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _bar(*, always: bool) -> Any:

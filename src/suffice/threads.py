@@ -30,9 +30,8 @@ _FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
 
 def usable_cores() -> int:
     """Return the number of cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    found = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if found else os.cpu_count() or 1
 
 
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
@@ -49,10 +48,7 @@ def at_most(n_jobs: int | None) -> Iterator[None]:
 
 
 def n_threads_of(n_jobs: int | None) -> int:
-    """Return the threads that ``n_jobs`` asks for: −1 is all cores, −2 all but one.
-
-    None asks for what ``at_most`` allows, all cores where nothing was said.
-    """
+    """Return the threads that ``n_jobs`` asks for: −1 is all cores, None what is allowed."""
     if n_jobs is None:
         return _LIMIT.get() or usable_cores()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -64,11 +60,7 @@ def n_threads_of(n_jobs: int | None) -> int:
 def in_order(
     work: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None = None
 ) -> Iterator[Result]:
-    """Yield ``work`` of each task, in the order of the tasks, done by threads.
-
-    The threads live for this call only: nothing is shared between callers, and nothing is left
-    behind for a fork to break.
-    """
+    """Yield ``work`` of each task, in the order of the tasks, done by threads of this call only."""
     n_threads = min(n_threads_of(n_jobs), len(tasks))
     if n_threads < 2:
         yield from map(work, tasks)
@@ -134,16 +126,11 @@ def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Res
 
 
 def one_blas_thread(*, when: bool = True) -> AbstractContextManager[Any]:
-    """Return a limit to one thread of BLAS: more would wait for those of our own.
-
-    Many small products are slower by several threads too, much slower where cores are busy.
-    Unless ``when``, nothing is limited.
-    """
+    """Return a limit to one thread of BLAS, ``when`` asked: more would wait for our own."""
     if not when:
         return nullcontext()
     libraries = _blas_libraries("scipy.linalg" in sys.modules)
-    limits: AbstractContextManager[Any] = libraries.limit(limits=1, user_api="blas")
-    return limits
+    return libraries.limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 @functools.cache

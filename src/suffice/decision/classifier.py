@@ -80,11 +80,7 @@ class Classifier:
         return tuple(c.name for c in self.encoding.schema.columns if c.kind != "left out")
 
     def answer(self, verb: Callable[[Classifier, Any], Any], x: Any) -> Any:
-        """Return what ``verb`` says of rows, for arrays of another library in kind.
-
-        Rows on a device are scored there where scores are linear or of Gaussians and no number is
-        missing; otherwise they visit the host.
-        """
+        """Return what ``verb`` says of rows, for arrays of another library in kind."""
         if not is_foreign(x):
             return verb(self, x)
         scored = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
@@ -143,10 +139,7 @@ class Classifier:
         return (self.encoding.columns(x) if self.encoding else x), self.classes[codes]
 
     def impute(self, x: Any) -> Any:
-        """Return the rows, NaN replaced by its conditional mean given what was observed.
-
-        Of a mixed table, the columns of numbers by their names.
-        """
+        """Return the rows, NaN replaced by its conditional mean; of a mixed table, by column."""
         return self._filled(x, self._densities().impute)
 
     def sample_missing(self, x: Any, rng: np.random.Generator) -> Any:
@@ -205,8 +198,7 @@ def classifier_of(fitted: Any) -> Classifier:
             f"{type(fitted).__name__} is none of suffice's classifiers: only models of one density "
             "per class, linear ones, and averages of them can be used here"
         )
-    found: Classifier = fitted.classifier_
-    return found
+    return fitted.classifier_  # type: ignore[no-any-return]
 
 
 def softmax_temperature(temperature: Any, base: Any = None) -> float:

@@ -15,9 +15,7 @@ from suffice.typing import Codes, Floats, Labels
 def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
     """Return the labels of the K classes and of the reject action, (K + 1,).
 
-    A label of the classes' own kind keeps their type. The default, None, is NaN beside
-    numbers, in a float array; beside anything else, and for a label of another kind, the
-    array is one of objects.
+    A label of the classes' own kind keeps their type; None is NaN beside numbers.
     """
     label = np.asarray(reject_label)
     kinds = {"n" if array.dtype.kind in "iuf" else array.dtype.kind for array in (classes, label)}
@@ -38,9 +36,8 @@ def actions_with_reject(classes: Labels, reject_label: Any = None) -> Labels:
 class Decision:
     """The cost C[a, k] of action a where k is true: a(x) = argmin_a Σ_k C[a, k] p(k | x).
 
-    The first K actions are the classes; one more, if any, is to reject. A gain is a negative cost.
-    Berger (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4;
-    Chow (1970) for the reject action.
+    The first K actions are the classes; one more, if any, is to reject (Chow 1970). Berger (1985),
+    *Statistical Decision Theory and Bayesian Analysis*, section 4.4.
     """
 
     actions: Labels  # what each action predicts  (A,)
@@ -62,12 +59,10 @@ class Decision:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes, K."""
         return len(self.actions) - self.can_reject
 
     @property
     def can_reject(self) -> bool:
-        """Whether there is an action beside the classes."""
         return self.reject is not None
 
     @property

@@ -27,10 +27,7 @@ class PriorShift:
 
     @property
     def p_value(self) -> float:
-        """How probable a change this large is if the priors are the old ones: χ², ``df``.
-
-        The densities of the classes count as known.
-        """
+        """How probable a change this large is under the old priors, densities known: χ²."""
         return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df else np.nan
 
 
@@ -39,13 +36,11 @@ def shifted_priors(
 ) -> PriorShift:
     """Return the maximum-likelihood priors of rows whose classes are not known.
 
-    The classes keep their densities and only their shares change. Each EM step averages the
-    posteriors under the current priors; steps are extrapolated (SQUAREM) and kept only where
-    the likelihood grows, so that the fixed point is that of plain EM. A prior of zero stays.
-    Needs log p(k | x) (n, K) under the priors π⁰ (K,); stops at a ``gap`` of at most ``tol``.
+    Each EM step averages the posteriors under the current priors; steps are extrapolated and kept
+    only where the likelihood grows. Needs log p(k | x) (n, K) under the priors π⁰ (K,).
 
-    Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9;
-    Varadhan & Roland (2008), *Scandinavian Journal of Statistics* 35(2).
+    Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9; SQUAREM: Varadhan &
+    Roland (2008), *Scandinavian Journal of Statistics* 35(2).
     """
     if not len(np.asarray(log_posterior)):
         raise InvalidInputError("there are no rows: a shift of priors needs some")

@@ -89,10 +89,8 @@ class NormalInverseWishart:
         """Return a weak proper prior that follows the units of the features.
 
         It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k S_k (d, d).
-        The mean is the mean of all rows, ν = d + 2 is the least whole number with a finite
-        expectation, and E Σ is the diagonal of the pooled within-class covariance (divisor n).
-        A feature without spread within classes takes its spread over all rows, and one without
-        any spread takes one, with a warning unless ``quiet``.
+        ν = d + 2, the least whole number with a finite expectation; E Σ is the diagonal of the
+        pooled covariance (divisor n), of all rows for a feature without spread within classes.
         """
         n, d = weights.sum(), means.shape[1]
         m = weights @ means / n
@@ -115,8 +113,7 @@ class NormalInverseWishart:
     ) -> tuple[NormalInverseWishart, ...]:
         """Return the posterior of each of K classes that share one covariance.
 
-        They need weights (K,), means (K, d) and the pooled scatter Σ_k S_k (d, d), and have the
-        same scale and degrees. The reference prior of K classes is ``flat(d, n_means=K)``.
+        They need weights (K,), means (K, d) and the pooled scatter Σ_k S_k (d, d).
         """
         w, shifts = weights.tolist(), means - self.mean
         kappas = self.mean_strength + weights

@@ -52,7 +52,6 @@ class Tree:
     storage = "per-class"  # every class has its own tree
 
     def model(self, recipe: Recipe, moments: Moments, *, quiet: bool) -> ClassModel:
-        """Return the density of numbers and levels."""
         encoded, encoding = encoded_moments(moments)
         # missing numbers are expected given all numbers and levels, whatever is left independent
         gaussian = replace(recipe, structure=FullStructure())
@@ -85,11 +84,8 @@ def numbers_of(moments: Moments) -> Moments:
 
 
 def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
-    """Return sums in which levels that a group never has vary as they do in all classes.
-
-    Plug-in estimates do so by themselves; a weak prior would leave them almost no variance, and
-    so make the group far too sure of rows without those levels.
-    """
+    """Return sums in which levels that a group never has vary as they do in all classes."""
+    # a weak prior would leave them almost no variance; plug-in estimates do so by themselves
     p, scatters = n_numbers, moments.scatters.copy()
     reference = ReferenceCovariance.of(moments.select(np.arange(p, moments.n_features)))
     for g in range(int(group_of.max()) + 1):
@@ -104,10 +100,8 @@ def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments
 
 # --- levels ----------------------------------------------------------------------------------
 # In class k of weight w a level of share f among L has the probability (w f + α) / (w + α L), as in
-# scikit-learn's CategoricalNB. This is c f + e with c = w / (w + α L) and e = α / (w + α L): the
-# level is kept with probability c and any other is as likely as it. Kept or not independently for
-# each category, a pair has c_i c_j F + c_i f_i e_j + e_i c_j f_j + e_i e_j: pairs and single
-# levels belong to one distribution, whatever the root of a tree.
+# scikit-learn's CategoricalNB: c f + e with c = w / (w + α L) and e = α / (w + α L). A pair has
+# c_i c_j F + c_i f_i e_j + e_i c_j f_j + e_i e_j, which agrees with that of single levels.
 
 
 def _channel(weight: float, blocks: LevelBlocks, alpha: float) -> tuple[Floats, Floats]:
@@ -167,9 +161,7 @@ def _forest(moments: Moments, blocks: LevelBlocks, parents: Codes, alpha: float)
 def regressions(recipe: Recipe, moments: Moments, n_numbers: int) -> Floats:
     """Return B of each group of classes, (G, p, C'): numbers regressed on the indicators.
 
-    Groups share what they share of covariances. B_g is drawn towards that of all groups by as
-    much as α rows of the usual spread of each indicator weigh: a level that a class never has
-    borrows its effect from the other classes.
+    B_g is drawn towards that of all groups by what α rows of the usual spread of indicators weigh.
     """
     groups = full_groups(moments, recipe.group_of(moments.classes))
     p, whole = n_numbers, groups.pooled

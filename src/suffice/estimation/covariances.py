@@ -119,11 +119,8 @@ def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
 
 
 def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
-    """Return the divisor of the scatter of each group, (G,); zero where nothing is left of it.
-
-    Maximum likelihood divides by the weight w; without bias it is w − 1 for one class, and
-    w − K for K classes that share a covariance (Bessel's correction: one for each mean).
-    """
+    """Return the divisor of the scatter of each group, (G,); zero where nothing is left of it."""
+    # w, or w − K with Bessel's correction: one for each mean
     w = weights - (n_means if unbiased else 0.0)
     return np.where(w > EPS * np.maximum(weights, 1.0), w, 0.0)
 
@@ -137,10 +134,7 @@ def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
 
 
 def unbiased_by_class(moments: Moments) -> Moments:
-    """Return the sums with S_k w_k / (w_k − 1); zero for a class of one row.
-
-    Divided by the weight of their classes they are Σ_k w_k / w · S_k / (w_k − 1).
-    """
+    """Return the sums with S_k w_k / (w_k − 1); zero for a class of one row."""
     if moments.storage == "pooled":
         raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, and these moments hold their sum: "
@@ -162,14 +156,10 @@ def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> 
 
 @dataclass(frozen=True, slots=True)
 class ShrinkageTarget:
-    """A diagonal matrix T made of Σ: diag Σ, or the sphere of equal trace, in some units.
-
-    The units are those of the features, which is Friedman's own choice, or with ``pooled_units``
-    their pooled standard deviations.
-    """
+    """A diagonal matrix T made of Σ: diag Σ, or the sphere of equal trace, in some units."""
 
     keeps_variances: bool = False  # T = diag Σ: correlations go, variances stay
-    pooled_units: bool = False
+    pooled_units: bool = False  # pooled standard deviations, not those of the features (Friedman's)
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
         """Return the units in which T is a multiple of the identity, (G, d)."""
@@ -186,20 +176,12 @@ class ShrinkageTarget:
         return np.asarray((variances / squares).mean(1, keepdims=True) * squares)
 
 
-def shrunk(sigmas: Floats, target: Floats, gammas: Floats) -> Floats:
-    """Return (1 − γ) Σ + γ T, given the diagonals of T (G, d), of matrices or their diagonals."""
-    towards = target[:, :, None] * np.eye(target.shape[1]) if sigmas.ndim == 3 else target
-    gamma = gammas.reshape(-1, *[1] * (sigmas.ndim - 1))
-    return np.asarray((1 - gamma) * sigmas + gamma * towards)
-
-
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
     """Return the oracle-approximating shrinkage of a scatter (d, d), features divided by a scale.
 
-    Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58; without its terms 2/d, as
-    in scikit-learn.
+    Chen, Wiesel, Eldar & Hero (2010), IEEE Trans. Signal Processing 58; as in scikit-learn.
     """
-    r = _scaled(weight, scatter, scale)
+    r, _ = _scaled(weight, scatter, scale)
     if len(r) == 1 or not weight > 0:
         return 0.0
     # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
@@ -212,11 +194,11 @@ def ledoit_wolf_intensity(
     weight: float, scatter: Floats, fourth_moments: Floats, scale: Floats | None = None
 ) -> float:
     """Return the shrinkage of Ledoit & Wolf (2004), J. Multivariate Analysis 88, of scaled rows."""
-    n, d, r = weight, len(scatter), _scaled(weight, scatter, scale)
+    n, d, (r, reciprocals) = weight, len(scatter), _scaled(weight, scatter, scale)
     if d == 1 or not n > 0:
         return 0.0
     # Σ_i ‖z_i/σ‖⁴ = σ⁻²ᵀ Q σ⁻²
-    precisions = np.square(_reciprocals(weight, scatter, scale))
+    precisions = np.square(reciprocals)
     quartic = precisions @ fourth_moments @ precisions
     # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
     b2 = (quartic / n - np.square(r).sum()) / (d * n)
@@ -224,27 +206,16 @@ def ledoit_wolf_intensity(
     return float(max(b2, 0.0) / delta2) if b2 < delta2 else float(b2 > 0)
 
 
-def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> Floats:
-    """Return R = S / n of scaled features (d, d), with zeros for features without spread."""
-    s = _reciprocals(weight, scatter, scale)
-    return np.asarray(s[:, None] * scatter * s / max(weight, np.finfo(float).tiny))
-
-
-def _reciprocals(weight: float, scatter: Floats, scale: Floats | None) -> Floats:
-    """Return 1 / σ, zero where a feature has no spread."""
-    squares = np.diagonal(scatter)
-    if scale is None:
-        scale = unit_scale(squares / max(weight, np.finfo(float).tiny))
-    return (squares > 0) / scale
+def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Floats, Floats]:
+    """Return R = S / n of scaled features (d, d), and 1 / σ, zero where there is no spread."""
+    squares, n = np.diagonal(scatter), max(weight, np.finfo(float).tiny)
+    s = (squares > 0) / (unit_scale(squares / n) if scale is None else scale)
+    return s[:, None] * scatter * s / n, s
 
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """γ of each group: a number, or that of least expected error.
-
-    In closed form for Gaussian rows (OAS, Chen et al. 2010), or whatever the distribution (Ledoit &
-    Wolf 2004).
-    """
+    """γ of each group: a number, or that of least expected error, of Gaussian rows or of any."""
 
     fixed: float | None = None  # γ, where it is the same for every group
     needs_fourth: bool = False  # Ledoit–Wolf
@@ -291,7 +262,6 @@ class FullStructure:
         return factored(pulled, resolved_variances(variances, moments, group_of), moments)
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
-        """Return G d (d + 1) / 2."""
         return n_groups * n_features * (n_features + 1) // 2
 
 
@@ -317,7 +287,6 @@ class DiagonalStructure:
         return [DiagonalCovariance(scale) for scale in filled], deficient
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
-        """Return G d, or G."""
         return n_groups if self.spherical else n_groups * n_features
 
 
@@ -338,7 +307,11 @@ def _shrunk(
         return pooled_groups(fourth_groups(moments, group_of), how.pooling).scatters
 
     gammas = how.shrinkage.intensities(groups, how.target.scales(variances, scale), fourths)
-    return shrunk(sigmas, how.target.variances(variances, scale), gammas)
+    gamma, target = gammas.reshape(-1, *[1] * (sigmas.ndim - 1)), how.target
+    towards = target.variances(variances, scale)
+    towards = towards[:, :, None] * np.eye(towards.shape[1]) if sigmas.ndim == 3 else towards
+    # (1 − γ) Σ + γ T
+    return np.asarray((1 - gamma) * sigmas + gamma * towards)
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -86,7 +86,6 @@ class RankDeficiency:
 
     @property
     def constant(self) -> Codes:
-        """Columns that do not vary in the group."""
         return np.flatnonzero(self.variances == 0)
 
     @property
@@ -98,10 +97,8 @@ class RankDeficiency:
         return varying[dependent_columns(self.sigma[np.ix_(varying, varying)])]
 
     def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
-        """Return whether levels that the group never has are all there is to it.
-
-        An unseen level has a constant indicator; where it is the reference, the others sum to 1.
-        """
+        """Return whether levels that the group never has are all there is to it."""
+        # an unseen level has a constant indicator; where it is the reference, the others sum to 1
         members = group_of == self.group
         share = moments.weights[members] @ moments.means[members] / moments.weights[members].sum()
         unseen = sum(share[block].sum() > 1 - 1e-12 for block in encoding.blocks)
@@ -114,18 +111,12 @@ class RankDeficiency:
         who = f"{noun(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         found = {"constant": self.constant, "combinations of other columns": self.dependent}
         d = len(self.variances)
-        rank = d - sum(map(len, found.values()))
-        names: Any = moments.feature_names or range(d)
-        reasons = [
-            f"{why}: {quoted([names[j] for j in columns], _MOST_NAMED)}"
-            for why, columns in found.items()
-            if len(columns)
-        ]
+        rank, names = d - sum(map(len, found.values())), moments.feature_names or range(d)
+        named = {why: quoted([names[j] for j in each], _MOST_NAMED) for why, each in found.items()}
+        reasons = [f"{why}: {columns}" for why, columns in named.items() if len(found[why])]
         weight = float(moments.weights[group_of == self.group].sum())
-        return (
-            f"{who}: covariance rank {rank} < {d} at weight {weight:g} "
-            f"({'; '.join(reasons) or 'nearly singular'})"
-        )
+        told = f"{who}: covariance rank {rank} < {d} at weight {weight:g}"
+        return f"{told} ({'; '.join(reasons) or 'nearly singular'})"
 
 
 def warn_of_deficient(deficient: list[RankDeficiency], moments: Moments, group_of: Codes) -> None:

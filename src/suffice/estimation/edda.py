@@ -66,7 +66,6 @@ class EddaProblem:
 
     @property
     def own_volumes(self) -> bool:
-        """Whether every class has its own λ_k, rather than one λ for all."""
         return self.code.startswith("V")
 
     def settle(self, q: Floats) -> Floats:
@@ -139,11 +138,8 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
 
 
 def _require_balance(problem: EddaProblem, w: Floats) -> None:
-    """Refuse classes that span too few directions for their weight.
-
-    φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper
-    subset Q of the classes.
-    """
+    """Refuse classes that span too few directions for their weight."""
+    # φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for proper subsets Q
     n, m, found = problem.weights, w.shape[-1], roots(w)[1]
     if (found == m).all():
         return
@@ -157,10 +153,8 @@ def _require_balance(problem: EddaProblem, w: Floats) -> None:
 
 
 def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
-    """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps.
-
-    φ is convex in u, and constant along u + t: the maximum of the likelihood is unique.
-    """
+    """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps."""
+    # φ is convex in u, and constant along u + t: the maximum of the likelihood is unique
     n = problem.weights / problem.weights.sum()
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
     u: Floats = np.log(np.trace(a, axis1=1, axis2=2) / n)
@@ -222,10 +216,8 @@ def feature_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone.
-
-    Whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first.
-    """
+    """Return the best Σ_k with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone."""
+    # whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first
     problem.require_like_units(w)
     f, found = roots(w)
     # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
@@ -235,17 +227,12 @@ def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 # --- one set of axes for all classes, each with its own variances along them (EVE, VVE) ----------
-# The axes D minimise a smooth function of an orthogonal matrix, by limited-memory quasi-Newton
-# steps: a step is a skew matrix Ω in the moving frame, D → D Cayley(Ω), so that earlier steps and
-# gradients need no transport from one D to the next.
+# Limited-memory quasi-Newton steps are skew matrices Ω in the moving frame, D → D Cayley(Ω):
+# earlier ones and gradients need no transport from one D to the next.
 
 
 def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with C_k = D A_k Dᵀ: common principal components.
-
-    The likelihood may have several maxima in D. Several starts go a short way, the best of them
-    go on until they converge, and the best of these is the answer.
-    """
+    """Return the best Σ_k with C_k = D A_k Dᵀ: common principal components, of several starts."""
     problem.require_full_rank(w)
     problem.require_like_units(w)
     f, _ = roots(w)
@@ -346,9 +333,6 @@ def cayley(omega: Floats) -> Floats:
     return np.asarray(np.linalg.solve(eye - omega / 2, eye + omega / 2), dtype=np.float64)
 
 
-# --- the families ---------------------------------------------------------------------------------
-
-
 def _any_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     return pattern(problem, w)  # shape and orientation go together
 
@@ -382,7 +366,6 @@ class EddaStructure:
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether features are independent given the class."""
         return self.code.endswith("I")
 
     def covariances(self, moments: Moments, group_of: Codes, how: Regularisation) -> Estimates:
@@ -398,17 +381,17 @@ class EddaStructure:
             filled, deficient = plain.covariances(moments, group_of, how)
             dense = np.stack([filled[k].dense() for k in seen])
             sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
-        found: list[Covariance] = (
-            [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
+        found: list[Covariance] = [
+            DiagonalCovariance(np.sqrt(np.diagonal(s)))
             if self.is_diagonal
-            else [FullCovariance.of(sigma) for sigma in sigmas]
-        )
+            else FullCovariance.of(s)
+            for s in sigmas
+        ]
         place = np.zeros(moments.n_classes, np.intp)
         place[seen] = np.arange(len(seen))
         return [found[i] for i in place], deficient
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:
-        """Return the number of free parameters of the family."""
         d, copies = n_features, {"E": 1, "V": n_groups, "I": 0}
         sizes = (1, d - 1, d * (d - 1) // 2)  # of λ, A and D
         return sum(copies[letter] * size for letter, size in zip(self.code, sizes, strict=True))

@@ -32,8 +32,7 @@ class DiscriminantSpace:
     ) -> DiscriminantSpace:
         """Return the coordinates for class means ``centre + offsets`` and within-class Σ.
 
-        The largest entry of a coordinate, in units of the within-class standard deviation, is
-        positive. Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203.
+        Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203.
         """
         middle = priors @ offsets
         # rows √π_k (μ_k − μ) whitened; the right singular vectors are the directions
@@ -43,6 +42,7 @@ class DiscriminantSpace:
         # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x: push the unit vectors through
         pushed = within.whiten(np.eye(len(centre)))
         scalings, scale = pushed @ vt[:rank].T, 1 / np.sqrt(np.square(pushed).sum(1))
+        # the largest entry, in units of the within-class standard deviation, is positive
         largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
         signs = np.sign(scalings[largest, np.arange(rank)])
         return cls(centre + middle, scalings * signs, s[:rank])
@@ -68,8 +68,7 @@ class DiscriminantSpace:
 def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
     """Return tied Gaussians whose means lie in the first ``rank`` discriminant coordinates.
 
-    Only differences of means along these coordinates count then: the posterior is that of the
-    first coordinates alone (Hastie, Tibshirani & Friedman 2009, section 4.3.3).
+    Hastie, Tibshirani & Friedman (2009), section 4.3.3.
     """
     within = model.shared_covariance
     if within is None:

@@ -1,10 +1,7 @@
 """Fitting with missing numbers: EM on the sums of each pattern of observed columns, never on rows.
 
-The E-step turns the sums into those expected of complete rows under the current model; the M-step
-is the recipe's own estimate of such sums. Both repeat, extrapolated by SQUAREM.
-
-References: Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), *Scandinavian Journal of
-Statistics* 35(2).
+The M-step is the recipe's own estimate of the sums that complete rows are expected to have.
+References: Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
 """
 
 from __future__ import annotations
@@ -107,10 +104,7 @@ def em(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """EM on states (K + …, d): means about the centre, then covariances of classes or of all.
-
-    Both are in units of the standard deviations within classes, so that every number counts alike.
-    """
+    """EM on states (K + …, d): means about the centre, then covariances, in ``unit``."""
 
     moments: Moments
     m_step: Callable[[Moments], GaussianModel]
@@ -259,8 +253,7 @@ class _Problem:
         groups /= np.maximum(self.weights, EPS)[:, None, None]
         # columns and groups without variance are none of our business
         blank = np.where(self.weights[:, None] > 0, 1.0 - self.varies, 1.0)
-        found: Floats = groups + blank[:, :, None] * np.eye(len(self.unit))
-        return found
+        return np.asarray(groups + blank[:, :, None] * np.eye(len(self.unit)))
 
 
 def _names(moments: Moments) -> Any:

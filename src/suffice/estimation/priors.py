@@ -19,8 +19,7 @@ class PriorRule:
     """π_k ∝ w_k + a: the share of each class in the rows, where a = 0.
 
     Under a symmetric Dirichlet prior of concentration α the posterior of π is Dirichlet(w + α):
-    a = α gives its mean, and a = α − 1 its mode. Without a, priors are given, and of sum one within
-    1e-8, or equal for every class with any weight.
+    a = α gives its mean, and a = α − 1 its mode.
     """
 
     pseudo_count: float | None = 0.0  # a; None: weights have no say

@@ -82,8 +82,9 @@ class Recipe:
             settings.parse_shrinkage(shrinkage),
             settings.parse_word(target, settings.TARGETS, "target"),
         )
-        settings.check_compatible(covariance, tied, estimate, divisor, pooling, shrinkage)
-        reading = settings.parse_categories(categories, estimate, shrinkage)
+        reading = settings.parse_word(categories, settings.READINGS, "categories")
+        words = (covariance, tied, estimate, divisor, pooling, shrinkage, categories == "tree")
+        settings.check_compatible(*words)
         recipe = cls(
             word.structure,
             settings.parse_tied(tied) if word.tied is None else word.tied,
@@ -99,8 +100,8 @@ class Recipe:
         )
         if not chosen_by_moments:
             return recipe
-        words = (settings.COVARIANCES[code] for code in FAMILIES)
-        found = (replace(recipe, structure=s, tied=bool(t), family=code) for s, t, code in words)
+        each = (settings.COVARIANCES[code] for code in FAMILIES)
+        found = (replace(recipe, structure=s, tied=bool(t), family=code) for s, t, code in each)
         return replace(recipe, candidates=tuple(found))
 
     @property
@@ -113,7 +114,6 @@ class Recipe:
 
     @property
     def needs_fourth(self) -> bool:
-        """Whether fourth moments must be collected."""
         return self.regularisation.shrinkage.needs_fourth
 
     @property
@@ -145,11 +145,10 @@ class Recipe:
         bessel = how.unbiased or self.averaged
         counts_rows = bessel or how.shrinkage.fixed is None or not self.learning.plugs_in
         if counts_rows and 2 * total < n:
-            msg = (
+            warn(
                 f"the weights of {n} rows sum to {total:.3g}: this model reads weights as numbers "
                 f"of rows; if they only compare rows, multiply them by {n / total:.3g}"
             )
-            warn(msg)
 
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
@@ -157,25 +156,17 @@ class Recipe:
         return group_codes(True if self.regularisation.pooling == 1 else self.tied, classes)
 
     def settled(self, moments: Moments) -> Recipe:
-        """Return the recipe whose family has the least p log n − 2 log L, where one is chosen.
-
-        Columns that are constant, or combinations of others, within classes have no say: no family
-        has a likelihood there. Families without a maximum for some class are left out.
-        """
+        """Return the recipe whose family has the least p log n − 2 log L, where one is chosen."""
         if not self.candidates:
             return self
         numbers = numbers_of(moments)
-        columns = independent_columns(numbers)
+        columns = independent_columns(numbers)  # no family has a likelihood of the others
         judged = numbers.select(columns) if len(columns) < numbers.n_features else numbers
         losses = [recipe.bic(judged) for recipe in self.candidates if len(columns)]
         return self.candidates[int(np.argmin(losses or [0.0]))]
 
     def estimate(self, moments: Moments, *, quiet: bool = False) -> ClassModel:
-        """Return the model of these sums, in the coordinates they were taken in.
-
-        Of sums with a schema the model reads encoded rows. Classes without weight get prior 0.
-        Directions without variance are warned of, unless ``quiet``.
-        """
+        """Return the model of these sums, in the coordinates they were taken in."""
         if self.open_settings:
             raise InvalidParameterError(settings.UNRESOLVED)
         if not quiet:
@@ -183,12 +174,12 @@ class Recipe:
         if self.candidates:
             return self.settled(moments).estimate(moments, quiet=quiet)
         require_two_classes(moments.classes, moments.weights)
-        if moments.schema is not None and self.averaged:
+        if moments.schema is None:
+            return self.learnt(moments, quiet=quiet)
+        if self.averaged:
             msg = "divisor='averaged' is for columns of numbers: use 'mle' or 'unbiased'"
             raise InvalidParameterError(msg)
-        if moments.schema is not None:
-            return self.categories.model(self, moments, quiet=quiet)
-        return self.learnt(moments, quiet=quiet)
+        return self.categories.model(self, moments, quiet=quiet)
 
     def learnt(
         self, moments: Moments, *, quiet: bool, encoding: Encoding | None = None

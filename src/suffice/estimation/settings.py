@@ -150,10 +150,7 @@ def parse_prior(prior: Any) -> bayes.Belief:
 
 
 def parse_n_components(n_components: Any, covariance: Any, tied: Any, estimate: Any) -> int | None:
-    """Return how many discriminant coordinates count in posteriors; None is all of them.
-
-    Only where all classes share one full covariance are posteriors a function of coordinates.
-    """
+    """Return how many discriminant coordinates count in posteriors; None is all of them."""
     whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
     if n_components is not None and (not whole or n_components < 1):
         msg = f"n_components must be None or a whole number from 1 on, got {n_components!r}"
@@ -163,12 +160,7 @@ def parse_n_components(n_components: Any, covariance: Any, tied: Any, estimate: 
 
 
 def parse_priors(priors: Any, dirichlet: Any = None, *, at_mode: bool = False) -> PriorRule:
-    """Return the rule for class priors.
-
-    ``priors`` is None (the share of each class), "uniform" (equal for every class with any
-    weight), an array of shape (K,) or a mapping {label: prior}; a number for ``dirichlet`` smooths
-    the shares, towards their mean or, ``at_mode``, their most probable values.
-    """
+    """Return the rule for class priors: shares (smoothed), uniform, or given."""
     if dirichlet is not None:
         _check_dirichlet(dirichlet, priors, at_mode=at_mode)
         return PriorRule(float(dirichlet) - at_mode)
@@ -198,20 +190,8 @@ def _check_dirichlet(dirichlet: Any, priors: Any, *, at_mode: bool) -> None:
 READINGS: Mapping[str, Reading] = {"indicators": Indicators(), "tree": Tree()}
 
 
-def parse_categories(categories: Any, estimate: str, shrinkage: Any) -> Reading:
-    """Return how categories are read."""
-    reading = parse_word(categories, READINGS, "categories")
-    if categories == "tree" and estimate in ("predictive", "debiased"):
-        msg = f"categories='tree' has no estimate={estimate!r}: use 'plug-in' or 'map'"
-        raise InvalidParameterError(msg)
-    if categories == "tree" and shrinkage == "ledoit-wolf":
-        msg = "categories='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number"
-        raise InvalidParameterError(msg)
-    return reading
-
-
 def check_compatible(
-    covariance: str, tied: Any, estimate: str, divisor: str, pooling: Any, shrinkage: Any
+    covariance: str, tied: Any, estimate: str, divisor: str, pooling: Any, shrinkage: Any, tree: Any
 ) -> None:
     """Refuse words that contradict each other; each of them is known to be right alone."""
     code, learning = f"covariance={covariance!r}", f"estimate={estimate!r}"
@@ -237,6 +217,10 @@ def check_compatible(
         and shrinkage in CLOSED_FORMS,
         f"shrinkage={shrinkage!r} knows divisor='mle' and 'unbiased': use one of these, or a "
         "number": divisor == "averaged" and shrinkage in CLOSED_FORMS,
+        f"categories='tree' has no {learning}: use 'plug-in' or 'map'": tree
+        and estimate in ("predictive", "debiased"),
+        "categories='tree' takes no shrinkage='ledoit-wolf': use 'oas', or a number": tree
+        and shrinkage == "ledoit-wolf",
     }
     for message, holds in contradictions.items():
         if holds:

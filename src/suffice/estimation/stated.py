@@ -17,10 +17,7 @@ from suffice.typing import Floats, Labels
 def stated(
     priors: Any, means: Any, covariances: Any, classes: Any = None, names: Any = None
 ) -> tuple[Moments, Tied]:
-    """Return w_k = π_k, μ_k and S_k = π_k Σ_k, and which classes have one covariance.
-
-    Maximum likelihood gives π_k, μ_k and S_k / w_k = Σ_k back. All of it weighs as one row.
-    """
+    """Return w_k = π_k, μ_k and S_k = π_k Σ_k, all as one row, and who shares a covariance."""
     mu = np.array(means, np.float64)
     mu = mu[:, None] if mu.ndim == 1 else mu
     if mu.ndim != 2 or not mu.size or not np.isfinite(mu).all():
@@ -60,10 +57,9 @@ def _covariances(given: Any, labels: Labels, d: int) -> Floats:
     for label, each in zip(labels.tolist(), sigmas, strict=True):
         whole = np.isfinite(each).all() and np.allclose(each, each.T, rtol=1e-12, atol=0)
         if not whole or (np.diagonal(each) <= 0).any() or scaled_cholesky(each) is None:
-            raise InvalidParameterError(
-                f"the covariance of class {label!r} is not symmetric and positive definite: "
-                f"{each.tolist()}"
-            )
+            who = f"the covariance of class {label!r}"
+            msg = f"{who} is not symmetric and positive definite: {each.tolist()}"
+            raise InvalidParameterError(msg)
     return sigmas
 
 

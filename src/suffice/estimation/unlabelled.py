@@ -1,7 +1,6 @@
 """Rows without a label: EM that shares each of them out among the classes by its posterior.
 
-References: Nigam, McCallum, Thrun & Mitchell (2000), *Machine Learning* 39, 103–134, whose λ is the
-weight of a row without a label against one with.
+Nigam, McCallum, Thrun & Mitchell (2000), *Machine Learning* 39, whose λ is their weight.
 """
 
 from __future__ import annotations
@@ -48,11 +47,8 @@ class SharedOut:
             # each row counts weight · p(k | x) in class k
             total = labelled
             for k, p in enumerate(posterior.T):
-                shares: Any = {
-                    "codes": np.full(len(p), k),
-                    "weight": unknown.weights * (weight * p),
-                }
-                total += self.collect(replace(unknown, classes=labelled.classes, **shares))
+                shares: Any = {"weight": unknown.weights * (weight * p), "classes": total.classes}
+                total += self.collect(replace(unknown, codes=np.full(len(p), k), **shares))
             total = replace(total, counts=labelled.counts)
             before = posterior
         warn(

@@ -1,12 +1,9 @@
 """From rows to sums: small inputs by plain NumPy, large ones by compiled chunks in threads.
 
-Indicator columns are summed from the levels of each row, without a column per level. With m the
-indicators of a row and p their class means, the frequencies,
+Indicators m of levels, of class means p, are summed without a column per level:
 
     Σ w (m − p)(m − p)ᵀ = N − n nᵀ / w      N the weight of every pair of levels, n of each level
     Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    the numbers summed up level by level
-
-so that a row costs one addition for each pair of columns, however many levels there are.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Compiled accumulation: one pass over a chunk of rows, without copying it.
 
-The rows of a chunk are visited class by class inside blocks of ``block`` rows. Up to ``LANES``
-rows of one class are gathered, minus a shift near the class mean, into a transposed float64
-tile (feature, lane); a 4 × 4 register-blocked product of the tile with itself is then added to
-the class's scatter. One thread sums a chunk from its first row to its last, so the result does
-not depend on how many threads there are.
+Up to ``LANES`` rows of one class are gathered, minus a shift near the class mean, into a transposed
+float64 tile (feature, lane), whose product with itself is added to the class's scatter.
 """
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
@@ -81,10 +78,7 @@ def sort_block(codes, lo, hi, order, starts):
 
 @njit(nogil=True, fastmath=_FAST)
 def touch(x, lo, hi, by_column):
-    """Read one number of each cache line of a block, in memory order, to bring it near.
-
-    Gathering by class would otherwise fetch lines out of order, at less than half the speed.
-    """
+    """Read one number of each cache line of a block, in memory order, to bring it near."""
     total = 0.0
     if by_column:
         for j in range(x.shape[1]):
@@ -99,10 +93,7 @@ def touch(x, lo, hi, by_column):
 
 @njit(nogil=True)
 def gather(x, rows, shift, by_column, tile):
-    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes.
-
-    Four rows at a time, or column by column where columns are contiguous.
-    """
+    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
     n, d = len(rows), x.shape[1]
     quads = 0 if by_column else n - n % 4
     for p in range(0, quads, 4):
@@ -170,9 +161,8 @@ def class_chunk(
 ):
     """Sum rows lo … hi−1 about a shift per class; the number returned means nothing.
 
-    ``w`` is empty where every weight is one. Of ``squares`` (K, d), ``grams`` (K, D, D),
-    ``thirds`` and ``fourths`` (K, D, D; D = d rounded up to a multiple of 4), the empty ones
-    are not collected.
+    ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams``, ``thirds`` and
+    ``fourths`` (K, D, D; D a multiple of 4), the empty ones are not collected.
     """
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
@@ -311,8 +301,7 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
 def indicator_chunk(x, levels, codes, weight, lo, hi, centre, frequencies, pairs, cross):
     """Add the weight of levels (K, C), of their pairs above the diagonal, and Σ w m (x − μ)ᵀ.
 
-    ``levels`` (hi − lo, q) are each row's indicators, −1 for none; pairs and cross sums have one
-    table per class, one for all, or none.
+    ``levels`` (hi − lo, q) are each row's indicators, −1 for none.
     """
     p, q, n_tables = x.shape[1], levels.shape[1], len(pairs)
     z = np.empty(p)

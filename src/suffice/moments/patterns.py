@@ -111,16 +111,11 @@ class PatternSums:
         )
 
     def plus(self, other: Incomplete) -> Incomplete:
-        """Return the sums of both."""
         if isinstance(other, ColumnSums):
             return self.by_column().plus(other)
         limits = [limit for limit in (self.limit, other.limit) if limit is not None]
-        return _settled(
-            merged(*aligned(self.cells, other.cells)),
-            _stacked(self.rows, other.rows),
-            self.lost + other.lost,
-            min(limits, default=None),
-        )
+        cells, rows = aligned(self.cells, other.cells), _stacked(self.rows, other.rows)
+        return _settled(merged(*cells), rows, self.lost + other.lost, min(limits, default=None))
 
     def minus(self, other: Incomplete) -> Incomplete:
         """Return the sums without rows that were added before."""
@@ -321,7 +316,6 @@ def _no_cells(blank: Moments) -> Moments:
 
 
 def _numbers(rows: Table) -> Table:
-    """Return the rows as floats, an indicator column for every level among them."""
     rows = rows if rows.schema is None else all_numbers(rows)
     return rows.with_rows(np.asarray(rows.x, np.float64))
 
