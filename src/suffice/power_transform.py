@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.table import Table
 from suffice.table.matrix import refuse_unusable
 from suffice.threads import in_order
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
 RANGE = (-4.0, 6.0)  # of exponents: mirrored about 1, as a mirrored feature is
 PRECISION = 1e-13
@@ -57,7 +56,7 @@ class Branch(NamedTuple):
             np.exp((exponent - 1) * logs),
         )
 
-    def either(self, other: Branch, here: npt.NDArray[np.bool_]) -> Branch:
+    def either(self, other: Branch, here: Flags) -> Branch:
         """Return these curves where ``here`` is true, the others elsewhere."""
         if np.isinf(self.knee).all() and np.isinf(other.knee).all():
             return self._replace(exponent=np.where(here, self.exponent, other.exponent))

@@ -1,24 +1,19 @@
 """How many threads work on what, and in which order their results come: one rule for all."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from numbers import Integral
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from suffice.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from suffice.table.mixed import read
 from suffice.table.schema import Encoding
 from suffice.typing import Codes, Floats, Labels
 
-if TYPE_CHECKING:
-    FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
+FittedModel: TypeAlias = ClassModel | LinearModel | AveragedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.linalg import dependent_columns, rank_tolerance, resolved, symmetric_eigen, unit_scale
+from suffice.moments import Moments
+from suffice.table.schema import Encoding
 from suffice.text.lists import noun, quoted
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
-    from suffice.table.schema import Encoding
 
 SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do not vary
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.errors import InvalidParameterError
 from suffice.linalg import EPS
+from suffice.model.covariance import Covariance
+from suffice.model.gaussian import GaussianModel
 from suffice.moments.collect import ratio
 from suffice.table.foreign import beside
 from suffice.typing import Floats
-
-if TYPE_CHECKING:
-    from suffice.model.covariance import Covariance
-    from suffice.model.gaussian import GaussianModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,11 +5,9 @@ that would be left singular or nearly so, or a recipe whose covariance is not li
 scatters.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +22,7 @@ from suffice.estimation.covariances import (
     pooled_groups,
     resolved_variances,
 )
+from suffice.estimation.recipe import Recipe
 from suffice.linalg import inverse_lower, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.model.posterior import Joint
@@ -31,10 +30,6 @@ from suffice.model.scoring import Scorer
 from suffice.model.tiles import in_blocks
 from suffice.moments import Moments
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.estimation.recipe import Recipe
-
 
 LEAST_LEFT = 1e-7  # of a scatter: with less of it left, a downdate has lost half of its digits
 

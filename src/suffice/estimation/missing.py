@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import DegenerateDataWarning, InvalidInputError, NotConvergedWarning, warn
 from suffice.linalg import EPS, resolved, unit_scale
+from suffice.model.gaussian import GaussianModel
 from suffice.moments import Moments
 from suffice.moments.collect import two_sum
 from suffice.moments.missing_e_step import Expected, e_step
@@ -22,9 +23,6 @@ from suffice.moments.scatter_storage import Scatter
 from suffice.text.lists import noun, plural, quoted
 from suffice.threads import one_blas_thread
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.model.gaussian import GaussianModel
 
 PRIOR_ROWS = 1e-4  # imagined rows of uncorrelated columns, with the variances within classes
 TOLERANCE = 1e-7  # largest change of a mean or covariance, in standard deviations

@@ -1,7 +1,5 @@
 """Gaussian models with estimates in the place of parameters, or debiased log densities."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +16,7 @@ from suffice.model.gaussian import DebiasedModel, GaussianModel
 from suffice.moments import Moments
 from suffice.table.schema import Encoding
 from suffice.text.lists import noun, plural, quoted
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +32,7 @@ class Evidence:
     encoding: Encoding | None = None  # where some features are indicators of levels
 
     @property
-    def present(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def present(self) -> Flags:
         """Which classes have rows, (K,)."""
         return self.moments.weights > 0
 

@@ -3,22 +3,18 @@
 Nigam, McCallum, Thrun & Mitchell (2000), *Machine Learning* 39, whose λ is their weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import NotConvergedWarning, warn
+from suffice.estimation.recipe import Recipe
+from suffice.moments import Moments
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds
 from suffice.typing import Floats
-
-if TYPE_CHECKING:
-    from suffice.estimation.recipe import Recipe
-    from suffice.moments import Moments
 
 WEIGHTS = (0.0, 0.02, 0.1, 0.3, 1.0)  # that "auto" tries
 MOST_STEPS, CLOSE = 300, 1e-6  # EM steps; change of a posterior at which they end

@@ -4,8 +4,6 @@ Tiles of rows of one class are gathered, shifted by the first row of their class
 CUDA, where features are few, a fused kernel does so without writing tiles back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -9,20 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import ForgetError
+from suffice.linalg import EPS
 from suffice.moments.merging import merged, without_gone
 from suffice.moments.patterns import combined
 from suffice.table.matrix import column_name
-from suffice.typing import Floats
+from suffice.typing import Flags, Floats
 
 if TYPE_CHECKING:
     from suffice.moments.moments import Moments
 
-    Flags = npt.NDArray[np.bool_]
-
-EPS = float(np.finfo(np.float64).eps)
 ROUNDING = 1e3 * EPS  # of a peak: below it a sum of squares cannot be told from zero
 FEWEST_DIGITS = 6  # of a variance that may be left
 FEWEST_FOURTH_DIGITS = 4

@@ -13,7 +13,6 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.errors import ForgetError
 from suffice.moments.collect import (
@@ -29,12 +28,10 @@ from suffice.moments.merging import aligned, by_class, mapped, merged, placed, t
 from suffice.moments.scatter_storage import SCATTERS, DiagonalScatter, PerClassScatter
 from suffice.table import Table
 from suffice.table.labels import encode
-from suffice.typing import Codes, Floats, Labels
+from suffice.typing import Codes, Flags, Floats, Labels
 
 if TYPE_CHECKING:
     from suffice.moments.moments import Moments
-
-    Flags = npt.NDArray[np.bool_]
 
 _DIGITS = 6  # of the class, in front of the columns in the key of a cell
 _MOST_NUMBERS = 1 << 25  # in the matrices of all cells, where patterns are bounded
