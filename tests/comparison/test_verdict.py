@@ -39,8 +39,8 @@ def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     worst = found.found[0]
     assert (worst.label, worst.found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
-    assert found.caveats[0] == "It finds only 0 of 32 rows of class positive."
-    assert not any("0 of 32" in sentence for sentence in found.sentences)  # said once
+    assert found.caveats[0] == "It finds none of the 32 rows of class positive."
+    assert not any("of the 32" in sentence for sentence in found.sentences)  # said once
     assert "constant" not in found.price
     assert "no fewer than the 2.6" in found.headline
     assert result.reference == "logistic regression"

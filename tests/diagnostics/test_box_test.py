@@ -144,11 +144,11 @@ def test_it_refuses_by_name_where_nothing_can_be_compared():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
     flat = X * np.array([1, 0])[None] + (y[:, None] * X[:, :1] * np.array([0, 1]))
-    with pytest.raises(InvalidInputError, match=r"fewer than 2 classes have .* not so 0"):
+    with pytest.raises(InvalidInputError, match=r"2 classes must have .* singular are those of 0"):
         box_m(Moments.of(flat, y))
     with pytest.raises(InvalidInputError, match="weights are taken as counts"):
         box_m(Moments.of(X, y, np.full(40, 0.05)))
-    with pytest.raises(InvalidInputError, match=r"not so 0: .* weights are taken as counts"):
+    with pytest.raises(InvalidInputError, match=r"those of 0: .* weights are taken as counts"):
         box_m(Moments.of(X, y, np.where(y == 0, 0.05, 1.0)))
     with pytest.raises(TooFewClassesError, match=r"at least 2 classes .* found 1 class \[0\]"):
         box_m(Moments.of(X[:20], y[:20]))

@@ -173,6 +173,8 @@ def _classes(report):
         if recalls[c] == min(recalls):
             yield f"It finds {hits} rows of class {name}, the class it misses most of {k}"
             yield from (f"It finds {o}{hits} rows of class {name}" for o in ("", "only "))
+            if not counts[c, c]:
+                yield f"It finds none of the {count(counts[c].sum())} rows of class {name}"
     yield "The 8 classes it misses most."
     yield f"Shown: 10 of {k} classes."
     for a, b in permutations(range(k), 2):
@@ -223,15 +225,15 @@ def _data(report, X, y):
     j, table, model = report.judgement, data.table, report.judgement.explained
     empty, n = sum(int(p.empty.sum()) for p in data.profiles), table.n_rows
     yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
-    yield f"| duplicate rows | {count(j.checks.n_conflicting)} equal one of another class |"
+    alike = f"{count(j.checks.n_conflicting)} rows are equal in all but the class"
+    yield f"| duplicate rows | {alike} |"
     for profile in data.profiles:
         yield f"{profile.name} ({len(profile.levels)} levels)"
         yield f"{profile.name} ({count(profile.empty.sum())})"
     holed = [p.empty for p in data.profiles if p.empty.any()]
     if len(holed) > 1:
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
-        both = f"{len(holed)} of {len(holed)} columns with empty cells"
-        yield f"the {min(patterns, 8)} most frequent of {patterns} patterns in {both}"
+        yield f"{patterns} patterns, the most frequent first, in {len(holed)} columns with empty"
     outliers, at = Outliers.of(j), np.zeros(0, int)
     if outliers is not None:
         found = outliers.log_densities < outliers.threshold

@@ -1,5 +1,8 @@
 """Contributions and effects against coefficients, and against brute force."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +10,10 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import suffice as sf
+from suffice.reporting.choosing import ReportSettings, judge
+from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.explaining import contributions, exchanged, local_effects
+from suffice.reporting.why import _effects
 
 
 @pytest.fixture
@@ -85,3 +91,14 @@ def test_the_effect_of_a_column_on_an_additive_model_is_its_own_part():
     edges, curve = local_effects(Additive(), x, np.array([0, 1]), 0, x[:, 0])
     np.testing.assert_allclose(np.diff(curve[:, 1]) / np.diff(edges), 0.3, rtol=1e-6)
     np.testing.assert_allclose(curve.sum(1), 1)
+
+
+def test_effects_are_averages_over_all_classes_in_whatever_order_rows_come():
+    y = np.arange(1200) % 2  # every so many rows in order would all be of one class
+    x = np.random.default_rng(0).normal(size=(1200, 2)) + y[:, None]
+    data = DocumentedTable.of(pd.DataFrame(x, columns=["a", "b"]), y)
+    settings = ReportSettings(models=["LDA"], cv=3, fast=True, progress=False)
+    found = replace(judge(data, data, settings), importance=(SimpleNamespace(feature="a"),))
+    (plot,) = _effects(found)
+    curve = plot.series[0]
+    assert np.interp(x[:, 0].mean(), curve.x, curve.y) == pytest.approx(0.5, abs=0.05)

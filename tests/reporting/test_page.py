@@ -302,3 +302,11 @@ def test_more_rows_are_asked_for_of_the_class_that_the_caveat_names():
     text = report.write("md")
     assert "Class c has only 6 rows" in text
     assert "Next: collect more rows of class c before" in text
+
+
+def test_no_line_ends_inside_a_p_value_or_before_a_unit(iris_report, rare_report):
+    for report in (iris_report, rare_report):
+        told = re.findall(r"<(p|figcaption|small|summary)\b[^>]*>([^<]+)", report.write("html"))
+        broken = [text for _, text in told if re.search(r"\bp [=<≤≥]|[=<≤≥] \d|\d [%s]\b", text)]
+        assert broken == []
+        assert sum("p\N{NO-BREAK SPACE}" in text for _, text in told) > 4

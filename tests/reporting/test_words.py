@@ -6,12 +6,12 @@ import pytest
 import suffice as sf
 from suffice.diagnostics import predictive_check
 from suffice.reporting.answer import reason
-from suffice.reporting.blocks import Check
+from suffice.reporting.blocks import Check, DataTable
 from suffice.reporting.choosing import ReportSettings, judge
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import misclassified
 from suffice.reporting.trust import in_words as trust_in_words
-from suffice.reporting.why import in_words
+from suffice.reporting.why import _chosen, in_words
 
 
 def judged(X, y, **settings):
@@ -49,6 +49,57 @@ def test_a_row_without_a_decision_is_said_to_have_none(rows):
 def test_shrunk_to_the_diagonal_features_are_called_independent(rows):
     said = in_words(judged(*rows, estimator=sf.GaussianClassifier(shrinkage=1.0), models=["NB"]))
     assert "features independent within a class" in said
+    # what is free are priors, means and variances, as of naive Bayes: 2 + 12 + 12
+    assert "26 free parameters" in said
+    assert sf.GaussianNB().fit(*rows).model_.n_parameters == 26
+
+
+def test_a_covariance_that_oas_shrinks_to_its_diagonal_has_as_many_parameters_as_that():
+    X, y = np.random.default_rng(4).normal(size=(80, 30)), np.arange(80) % 2
+    for model, free in ((sf.LDA(shrinkage="oas"), [30]), (sf.QDA(shrinkage="oas"), [30, 465])):
+        sigma = np.atleast_3d(model.fit(X, y).covariance_.T).T
+        diagonal = [not np.any(s * (1 - np.eye(30))) for s in sigma]  # γ = 1
+        assert diagonal == [n == 30 for n in free]
+        assert model.model_.n_parameters == 1 + 60 + sum(free)
+    X[:, 1] += 3 * X[:, 0]
+    mixed = sf.LDA(shrinkage=0.5).fit(X, y)
+    assert mixed.model_.n_parameters == 1 + 60 + 30 * 31 / 2
+    assert sf.LDA(shrinkage=1.0, target="identity").fit(X, y).model_.n_parameters == 1 + 60 + 1
+
+
+def test_coefficients_are_per_standard_deviation(rows):
+    """One definition wherever they are told: s_j of all rows, never that within classes."""
+    from suffice.plots.linear import coefficient_importance
+
+    X, y = rows
+    s = X.std(axis=0)
+    within = np.sqrt(np.mean([X[y == k].var(axis=0) for k in np.unique(y)], axis=0))
+    assert np.all(s / within > 1.2)  # so that the two cannot be taken for each other
+    for model in (sf.LDA(), sf.LogisticRegression(1.0)):
+        w = model.fit(X, y).coef_
+        expected = s * (w - w.mean(0))
+        ax = coefficient_importance(model, X)
+        order = np.argsort(-np.abs(expected).max(0), kind="stable")
+        drawn = [e.get_xdata() for e in ax.lines if e.get_label().startswith("_coefficients")]
+        np.testing.assert_allclose(drawn, expected[:, order], rtol=1e-6)
+        told = _chosen(judged(X, y, estimator=model, models=["NB"]))
+        (table,) = (b for b in told if "hange of a class" in getattr(b, "caption", ""))
+        body = {name: values for name, *values in table.rows}
+        by = expected if "one standard deviation (all rows)" in table.caption else w
+        assert ("for one unit" in table.caption) == (by is w)
+        for j in range(4):
+            np.testing.assert_allclose(body[f"x{j + 1}"], by[:, j], rtol=1e-6)
+
+
+def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    told = _chosen(judged(*rows, estimator=model, models=["NB"]))
+    (table,) = (b for b in told if isinstance(b, DataTable))
+    assert table.caption.endswith("one unit of a feature, as the steps before it scale it")
 
 
 def test_differences_are_told_by_their_tests_not_by_shares_that_chance_explains(rows):

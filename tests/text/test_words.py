@@ -42,12 +42,13 @@ def test_things_are_counted_and_listed():
         "1,200 rows",
         "2 classes",
     ]
-    assert [listed(["a"]), listed(list("abc")), listed(list("abc"), 2)] == [
+    assert [listed(["a"]), listed(list("abc"), 2), listed(list("abcd"), 2)] == [
         "a",
-        "a, b and c",
-        "a, b and 1 more",
+        "a, b and c",  # no shorter as "1 more"
+        "a, b and 2 more",
     ]
     assert quoted(["a", "b"]) == "'a', 'b'"
+    assert quoted(range(5)) == "0, 1, 2, 3, 4"
     assert quoted(range(6)) == "0, 1, 2, 3 and 2 more"
 
 

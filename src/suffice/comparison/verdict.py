@@ -292,7 +292,8 @@ def _misses(found: Sequence[Found]) -> str:
         return "It finds all rows of every class."
     also = f", and of {plural(more, 'other class')} less than half, too" * (more > 0)
     rank = f", the class it misses most of {len(found)}" * (len(found) > 2 and not also)
-    least = f"{'only ' * (more >= 0)}{worst.found:,} of {plural(worst.of, 'row')}"
+    some = f"{'only ' * (more >= 0)}{worst.found:,} of" if worst.found else "none of the"
+    least = f"{some} {plural(worst.of, 'row')}"
     return f"It finds {least} of class {worst.label}{also or rank}."
 
 

@@ -13,7 +13,7 @@ from suffice.linalg import dependent_columns, resolved, scaled_cholesky
 from suffice.model.covariance import FullCovariance
 from suffice.moments import Moments
 from suffice.text.lists import plain, quoted
-from suffice.text.numbers import p_statement
+from suffice.text.numbers import number, p_statement
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.significance import LEVEL
@@ -210,7 +210,7 @@ class BoxM(Diagnostic):
         ]
 
     def __repr__(self) -> str:
-        account = f"Box's M = {self.statistic:.4g}, {p_statement(self.p_value)}"
+        account = f"Box's M = {number(self.statistic)}, {p_statement(self.p_value)}"
         out = self.left_out
         remarks = f"; classes left out: {quoted(out)}, of singular covariance" if len(out) else ""
         remarks += columns_remark(self.left_out_columns, weighted=self.weighted)
@@ -276,9 +276,9 @@ def _comparable(moments: Moments, present: Codes) -> Codes:
     left_out = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
     if len(codes) < 2:
         raise InvalidInputError(
-            f"fewer than 2 classes have a covariance of full rank, not so {left_out}: drop columns "
-            f"(moments.select) or collect more rows than the {moments.n_features} features; "
-            "weights are taken as counts"
+            "2 classes must have a covariance of full rank; singular are those of "
+            f"{left_out}: drop columns (moments.select) or collect more rows than the "
+            f"{moments.n_features} features; weights are taken as counts"
         )
     if len(codes) < len(present):
         msg = f"Box's M leaves out the classes {left_out}: their covariance is singular"

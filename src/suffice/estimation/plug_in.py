@@ -93,15 +93,26 @@ def gaussian_model(
         told = [e for e in told if not e.is_expected(evidence.moments, group_of, evidence.encoding)]
     if told and not evidence.quiet:
         warn_of_deficient(told, evidence.moments, group_of)
-    n_free = evidence.structure.n_parameters(len(covariances), evidence.moments.n_features)
     return GaussianModel.of(
         priors=np.where(present, evidence.priors, 0.0),
         centre=evidence.moments.grand_mean,
         offsets=offsets,
         covariances=covariances,
         group_of=group_of,
-        n_covariance_parameters=n_free,
+        n_covariance_parameters=_n_free(evidence, covariances),
     )
+
+
+def _n_free(evidence: Evidence, covariances: list[Covariance]) -> int:
+    """Return the number of free parameters; a covariance shrunk to its target has those of it."""
+    d, how = evidence.moments.n_features, evidence.how
+    nominal = evidence.structure.n_parameters(len(covariances), d)
+    if how.shrinkage.fixed == 0 or evidence.structure.is_diagonal:
+        return nominal
+    of_target = d if how.target.keeps_variances or how.target.pooled_units else 1
+    full = [c for c in covariances if isinstance(c, FullCovariance)]
+    shrunk = sum(not np.tril(c.factor, -1).any() for c in full)
+    return nominal - shrunk * (d * (d + 1) // 2 - of_target)
 
 
 PLUG_IN = Learning(plug_in_model, plugs_in=True)

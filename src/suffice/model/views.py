@@ -154,7 +154,7 @@ class Softened:
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return f"{self.below.name}, indicators with noise of {self.share:g} of a fair coin's"
+        return f"{self.below.name}, indicators with {self.share:g} times a fair coin's variance"
 
     def apply(self, x: Any) -> Floats:
         """Return the rows, shape (n, d)."""

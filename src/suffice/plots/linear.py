@@ -25,9 +25,9 @@ ACROSS = 4  # steps of a perceptron in a row
 def coefficient_importance(canvas: Canvas, fitted: Fitted, *, most: int = 15) -> None:
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 
-    Each is the change of a log odds as its feature grows by one standard deviation. Of two
-    classes a bar points to, and has the colour of, the class that the feature speaks for; of
-    more, a dot for each class shows its score against the mean of all.
+    Each is the change of a log odds as its feature grows by one standard deviation of all rows.
+    Of two classes a bar points to, and has the colour of, the class that the feature speaks for;
+    of more, a dot for each class shows its score against the mean of all.
     Menard (2004), *The American Statistician* 58, 218–223.
 
     Parameters

@@ -50,7 +50,8 @@ def _calibration(f: Findings) -> tuple[page.Plot, ...]:
     if len(found.stated) < 2:
         return ()
     high = min(1.0, 1.05 * float(max(found.stated.max(), found.high.max())))
-    low = 0.0 if two else max(0.0, float(min(found.stated.min(), found.low.min())) - 0.03)
+    low = max(0.0, float(min(found.stated.min(), found.low.min())) - 0.03)
+    low = 0.0 if two and low < high / 3 else low
     points = zip(found.stated, found.observed, found.weights, strict=True)
     tips = (f"stated {percent(s)}, observed {percent(o)} of {number(w)} rows" for s, o, w in points)
     what = f"rows are {f.names[k]}" if two else "the most probable class is right"
@@ -133,7 +134,7 @@ def _apart(places: Floats, names: list[str]) -> Codes:
     free: list[int] = []
     for i in np.argsort(-np.square(places - places.mean(0)).sum(1)).tolist():
         # a drawing has room for about 46 letters and 15 lines
-        room = [((len(names[i]) + len(names[j])) / 2 / 46, 1 / 15) for j in free]
+        room = [((len(names[i]) + len(names[j]) + 2) / 2 / 46, 1 / 15) for j in free]
         if all((np.abs(places[i] - places[j]) > r).any() for j, r in zip(free, room, strict=True)):
             free.append(i)
     return np.array(free)

@@ -27,7 +27,7 @@ def glance(f: Findings, outliers: Outliers | None) -> page.Section:
     told = (_constant(data), _collinear(f.sample))
     blocks: list[page.Block] = [
         _facts(data, checks, outliers),
-        *(page.Paragraph(note, "note") for note in data.notes),
+        *(page.Paragraph(f"{note}.", "note") for note in data.notes),
         *(page.Paragraph(note, "caution") for note in suspects),
         _classes(data),
         _separation(f),
@@ -44,7 +44,7 @@ def glance(f: Findings, outliers: Outliers | None) -> page.Section:
 def _facts(data: DocumentedTable, checks: Any, outliers: Outliers | None) -> page.Facts:
     empty = sum(int(p.empty.sum()) for p in data.profiles)
     cells, n = data.table.n_rows * max(len(data.profiles), 1), checks.n_conflicting
-    conflicting = f"{n:,} equal one of another class" if n else ""
+    conflicting = f"{n:,} rows are equal in all but the class" if n else ""
     items = [
         page.Fact("rows", data.table.n_rows, "weighted" if data.table.weight is not None else ""),
         page.Fact("columns" if data.source is not None else "features", len(data.columns)),
@@ -112,14 +112,18 @@ def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     body = tuple((int(counts[i]), *("□" if gap else "■" for gap in patterns[i])) for i in order)
     head = ("rows", *shortened([p.name for p in shown]))
     note = (
-        f"■ known, □ empty; the {len(order)} most frequent of {len(counts)} patterns in "
-        f"{len(shown)} of {plural(len(holed), 'column')} with empty cells."
+        f"■ known, □ empty; {_of(len(order), len(counts), 'pattern')}, the most frequent first, in "
+        f"{_of(len(shown), len(holed), 'column')} with empty cells."
     )
     return (
         page.DataTable(
             "Which cells are empty together", head, ("count", *["text"] * len(shown)), body, note
         ),
     )
+
+
+def _of(shown: int, n: int, what: str) -> str:
+    return f"{shown} of {plural(n, what)}" if shown < n else plural(n, what)
 
 
 def _constant(data: DocumentedTable) -> str:

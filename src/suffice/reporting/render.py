@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from suffice.reporting.build import Report
 
 N_LOOKS = 16  # colours of chart.css
+_GLUED = re.compile(r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\b[pλγT]) (?=[=<≤≥])|(?<=[=<≤≥]) (?=\d)")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
@@ -95,10 +96,11 @@ def _environment() -> Any:
     environment.filters |= {
         "anchor": anchor,
         "breakable": lambda name: escape(name).replace("_", Markup("_<wbr>")),
-        "begun": lambda text: text[:1].upper() + text[1:],
+        "begun": lambda text: glued(text[:1].upper() + text[1:]),
         "cell": cell,
         "count": count,
         "fenced": fenced,
+        "glued": glued,
         "groupby_runs": runs,
         "look": lambda k: "ink" if k < 0 else f"k{k % N_LOOKS}",
         "md": escaped,
@@ -107,6 +109,11 @@ def _environment() -> Any:
         "stamped": stamped,
     }
     return environment
+
+
+def glued(text: str) -> str:
+    """Return text that no line breaks between a number and its unit, or in a p-value."""
+    return _GLUED.sub("\N{NO-BREAK SPACE}", text)
 
 
 def raw(value: Any, style: str) -> Markup:

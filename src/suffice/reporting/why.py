@@ -68,9 +68,10 @@ def _effects(f: Findings) -> tuple[page.Block, ...]:
     """Return how the posterior moves with each of the most important columns of numbers."""
     places = {p.name: j for j, p in enumerate(f.sample.profiles) if p.kind == "number"}
     found: dict[str, tuple[int, Floats, Floats]] = {}
+    order = np.argsort(f.sample.table.codes, kind="stable")  # every so many rows of each class
     for name in [i.feature for i in f.importance if i.feature in places][:MOST_EFFECTS]:
         j = places[name]
-        known = np.flatnonzero(~f.sample.profiles[j].empty)
+        known = order[~f.sample.profiles[j].empty[order]]
         few = f.sample.take(known[:: -(-len(known) // MOST_ROWS) or 1])
         profile = few.profiles[j]
         if profile.distinct < FEWEST_VALUES:
@@ -145,7 +146,8 @@ def _linear(f: Findings) -> tuple[page.DataTable, ...]:
     columns = _scored(f.names, len(weights))
     body = [("intercept", *np.ravel(model.intercept_).tolist())]
     body += [(str(n), *w.tolist()) for n, w in zip(names, weights.T, strict=True)]
-    caption = "Coefficients: change of a class's score for one unit of a feature"
+    scaled = "" if fitted is model else ", as the steps before it scale it"
+    caption = f"Coefficients: change of a class's score for one unit of a feature{scaled}"
     return (page.DataTable(caption, ("", *columns), STYLES[: len(columns) + 1], tuple(body)),)
 
 
@@ -163,7 +165,7 @@ def in_words(f: Findings) -> str:
     alone = "features independent within a class, " * diagonal
     shape = "one covariance shared by all classes" if tied else "a covariance for each class"
     bent = "linear" if tied else "quadratic"
-    of = "" if model.moments_.power is None else " of transformed features"
+    of = "" if model.moments_.power is None else " in transformed features"
     averaged = hasattr(f.estimator, "choices_")
     size = gaussian.n_parameters if averaged else f.outcome.n_parameters
     return (

@@ -34,7 +34,7 @@ def noun(n: int, word: str) -> str:
 
 def listed(names: Sequence[str], most: int = 6) -> str:
     """Return names as a sentence lists them, the first few of many."""
-    if len(names) > most:
+    if len(names) > most + 1:  # the name of one more is as short as the words "1 more"
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
@@ -42,6 +42,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 def quoted(labels: Iterable[Any], most: int = 4) -> str:
     """Return labels as a message quotes them, the first few of many."""
     names = [repr(plain(label)) for label in labels]
+    most += len(names) == most + 1
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
