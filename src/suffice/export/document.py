@@ -84,9 +84,9 @@ def _average(model: AveragedModel) -> dict[str, Any]:
                 "weight": share.weight,
                 "view": view_document(share.view),
                 "integrates": share.integrates,
-                **_member(own),
+                **_member(share.model),
             }
-            for share, own in own_members(model)
+            for share in own_members(model)
         ],
         "best": _formula(model.best),
     }

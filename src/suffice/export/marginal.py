@@ -56,16 +56,12 @@ def marginals(formula: Formula) -> list[Marginal]:
     """Return the classes of each covariance; none where scores are of no density."""
     found = []
     for part in formula.scorer.parts:
-        if isinstance(part, LinearScores):
-            if formula.shared is None:
-                return []
+        if not isinstance(part, LinearScores):
+            w = np.diag(1 / part.scale) if isinstance(part, Scaled) else part.whitening
+            p = w.T @ w
+            found.append(Marginal(part.classes, p, part.means @ p))
+        elif formula.shared is not None:
             found.append(Marginal(part.classes, formula.shared.dense_precision(), part.weights))
-            continue
-        if isinstance(part, Scaled):
-            p = np.diag(part.scale**-2.0)
-        else:
-            p = part.whitening.T @ part.whitening
-        found.append(Marginal(part.classes, p, part.means @ p))
     return found
 
 
@@ -76,8 +72,8 @@ def integrates(classifier: Classifier) -> bool:
     return classifier.allow_missing or classifier.encoding is not None
 
 
-def own_members(model: AveragedModel) -> list[tuple[Share, Any]]:
-    """Return the members of an average with their models; refuse those that are not ours."""
+def own_members(model: AveragedModel) -> tuple[Share, ...]:
+    """Return the members of an average; refuse those that are not ours."""
     for share in model.shares:
         inner = getattr(share.model, "inner", None)
         if isinstance(inner, ForeignModel):
@@ -85,7 +81,7 @@ def own_members(model: AveragedModel) -> list[tuple[Share, Any]]:
                 f"the average has a member that is not exported ({type(inner.fitted).__name__}): "
                 "leave it out of members, or export best_estimator_"
             )
-    return [(share, share.model) for share in model.shares]
+    return model.shares
 
 
 def empty_scores(model: Any) -> Floats:

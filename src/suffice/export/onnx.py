@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,15 @@ from suffice.model.averaged import AveragedModel, TemperedModel, Trees
 from suffice.model.scoring import Formula
 from suffice.power_transform import Branch, PowerTransform
 from suffice.table.schema import Category, Encoding
-from suffice.typing import Codes, Labels
+from suffice.typing import Codes
 
 MOST_WITH_HOLES = 300  # features of a full covariance that holes are integrated out of
 _LOWEST = -1e300  # a score that stands for −∞, which breeds NaN in products
+_EMPTY: dict[str, tuple[Any, Any]] = {  # types of labels, and that of no label
+    "STRING": (object, ""),
+    "DOUBLE": (np.float64, np.nan),
+    "INT64": (np.int64, np.iinfo(np.int64).min),
+}
 
 
 def to_onnx(estimator: Any, path: str | Path | None = None) -> Any:
@@ -66,21 +71,27 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
             numbers = _posterior(scores, classifier.temperature)
     name = "probabilities" if classifier.has_posterior else "scores"
     graph.node("Identity", numbers, output=name)
-    code, labels = _decided(classifier, graph, scores, numbers)
+    decision, labels = classifier.decision, classifier.classes
+    if decision.is_map:
+        code = graph.node("ArgMax", scores, axis=1, keepdims=0)
+    else:
+        labels = decision.actions
+        code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
     kind = {"f": "DOUBLE", "i": "INT64", "u": "INT64", "b": "INT64"}.get(
         labels.dtype.kind, "STRING"
     )
-    empty = {"STRING": "", "DOUBLE": np.nan}.get(kind, np.iinfo(np.int64).min)
+    dtype, empty = _EMPTY[kind]
     values = labels.tolist() if kind != "STRING" else [x or "" for x in labels.tolist()]
-    types = {"STRING": object, "INT64": np.int64, "DOUBLE": np.float64}
     unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
     code = graph.node("Where", unscored, np.array(len(labels)), code)
-    graph.node("Gather", np.array([*values, empty], types[kind]), code, axis=0, output="label")
-    outputs = [
-        graph.value("label", kind, ["n"]),
-        graph.value(name, "DOUBLE", ["n", len(classifier.classes)]),
-    ]
-    return graph.model(inputs, outputs, _notes(classifier))
+    graph.node("Gather", np.array([*values, empty], dtype), code, axis=0, output="label")
+    answers = graph.value(name, "DOUBLE", ["n", len(classifier.classes)])
+    known = {
+        "classes": classifier.classes.tolist(),
+        "features": list(classifier.columns or (f"x{j}" for j in range(classifier.n_features))),
+    }
+    notes = {key: json.dumps(each, ensure_ascii=False) for key, each in known.items()}
+    return graph.model(inputs, [graph.value("label", kind, ["n"]), answers], notes)
 
 
 def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Any]:
@@ -129,18 +140,11 @@ def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
     return graph.array(np.delete(table, reference, axis=1))[code]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Holes:
-    """Rows with holes: which they are, and their features that are missing."""
-
-    at: Any  # (m, 1)
-    missing: Any  # 1 or 0  (m, d)
-
-    @classmethod
-    def of(cls, graph: Graph, rows: Any) -> Holes:
-        missing = np.isnan(rows).astype(float)
-        at = graph.node("NonZero", missing.sum(1) > 0.5).T
-        return cls(at, missing[at])
+def _holes(rows: Any) -> tuple[Any, Any]:
+    """Return which rows have holes, (m, 1), and 1 or 0 for their missing features, (m, d)."""
+    missing = np.isnan(rows).astype(float)
+    at = rows.graph.node("NonZero", missing.sum(1) > 0.5).T
+    return at, missing[at]
 
 
 def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
@@ -156,9 +160,9 @@ def scored(model: Any, rows: Any, *, integrate: bool) -> Any:
     base = _by_class([part.scores(x) for part in parts], parts)
     scores: Any = base if formula.tail is None else formula.tail.bent(base)
     if found:
-        holes = Holes.of(rows.graph, numbers)
-        own = _marginal(formula, found, holes, base[holes.at], x[holes.at])
-        scores = scores.with_rows(holes.at, own)
+        at, missing = _holes(numbers)
+        own = _marginal(formula, found, missing, base[at], x[at])
+        scores = scores.with_rows(at, own)
     if formula.levels:
         scores = scores + _levels(formula, rows)
     if found:
@@ -204,34 +208,34 @@ def _by_class(columns: list[Any], parts: Any, axis: int = 1) -> Any:
     return joined[(*[slice(None)] * axis, np.argsort(codes))]
 
 
-def _marginal(formula: Formula, found: list[Marginal], holes: Holes, base: Any, x: Any) -> Any:
+def _marginal(formula: Formula, found: list[Marginal], missing: Any, base: Any, x: Any) -> Any:
     """Return the scores of rows with holes, (m, K), from those at the origin in each hole."""
     drops, log_dets = [], []
     for each in found:
-        drop, _, log_det = _solved(each, holes, x)
+        drop, _, log_det = _solved(each, missing, x)
         drops.append(drop)
         log_dets.append(log_det * np.ones((1, len(each.classes))))
     # a_o = −½ (Δ² − drop) − ½ log|P_mm|, up to a constant; the tail has fewer degrees
     scores, tail = base + 0.5 * _by_class(drops, found), formula.tail
     if tail is not None:
-        n = holes.missing.sum(1, keepdims=True)
+        n = missing.sum(1, keepdims=True)
         gains = x.graph.array(tail_constants(tail, len(formula.scorer.origin)))
         constants = tail.constants + gains[n.astype(int)]
         scores = replace(tail, constants=constants, powers=tail.powers - 0.5 * n).bent(scores)
     return scores - 0.5 * _by_class(log_dets, found)
 
 
-def _solved(marginal: Marginal, holes: Holes, x: Any) -> tuple[Any, Any, Any]:
+def _solved(marginal: Marginal, missing: Any, x: Any) -> tuple[Any, Any, Any]:
     """Return g_mᵀ P_mm⁻¹ g_m, (m, c), P_mm⁻¹ g_m, (m, d, c), and log|P_mm|, (m, 1)."""
     root = np.sqrt(np.diagonal(marginal.precision))[:, None]
     # each feature in its own unit, so that P has ones on its diagonal
     unit, eye = marginal.scaled(1 / root[:, 0]), np.eye(len(root))
-    missing = holes.missing[:, :, None]
-    g = ((x @ (marginal.precision / root).T)[:, :, None] - unit.pulls.T) * missing
-    solved, log_det = g, holes.missing @ (2 * np.log(root))
+    hole = missing[:, :, None]
+    g = ((x @ (marginal.precision / root).T)[:, :, None] - unit.pulls.T) * hole
+    solved, log_det = g, missing @ (2 * np.log(root))
     if not marginal.is_diagonal:
         # the identity in the place of observed features: [B | g] → [I | B⁻¹ g], B_mm = P_mm
-        block = missing * holes.missing[:, None] * (unit.precision - eye) + eye
+        block = hole * missing[:, None] * (unit.precision - eye) + eye
         system, pivots = np.concatenate([block, g], axis=2), []
         for j in range(len(eye)):
             row, column = system[:, [j]], system[:, :, [j]]
@@ -260,7 +264,8 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
     if integrate and not all(share.integrates for share in model.shares):
         filled = _imputed(model.best, rows)[:, model.features]
     total: Any = model.doubt * model.frequencies
-    for share, inner in own_members(model):
+    for share in own_members(model):
+        inner: Any = share.model
         own = integrate and share.integrates
         x = _viewed(share.view, seen if own else filled)
         if own:  # what is missing stays so
@@ -283,9 +288,8 @@ def _tempered(model: TemperedModel, x: Any) -> Any:
         p = _leaves(inner, x)
     else:
         p = _posterior(scored(inner, x, integrate=False), 1.0)
-    return _posterior(
-        np.log((1 - model.doubt) * p + model.doubt / len(model.priors)), model.temperature
-    )
+    scores = np.log((1 - model.doubt) * p + model.doubt / len(model.priors))
+    return _posterior(scores, model.temperature)
 
 
 def _leaves(trees: Trees, x: Any) -> Any:
@@ -333,16 +337,15 @@ def _viewed(view: views.View, x: Any) -> Any:
 
 def _imputed(model: Any, rows: Any) -> Any:
     """Return rows, NaN replaced by Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
-    formula, holes = model.formula, Holes.of(rows.graph, rows)
+    formula, (at, missing), found = model.formula, _holes(rows), marginals(model.formula)
     posterior = _posterior(scored(model, rows, integrate=True), model.temperature)
-    x, own = np.where(np.isnan(rows), 0.0, _measured(formula, rows))[holes.at], rows[holes.at]
-    found = marginals(formula)
+    x, own = np.where(np.isnan(rows), 0.0, _measured(formula, rows))[at], rows[at]
     # E[x_m | x_o, k] = −P_mm⁻¹ g_m from the origin
-    each = _by_class([_solved(part, holes, x)[1] for part in found], found, axis=2)
-    fill = formula.scorer.origin - (each * posterior[holes.at][:, None]).sum(2)
+    each = _by_class([_solved(part, missing, x)[1] for part in found], found, axis=2)
+    fill = formula.scorer.origin - (each * posterior[at][:, None]).sum(2)
     if formula.power is not None:
         fill = _moved(formula.power, fill, Branch.inverse)
-    return rows.with_rows(holes.at, np.where(np.isnan(own), fill, own))
+    return rows.with_rows(at, np.where(np.isnan(own), fill, own))
 
 
 def _posterior(scores: Any, temperature: float) -> Any:
@@ -350,23 +353,3 @@ def _posterior(scores: Any, temperature: float) -> Any:
     top = scores.max(1, keepdims=True)
     powers = np.exp((scores - np.where(top < _LOWEST / 10, np.nan, top)) / temperature)
     return powers / powers.sum(1, keepdims=True)
-
-
-def _decided(
-    classifier: Classifier, graph: Graph, scores: Any, numbers: Any
-) -> tuple[Deferred, Labels]:
-    """Return the code of the decision, (n,), and the labels that codes stand for."""
-    decision = classifier.decision
-    if decision.is_map:
-        return graph.node("ArgMax", scores, axis=1, keepdims=0), classifier.classes
-    risks = numbers @ decision.relative.T
-    return graph.node("ArgMin", risks, axis=1, keepdims=0), decision.actions
-
-
-def _notes(classifier: Classifier) -> dict[str, str]:
-    """Return what a reader of the file may want to know."""
-    features = classifier.columns or [f"x{j}" for j in range(classifier.n_features)]
-    return {
-        "classes": json.dumps(classifier.classes.tolist(), ensure_ascii=False),
-        "features": json.dumps(list(features), ensure_ascii=False),
-    }

@@ -135,7 +135,7 @@ def _averaged(
     first = [dialect.double_number(model.doubt * p) for p in model.frequencies]
     sums = {f"g{at}": f"CASE WHEN {known} THEN {p} END" for at, p in enumerate(first)}
     yield sums
-    for share, _ in own_members(model):
+    for share in own_members(model):
         yield from _member(share, len(features), classifier, dialect)
         weight = number((1 - model.doubt) * share.weight)
         yield {f"g{at}": f"g{at} + {weight} * p{at}" for at in range(k)}

@@ -21,6 +21,13 @@ _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
     *("gradient_norm_", "log_likelihood_", "l2_"),
 )
+_ARRAYS = {
+    "classes": "classes_",
+    "coef": "coef_",
+    "intercept": "intercept_",
+    "centre": "_centre",
+    "at_centre": "_at_centre",
+}
 _NUMBERS = ("degrees_of_freedom", "log_likelihood", "null_log_likelihood", "weight", "l2")
 
 
@@ -42,20 +49,16 @@ def linear_from(header: Fields, arrays: Fields) -> Classifier:
 
 def coefficients_of(estimator: Any) -> State:
     """Return classes, coefficients, intercepts, and how the fit went."""
-    known = {name: vars(estimator)[name] for name in _FACTS if name in vars(estimator)}
-    names = getattr(estimator, "feature_names_in_", None)
+    known, encoding = vars(estimator), getattr(estimator, "encoding_", None)
     header = {
         "n_classes": len(estimator.classes_),
         "n_features": int(estimator.n_features_in_),
-        "feature_names": plain("feature_names", names),
-        "fit": {name: plain(name, value) for name, value in known.items()},
+        "feature_names": plain("feature_names", getattr(estimator, "feature_names_in_", None)),
+        "fit": {name: plain(name, known[name]) for name in _FACTS if name in known},
     }
-    encoding = getattr(estimator, "encoding_", None)
     if encoding is not None:
         header["encoding"] = encoding.to_json()
-    arrays = {"classes": estimator.classes_, "coef": estimator.coef_}
-    about = {name: vars(estimator)[f"_{name}"] for name in ("centre", "at_centre")}
-    return header, {**arrays, "intercept": estimator.intercept_, **about}
+    return header, {name: getattr(estimator, own) for name, own in _ARRAYS.items()}
 
 
 def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
@@ -63,17 +66,15 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     encoding = Encoding.from_json(header.get("encoding"))
     k, d = header["n_classes"], encoding.n_features if encoding else header["n_features"]
     scores = 1 if k == 2 else k
-    shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
-    check_shapes(arrays, shapes)
     # files of earlier versions measure scores from the origin
     arrays = {"centre": np.zeros(d), "at_centre": arrays["intercept"], **arrays}
-    check_shapes(arrays, {"centre": (d,), "at_centre": (scores,)})
+    shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
+    check_shapes(arrays, {**shapes, "centre": (d,), "at_centre": (scores,)})
     check_names(header["feature_names"], header["n_features"])
-    known = {"classes_": checked_classes(arrays["classes"]), "coef_": arrays["coef"]}
     facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
-    about = {"_centre": arrays["centre"], "_at_centre": arrays["at_centre"]}
-    about["encoding_"] = encoding
-    return {**known, "intercept_": arrays["intercept"], **about, **facts}
+    known = {own: arrays[name] for name, own in _ARRAYS.items()}
+    classes = checked_classes(arrays["classes"])
+    return {**known, "classes_": classes, "encoding_": encoding, **facts}
 
 
 def logistic_state(
@@ -102,23 +103,18 @@ def logistic_from(
 ) -> tuple[Stream, LogisticSummary | None, Separation | None]:
     """Return what ``logistic_state`` kept."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
-    moments = _of_stream(header["stream"], arrays, shape)
+    moments = Moments.of_archive(header["stream"], under(arrays, "stream_"))
+    if (moments.n_classes - 1, moments.n_features + 1) != shape:
+        msg = "the sums of the stream have other classes or features than the coefficients"
+        raise FileFormatError(msg)
     check_shapes(arrays, {"stream_beta": shape, "stream_average": shape})
-    beta, average = arrays["stream_beta"], arrays["stream_average"]
-    stream = Stream(moments, beta, average, int(header["stream"]["n_steps"]))
+    known = arrays["stream_beta"], arrays["stream_average"], int(header["stream"]["n_steps"])
+    stream = Stream(replace(moments, fourth=None), *known)
     inference, separation = _inference(header["inference"], arrays, shape), header["separation"]
     if separation is None:
         return stream, inference, None
     columns = np.array(separation["features"], np.intp).reshape(-1)
     return stream, inference, Separation(bool(separation["complete"]), columns)
-
-
-def _of_stream(header: Fields, arrays: Fields, shape: tuple[int, int]) -> Moments:
-    moments = Moments.of_archive(header, under(arrays, "stream_"))
-    if (moments.n_classes - 1, moments.n_features + 1) != shape:
-        msg = "the sums of the stream have other classes or features than the coefficients"
-        raise FileFormatError(msg)
-    return replace(moments, fourth=None)
 
 
 def _inference(

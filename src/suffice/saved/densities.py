@@ -11,7 +11,7 @@ from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.estimation.recipe import Recipe, recipe_of
 from suffice.estimation.settings import OPEN, is_open
 from suffice.linalg import inverse_lower
-from suffice.model import ClassModel, DiagonalCovariance, FullCovariance, GaussianModel
+from suffice.model import DiagonalCovariance, FullCovariance, GaussianModel
 from suffice.model.averaged import AveragedModel, Share, TemperedModel, Trees
 from suffice.model.linear import LinearModel
 from suffice.model.mixture import MixtureModel
@@ -34,6 +34,7 @@ from suffice.validation.conformal import Conformity
 
 CHOSEN = ("pooling", "shrinkage", "temperature")  # by cross-validation, where they say "auto"
 _CONFORMITY = ("strangeness", "weights")
+_OF_COMPONENTS = ("centre", "offsets", "group_of", "priors")  # of mixtures
 COSTS = ("costs", "reject_cost", "reject_label")
 OF_RECIPE = (
     *("covariance", "tied", "divisor", "pooling", "shrinkage", "target"),
@@ -45,12 +46,12 @@ _UNSAID = {"categories": "indicators", "n_components": None}  # settings that ol
 
 def gaussian_state(learnt: Fields) -> State:
     """Return the fields of the header and the arrays of a classifier with these attributes."""
-    moments, chosen = learnt["moments_"], {f"{name}_": learnt.get(f"{name}_") for name in CHOSEN}
-    arrays, conformity = arrays_of(moments), learnt.get("_conformity")
+    moments, conformity = learnt["moments_"], learnt.get("_conformity")
+    chosen = {f"{name}_": learnt[f"{name}_"] for name in CHOSEN if f"{name}_" in learnt}
+    arrays = arrays_of(moments)
     if conformity is not None:
         arrays |= {f"conformity_{name}": getattr(conformity, name) for name in _CONFORMITY}
-    known = {name: value for name, value in chosen.items() if name in learnt}
-    return {"chosen": plain("chosen", known), **header_of(moments)}, arrays
+    return {"chosen": plain("chosen", chosen), **header_of(moments)}, arrays
 
 
 def chosen_in(header: Fields) -> dict[str, Any]:
@@ -83,16 +84,15 @@ def gaussian_from(header: Fields, arrays: Fields) -> Classifier:
 
 def mixture_state(model: MixtureModel) -> dict[str, Any]:
     """Return the arrays of mixtures; covariances by factors (G, d, d), or scales (G, d)."""
-    parts = model.components
-    factors = [
-        c.scale if isinstance(c, DiagonalCovariance) else c.factor for c in parts.covariances
-    ]
-    known = {name: getattr(parts, name) for name in ("centre", "offsets", "group_of", "priors")}
-    top = {"class_priors": model.priors, "class_of": model.class_of}
-    return known | top | {"factors": np.stack(factors)}
+    parts, found = model.components, {"class_priors": model.priors, "class_of": model.class_of}
+    sigmas = parts.covariances
+    found["factors"] = np.stack(
+        [c.scale if isinstance(c, DiagonalCovariance) else c.factor for c in sigmas]
+    )
+    return found | {name: getattr(parts, name) for name in _OF_COMPONENTS}
 
 
-def mixture_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classifier:
+def mixture_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of saved mixtures, its parts known to fit together."""
     factors, class_of, classes = arrays["factors"], arrays["class_of"], arrays["classes"]
     (g, d), diagonal = factors.shape[:2], factors.ndim == 2
@@ -103,15 +103,12 @@ def mixture_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classi
     if np.any(np.diff(class_of) < 0) or np.any(np.unique(class_of) != np.arange(len(classes))):
         msg = "field 'class_of' must name every class, in order: write the file again"
         raise FileFormatError(msg)
-    known: Any = {name: arrays[name] for name in ("centre", "offsets", "group_of", "priors")}
-    components = GaussianModel.of(
-        covariances=[
-            DiagonalCovariance(f) if diagonal else FullCovariance(f, inverse_lower(f))
-            for f in factors
-        ],
-        n_covariance_parameters=g * (d if diagonal else d * (d + 1) // 2),
-        **known,
+    known: Any = {name: arrays[name] for name in _OF_COMPONENTS}
+    known["n_covariance_parameters"] = g * (d if diagonal else d * (d + 1) // 2)
+    sigmas = (
+        DiagonalCovariance(f) if diagonal else FullCovariance(f, inverse_lower(f)) for f in factors
     )
+    components = GaussianModel.of(covariances=tuple(sigmas), **known)
     with np.errstate(divide="ignore"):
         model = MixtureModel(np.log(arrays["class_priors"]), components, class_of)
     costs = {name: settings_of(header)[name] for name in COSTS}
@@ -121,68 +118,58 @@ def mixture_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Classi
 
 
 OUTSIDERS: dict[str, Any] = {"trees": Trees, "linear": LinearModel}
-_OF_OUTSIDER = ("temperature", "error", "log_loss", "log_loss_se", "weight")
-_OF_BEST = ("pooling", "shrinkage", "tied", "temperature")
-_OF_CHOICE = ("pooling", "shrinkage", *_OF_OUTSIDER)
+_RECIPE = ("pooling", "shrinkage")
+_JUDGED = ("temperature", "error", "log_loss", "log_loss_se", "weight")
 
 
 def averaged_state(auto: Any) -> State:
     """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
     views = {id(c.view): c.view for c in auto.choices_}
     numbers = {view: i for i, view in enumerate(views)}
+    seen = [_state(view, VIEWS) for view in views.values()]
     gaussians = [m for m in auto.members_ if m.moments is not None]
     sums = {numbers[id(m.candidate.view)]: m.moments for m in gaussians}
-    outsiders = {m.candidate.name: m.model for m in auto.members_ if m.moments is None}
+    others = {m.candidate.name: m.model for m in auto.members_ if m.moments is None}
+    outsiders = {name: _outsider(name, model) for name, model in others.items()}
     best, names = auto.best_estimator_, getattr(auto, "feature_names_in_", None)
+    chosen = {name: getattr(best, name) for name in ("pooling", "shrinkage", "tied", "temperature")}
     header = {
         "n_features": auto.n_features_in_,
         "feature_names": None if names is None else list(names),
         "encoding": auto.encoding_ and auto.encoding_.to_json(),
         "doubt": auto.doubt_,
         "effort": auto.effort_,
-        "views": [_state(view, VIEWS)[0] for view in views.values()],
+        "views": [top for top, _ in seen],
         "choices": [_choice(c, numbers) for c in auto.choices_],
-        "outsiders": {name: _outsider_kind(name, model) for name, model in outsiders.items()},
+        "outsiders": {name: top for name, (top, _) in outsiders.items()},
         "sums": {str(i): header_of(m) for i, m in sums.items()},
-        "best": {name: getattr(best, name) for name in _OF_BEST}
-        | {"sums": header_of(best.moments_)},
+        "best": {**chosen, "sums": header_of(best.moments_)},
     }
     arrays = {"classes": auto.classes_, "frequencies": auto.frequencies_, "varying": auto.varying_}
-    for i, view in enumerate(views.values()):
-        arrays |= over(f"view{i}.", _state(view, VIEWS)[1])
-    for i, moments in sums.items():
-        arrays |= over(f"sums{i}.", arrays_of(moments))
-    for i, model in enumerate(outsiders.values()):
-        arrays |= over(f"outsider{i}.", _state(model.inner, OUTSIDERS)[1])
-    return header, arrays | over("best.", arrays_of(best.moments_))
+    parts = {f"view{i}.": own for i, (_, own) in enumerate(seen)}
+    parts |= {f"sums{i}.": arrays_of(m) for i, m in sums.items()}
+    parts |= {f"outsider{i}.": own for i, (_, own) in enumerate(outsiders.values())}
+    parts["best."] = arrays_of(best.moments_)
+    for prefix, own in parts.items():
+        arrays |= over(prefix, own)
+    return header, arrays
 
 
 def _choice(c: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
-    if not hasattr(c, "recipe"):
-        return {"outsider": c.name} | {name: float(getattr(c, name)) for name in _OF_OUTSIDER}
-    return {"view": numbers[id(c.view)]} | {name: float(getattr(c, name)) for name in _OF_CHOICE}
+    gaussian = hasattr(c, "recipe")
+    who = {"view": numbers[id(c.view)]} if gaussian else {"outsider": c.name}
+    return who | {name: float(getattr(c, name)) for name in (_RECIPE if gaussian else ()) + _JUDGED}
 
 
-def _outsider_kind(name: str, model: TemperedModel) -> dict[str, Any]:
+def _outsider(name: str, model: TemperedModel) -> State:
     """Return how a member that is no Gaussian is kept; raise where we do not know its parts."""
     if type(model.inner) not in OUTSIDERS.values():
         raise InvalidParameterError(
             f"the member {name!r} cannot be saved: only Gaussians, logistic regression and forests "
             "of trees are kept in files; leave it out of members, or save best_estimator_"
         )
-    return {"kind": _state(model.inner, OUTSIDERS)[0]["kind"], "doubt": model.doubt}
-
-
-def outsiders_in(header: Fields, arrays: Fields) -> dict[str, TemperedModel]:
-    """Return the members that are no Gaussians, by name."""
-    found: dict[str, TemperedModel] = {}
-    temperatures = {c["outsider"]: c["temperature"] for c in header["choices"] if "outsider" in c}
-    for i, (name, top) in enumerate(header.get("outsiders", {}).items()):
-        parts = under(arrays, f"outsider{i}.")
-        inner: Any = Trees(**parts) if top["kind"] == "trees" else LinearModel.of(**parts)
-        known = float(top["doubt"]), arrays["frequencies"]
-        found[name] = TemperedModel(inner, float(temperatures[name]), *known)
-    return found
+    top, arrays = _state(model.inner, OUTSIDERS)
+    return {"kind": top["kind"], "doubt": model.doubt}, arrays
 
 
 def views_in(header: Fields, arrays: Fields) -> list[View]:
@@ -203,30 +190,35 @@ def best_moments(header: Fields, arrays: Fields) -> Moments:
 
 def averaged_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
-    views, sums = views_in(header, arrays), moments_in(header, arrays)
-    outsiders = outsiders_in(header, arrays)
-    shares = [
-        Share(Plain(), outsiders[choice["outsider"]], choice["weight"])
-        if "outsider" in choice
-        else _share(choice, views[choice["view"]], sums[choice["view"]])
-        for choice in header["choices"]
-        if choice["weight"] > 0
-    ]
-    names = header["feature_names"]
+    views, sums, outsiders = views_in(header, arrays), moments_in(header, arrays), {}
+    for i, (name, top) in enumerate(header.get("outsiders", {}).items()):
+        parts = under(arrays, f"outsider{i}.")
+        inner = Trees(**parts) if top["kind"] == "trees" else LinearModel.of(**parts)
+        outsiders[name] = inner, float(top["doubt"])
+    shares = []
+    for choice in (choice for choice in header["choices"] if choice["weight"] > 0):
+        view, t = views[choice["view"]] if "view" in choice else Plain(), choice["temperature"]
+        if "outsider" in choice:
+            inner, doubt = outsiders[choice["outsider"]]
+            model: Any = TemperedModel(inner, float(t), doubt, arrays["frequencies"])
+        else:
+            recipe = recipe_of(view, *(choice[name] for name in _RECIPE))
+            model = recipe.estimate(sums[choice["view"]], quiet=True).with_temperature(t)
+        shares.append(Share(view, model, choice["weight"]))
+    names, top = header["feature_names"], header["best"]
     check_names(names, int(header["n_features"]))
-    model = AveragedModel(
-        tuple(shares),
-        arrays["varying"],
-        float(header["doubt"]),
-        arrays["frequencies"],
-        _best(header["best"], best_moments(header, arrays)),
-    )
+    recipe = Recipe.parse(**{name: top[name] for name in (*_RECIPE, "tied")})
+    best = recipe.model(best_moments(header, arrays)).with_temperature(top["temperature"])
+    known = arrays["varying"], float(header["doubt"]), arrays["frequencies"], best
     encoding = Encoding.from_json(header.get("encoding"))
-    known = encoding.feature_names if encoding else names
-    classes = checked_classes(arrays["classes"])
-    classifier = Classifier.of(classes, known, model, encoding=encoding).allowing_missing()
-    refuse_misfits(classifier)
-    return classifier
+    found = Classifier.of(
+        checked_classes(arrays["classes"]),
+        encoding.feature_names if encoding else names,
+        AveragedModel(tuple(shares), *known),
+        encoding=encoding,
+    ).allowing_missing()
+    refuse_misfits(found)
+    return found
 
 
 def refuse_misfits(classifier: Classifier) -> None:
@@ -236,17 +228,6 @@ def refuse_misfits(classifier: Classifier) -> None:
     if posterior.shape != (1, len(classifier.classes)) or not np.isfinite(posterior).all():
         msg = "the parts of the model in the file do not fit together: write it again"
         raise FileFormatError(msg)
-
-
-def _share(choice: Fields, view: View, moments: Moments) -> Share:
-    recipe = recipe_of(view, choice["pooling"], choice["shrinkage"])
-    model = recipe.estimate(moments, quiet=True).with_temperature(choice["temperature"])
-    return Share(view, model, choice["weight"])
-
-
-def _best(header: Fields, moments: Moments) -> ClassModel:
-    settings = {name: header[name] for name in ("pooling", "shrinkage", "tied")}
-    return Recipe.parse(**settings).model(moments).with_temperature(header["temperature"])
 
 
 def _state(value: Any, kinds: Fields) -> State:
