@@ -353,7 +353,7 @@ def test_few_rows_do_not_import_numba():
         "x[::2, 1] = np.nan\n"
         "model.allowing_missing().posterior(x); model.impute(x)\n"
         "assert numba or 'numba' not in sys.modules\n"
-        "assert 'suffice.model.missing_kernels' not in sys.modules\n"
+        "assert 'suffice.model.kernels' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

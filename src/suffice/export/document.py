@@ -93,7 +93,6 @@ def _average(model: AveragedModel) -> dict[str, Any]:
 
 
 def _member(model: Any) -> dict[str, Any]:
-    """Return the scores of a member, or its trees, and how they are tempered."""
     if not isinstance(model, TemperedModel):
         return {"formula": _formula(model)}
     tempered = {"doubt": model.doubt, "temperature": model.temperature}

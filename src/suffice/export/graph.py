@@ -108,7 +108,6 @@ class Deferred(NDArrayOperatorsMixin):
         return self.graph.node("ReduceMax", self, axes=[axis], keepdims=int(keepdims))
 
     def with_rows(self, at: Deferred, rows: Deferred) -> Deferred:
-        """Return the same with other rows at indices that the graph computes."""
         return self.graph.node("ScatterND", self, at, rows)
 
 

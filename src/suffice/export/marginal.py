@@ -43,11 +43,9 @@ class Marginal:
     @property
     def drops(self) -> Floats:
         """What each hole takes off Δ² where P is diagonal, (m, d)."""
-        drops: Floats = self.pulls**2 / np.diagonal(self.precision)
-        return drops
+        return np.asarray(self.pulls**2 / np.diagonal(self.precision))
 
     def scaled(self, units: Floats) -> Marginal:
-        """Return the same for features in other units."""
         p = self.precision * units * units[:, None]
         return Marginal(self.classes, p, self.pulls * units)
 

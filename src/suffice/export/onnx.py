@@ -77,9 +77,8 @@ def _written(classifier: Classifier, graph: Graph) -> Any:
     else:
         labels = decision.actions
         code = graph.node("ArgMin", numbers @ decision.relative.T, axis=1, keepdims=0)
-    kind = {"f": "DOUBLE", "i": "INT64", "u": "INT64", "b": "INT64"}.get(
-        labels.dtype.kind, "STRING"
-    )
+    kinds = {**dict.fromkeys("iub", "INT64"), "f": "DOUBLE"}
+    kind = kinds.get(labels.dtype.kind, "STRING")
     dtype, empty = _EMPTY[kind]
     values = labels.tolist() if kind != "STRING" else [x or "" for x in labels.tolist()]
     unscored = np.isnan((numbers if classifier.has_posterior else 0.0 * scores).sum(1))
@@ -180,7 +179,6 @@ def _of_classes(scores: Any, class_of: Codes) -> Any:
 
 
 def _measured(formula: Formula, numbers: Any) -> Any:
-    """Return transformed numbers from the origin of the scores."""
     origin, power = formula.scorer.origin, formula.power
     if power is None:
         return numbers - origin
@@ -282,7 +280,6 @@ def averaged(model: AveragedModel, rows: Any, *, integrate: bool) -> Any:
 
 
 def _tempered(model: TemperedModel, x: Any) -> Any:
-    """Return the posteriors of a member that is no Gaussian, (n, K)."""
     inner = model.inner
     if isinstance(inner, Trees):
         p = _leaves(inner, x)
@@ -293,7 +290,6 @@ def _tempered(model: TemperedModel, x: Any) -> Any:
 
 
 def _leaves(trees: Trees, x: Any) -> Any:
-    """Return the mean shares of the leaves that rows reach, (n, K)."""
     node, k = np.arange(len(trees.left)), trees.shares.shape[1]
     tree = np.searchsorted(trees.roots, node, side="right") - 1
     leaf, base = trees.left == node, trees.roots[tree]
@@ -315,15 +311,12 @@ def _leaves(trees: Trees, x: Any) -> Any:
     }
     words = {f"nodes_{name}": each.tolist() for name, each in nodes.items()}
     words |= {f"target_{name}": each.tolist() for name, each in targets.items()}
+    words |= {"n_targets": k, "aggregate_function": "AVERAGE"}
     x = x.astype(np.float32)
-    p = x.graph.node(
-        "TreeEnsembleRegressor", x, domain=ML, n_targets=k, aggregate_function="AVERAGE", **words
-    )
-    return p.astype(float)
+    return x.graph.node("TreeEnsembleRegressor", x, domain=ML, **words).astype(float)
 
 
 def _viewed(view: views.View, x: Any) -> Any:
-    """Return rows as a view shows them."""
     if isinstance(view, views.PowerTransformed):
         return _moved(view.transform, x)
     if isinstance(view, views.FourierFeatures):

@@ -176,9 +176,7 @@ def _curve(e: float, log: str) -> str:
 
 def transformed(power: PowerTransform, j: int, x: str) -> str:
     """Return feature j of transformed rows, from its value ``x``."""
-    exponent, centre, scale = (
-        float(values[j]) for values in (power.exponents, power.centre, power.scale)
-    )
+    exponent, centre, scale = (float(a[j]) for a in (power.exponents, power.centre, power.scale))
     if exponent == 1:
         return x
     c, s = number(centre), number(scale)
@@ -224,11 +222,8 @@ class ColumnReading:
 
     @cached_property
     def features(self) -> list[Feature]:
-        schema = self.encoding.schema
-        found = [
-            Feature(f"x{j} IS NULL", "", c.fill, c.fill is None)
-            for j, c in enumerate(schema.numbers)
-        ]
+        schema, numbers = self.encoding.schema, enumerate(self.encoding.schema.numbers)
+        found = [Feature(f"x{j} IS NULL", "", c.fill, c.fill is None) for j, c in numbers]
         found += [Feature(f"x{j} IS NULL", f"x{j} IS NULL", is_hole=False) for j in schema.filled]
         pairs = zip(schema.categories, self.encoding.reference, strict=True)
         for i, (c, reference) in enumerate(pairs):
@@ -261,8 +256,7 @@ class ColumnReading:
         if isinstance(part, LinearScores) and not found:
             norms = list(np.abs(part.weights))
         norm = np.max(norms, axis=0)
-        units: Floats = np.exp2(-np.round(np.log2(np.where(norm > 0, norm, 1.0))))
-        return units
+        return np.asarray(np.exp2(-np.round(np.log2(np.where(norm > 0, norm, 1.0)))))
 
     def measured(self) -> Stage:
         """Return the features that are scored, the holes, and t0, t1 …: what levels add."""
@@ -274,7 +268,6 @@ class ColumnReading:
         return {**features, **holes, **{f"t{k}": self._levels(k) for k in range(n_classes)}}
 
     def _value(self, j: int, feature: Feature) -> str:
-        """Return feature j in its unit."""
         empty = "0e0" if self.flags[j] else "NULL"
         if feature.on:
             on, off = self.dialect.double_number(self._at(j, 1.0)), number(self._at(j, 0.0))
@@ -282,7 +275,9 @@ class ColumnReading:
             return f"CASE {known} ELSE {off} END"
         empty = empty if feature.fill is None else number(self._at(j, feature.fill))
         low, high = (number(bound) for bound in self._bounds(j))
-        value = f"({self._moved(j)} - {number(self.formula.scorer.origin[j])})"
+        power = self.formula.power
+        moved = f"x{j}" if power is None else f"({transformed(power, j, f'x{j}')})"
+        value = f"({moved} - {number(self.formula.scorer.origin[j])})"
         unit = "" if self.scale[j] == 1 else f" / {number(self.scale[j])}"
         cases = [f"WHEN {feature.empty} THEN {empty}"]
         if abs(self.formula.scorer.origin[j]) < _NEAR * self.scale[j]:
@@ -290,10 +285,6 @@ class ColumnReading:
             cases.append(f"WHEN x{j} BETWEEN -{near} AND {near} THEN {number(self._at(j, 0.0))}")
         cases.append(f"WHEN x{j} BETWEEN {low} AND {high} THEN {value}{unit}")
         return f"CASE {' '.join(cases)} END"
-
-    def _moved(self, j: int) -> str:
-        power = self.formula.power
-        return f"x{j}" if power is None else f"({transformed(power, j, f'x{j}')})"
 
     def _at(self, j: int, value: float) -> float:
         """Return feature j where its column is a constant."""

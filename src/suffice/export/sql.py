@@ -122,10 +122,8 @@ def _averaged(
     """Yield the stages of an average; a row that lacks a feature has no answer."""
     model: Any = classifier.model
     d, k = model.n_features, len(classifier.classes)
-    as_they_are = Formula(Scorer.linear(np.zeros(d), np.zeros((1, d)), np.zeros(1)))
-    reading = ColumnReading(
-        numbers_read(classifier), as_they_are, integrates=False, dialect=dialect
-    )
+    as_is = Formula(Scorer.linear(np.zeros(d), np.zeros((1, d)), np.zeros(1)))
+    reading = ColumnReading(numbers_read(classifier), as_is, integrates=False, dialect=dialect)
     yield reading.raw(columns, booleans)
     measured = reading.measured()
     features = {f"f{at}": measured[f"c{j}"] for at, j in enumerate(model.features)}
@@ -184,10 +182,7 @@ def _seen(view: views.View, d: int) -> Iterator[Stage]:
         yield from _seen(view.below, d)
     if isinstance(view, views.FourierFeatures):
         units = enumerate(zip(view.centre, view.scale, strict=True))
-        z = {
-            f"z{j}": _near(f"x{j}", c, s, f"(x{j} - {number(c)}) / {number(s)}")
-            for j, (c, s) in units
-        }
+        z = {f"z{j}": _near(f"x{j}", c, s) for j, (c, s) in units}
         yield z
         n = view.frequencies.shape[1]
         yield {f"y{i}": product(view.frequencies[:, i], "z") for i in range(n)}
@@ -195,8 +190,9 @@ def _seen(view: views.View, d: int) -> Iterator[Stage]:
         yield {f"x{j}": each for j, each in enumerate([*z, *waves])}
 
 
-def _near(x: str, centre: float, scale: float, value: str) -> str:
-    return f"CASE WHEN ABS({x} - {number(centre)}) < {number(_FAR * scale)} THEN {value} END"
+def _near(x: str, centre: float, scale: float, value: str = "") -> str:
+    c, found = number(centre), value or f"({x} - {number(centre)}) / {number(scale)}"
+    return f"CASE WHEN ABS({x} - {c}) < {number(_FAR * scale)} THEN {found} END"
 
 
 def _piece(x: str, left: float, length: float) -> str:
@@ -207,7 +203,6 @@ def _piece(x: str, left: float, length: float) -> str:
 
 
 def _answers(classifier: Classifier, prefix: str) -> Stage:
-    """Return the columns of the last stage under the names they are given."""
     classes = classifier.classes.tolist()
     kind, letter = ("p", "p") if classifier.has_posterior else ("score", "a")
     columns = {f"{letter}{k}": f"{prefix}{kind}_{label}" for k, label in enumerate(classes)}

@@ -110,11 +110,8 @@ class Stages:
 
     def _score_stages(self) -> Iterator[Stage]:
         """Yield stages that end with the scores of the classes, none of them too wide."""
-        d, parts, flags = (
-            len(self.formula.scorer.origin),
-            self.formula.scorer.parts,
-            self.reading.flags,
-        )
+        parts, flags = self.formula.scorer.parts, self.reading.flags
+        d = len(self.formula.scorer.origin)
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
             raise InvalidParameterError(
                 f"a quadratic score of {d} features is too long for SQL, which takes up to "
@@ -207,16 +204,14 @@ def first_best(columns: Sequence[str], best: str, labels: Any) -> str:
     return f"CASE {cases} END"
 
 
-def _eliminated(
-    at: int, marginal: Marginal, holes: Sequence[int], reading: ColumnReading
-) -> Iterator[Stage]:
+def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) -> Iterator[Stage]:
     """Yield P x, then a step per feature, which acts where it is a hole of one covariance.
 
     They end with r of each class, what holes take off its Δ², and l, log|P_mm|. Entries are
     numbers first, then columns of the stage before.
     """
-    known = marginal.precision
-    pulls = dict(zip(marginal.classes.tolist(), marginal.pulls, strict=True))
+    known = q.precision
+    pulls = dict(zip(q.classes.tolist(), q.pulls, strict=True))
     lower = [(i, j) for i in holes for j in holes if i >= j]
     p = {(i, j): reading.dialect.double_number(known[i, j]) for i, j in lower}  # P, its lower half
     # g = P x − P μ of each class
@@ -265,11 +260,9 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
             own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
         log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
         cases[-1].append(f"WHEN {flag} = 1 THEN {log_det}")
-    names = [f"r{k}" for k in marginal.classes] + [f"l{at}"]
-    several = f"WHEN {total(columns)} > 1 THEN NULL"
-    found = {
-        c: f"CASE {several} {' '.join(e)} ELSE 0e0 END" for c, e in zip(names, cases, strict=True)
-    }
+    keys = [f"r{k}" for k in marginal.classes] + [f"l{at}"]
+    more = f"WHEN {total(columns)} > 1 THEN NULL"
+    found = {c: f"CASE {more} {' '.join(e)} ELSE 0e0 END" for c, e in zip(keys, cases, strict=True)}
     return forms, found
 
 

@@ -42,9 +42,7 @@ class Trees:
             rows = rng.permutation(table.n_rows)[:n_rows]
             known = table.codes, table.weights, rows, table.n_classes, least
             parts.append(grown(x, *known, rng.integers(1 << 31)))
-        left, right, feature, threshold, sums = (
-            np.concatenate(each) for each in zip(*parts, strict=True)
-        )
+        left, right, feature, threshold, sums = map(np.concatenate, zip(*parts, strict=True))
         counts = np.array([len(part[0]) for part in parts])
         roots = np.cumsum(counts) - counts
         base = np.repeat(roots, counts)
@@ -123,7 +121,6 @@ class Share:
 
     @property
     def integrates(self) -> bool:
-        """Whether missing features can be integrated out."""
         return self.view.by_feature and self.model.has_density
 
 
@@ -157,7 +154,6 @@ class AveragedModel:
         return len(self.frequencies)
 
     def allowing_missing(self) -> Self:
-        """Return the average for rows in which NaN means "not observed"."""
         return replace(self, best=self.best.allowing_missing(), allows_missing=True)
 
     def posterior(self, x: Any) -> Floats:

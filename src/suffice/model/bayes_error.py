@@ -123,7 +123,6 @@ def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
 
 
 def _posteriors(model: ClassModel, x: Floats) -> Iterator[Floats]:
-    """Yield the posteriors of some rows at a time."""
     step = max(BLOCK // model.n_classes, 1)
     for start in range(0, len(x), step):
         yield model.posterior(x[start : start + step])

@@ -193,7 +193,6 @@ class MarginalModel(WrappedModel):
         return np.concatenate(list(in_order(work, range(0, len(x), step))))
 
     def _by_holes(self, x: Array, readout: Readout, log_weights: Floats | None) -> Array:
-        """Read rows by their holes: none, some, or nothing observed."""
         x = x.astype(np.float64, order="C", copy=False)
         n, d = (~np.isnan(x)).sum(1), x.shape[1]
         values: Array = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)

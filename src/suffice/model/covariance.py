@@ -80,10 +80,10 @@ class FullCovariance:
 
     def observed_distances(self, y: Floats, rare: Rare, means: Floats) -> tuple[Floats, Floats]:
         """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
-        from suffice.model.missing_kernels import full_distances
+        from suffice.model.kernels import full_distances
 
         found = np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
-        full_distances(y, rare().order, *rare().runs(), self.dense(), means, *found)
+        full_distances(y, (rare().order, *rare().runs()), self.dense(), means, *found)
         return found
 
     def dense(self) -> Floats:
@@ -121,12 +121,11 @@ class DiagonalCovariance:
         return DiagonalCovariance(self.scale[observed])
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        """Return L_oo, L_mo = 0 and L_mm: missing features do not depend on observed ones."""
         none = np.zeros((len(missing), len(observed)))
         return np.diag(self.scale[observed]), none, np.diag(self.scale[missing])
 
     def observed_distances(self, y: Floats, _: Rare, means: Floats) -> tuple[Floats, Floats]:
-        from suffice.model.missing_kernels import scaled_distances
+        from suffice.model.kernels import scaled_distances
 
         found = np.empty((len(y), len(means))), np.empty(len(y))
         scaled_distances(y, means, 1 / self.scale, 2 * np.log(self.scale), *found)
@@ -143,8 +142,7 @@ def lower_factor(root: Floats) -> Floats:
     """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal, of each A (…, m, d)."""
     # Aᵀ = Q R  ⇒  A Aᵀ = Rᵀ R,  L = Rᵀ
     r = np.linalg.qr(root.mT, mode="r")
-    factor: Floats = (r * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None]).mT
-    return factor
+    return np.asarray((r * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None]).mT)
 
 
 Covariance: TypeAlias = FullCovariance | DiagonalCovariance

@@ -29,10 +29,8 @@ SCORED = 1 << 31  # numbers of scores that are held at once, eight times those o
 
 def scored(scorer: Scorer, x: Any, readout: Readout) -> npt.NDArray[Any]:
     """Return what is read out for each row of ``x`` (n, d), on the host or where x lies."""
-    found: npt.NDArray[Any] = (device_score if is_on_device(x) else Scorer.score)(
-        scorer, x, readout
-    )
-    return found
+    score: Callable[..., npt.NDArray[Any]] = device_score if is_on_device(x) else Scorer.score
+    return score(scorer, x, readout)
 
 
 def device_score(scorer: Scorer, x: Any, readout: Readout) -> Any:

@@ -36,9 +36,8 @@ class IncompleteRows:
     def of(cls, x: Floats) -> IncompleteRows:
         """Return the rows (n, d), sorted out; NaN is a hole."""
         words = hole_words(x, "<u8")
-        order = (
-            np.argsort(words[:, 0], kind="stable") if words.shape[1] == 1 else np.lexsort(words.T)
-        )
+        one = words.shape[1] == 1
+        order = np.argsort(words[:, 0], kind="stable") if one else np.lexsort(words.T)
         ahead = words[order]
         new = np.flatnonzero((ahead[1:] != ahead[:-1]).any(1)) + 1
         starts = np.concatenate([[0], new, [len(x)]]) if len(x) else np.zeros(1, np.intp)
@@ -81,9 +80,7 @@ class EllipticalModel(ClassModel):
         """Return log p(x_o | k), (n, K), from squared distances and log|Ψ_oo| of each class."""
 
     @abstractmethod
-    def _radii(
-        self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
-    ) -> Floats:
+    def _radii(self, codes: Codes, distances: Floats, n: Any, rng: np.random.Generator) -> Floats:
         """Return r, (n,), with x_m = E[x_m | x_o] + r Ψ_{m|o}^½ z for Gaussian z."""
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
@@ -136,7 +133,6 @@ class EllipticalModel(ClassModel):
         return np.where(np.isnan(filled), self.centre + (mean + radii[:, None] * noise), filled)
 
     def _marginals(self, observed: Codes) -> tuple[Floats, Floats, tuple[Covariance, ...]]:
-        """Return centre, offsets and Ψ of some features alone."""
         kept = np.arange(self.n_features)[observed]
         shapes = tuple(shape.marginal(kept) for shape in self.shapes)
         return self.centre[kept], self.offsets[:, kept], shapes
@@ -167,11 +163,9 @@ class EllipticalModel(ClassModel):
         rare = cache(lambda: IncompleteRows.of(y).rare())  # only if somebody asks
         distances, log_dets = np.empty((2, len(x), self.n_classes))
         for g, shape in enumerate(self.shapes):
-            members = np.flatnonzero(self.group_of == g)
-            distances[:, members], log_det = shape.observed_distances(
-                y, rare, self.offsets[members]
-            )
-            log_dets[:, members] = log_det[:, None]
+            own = np.flatnonzero(self.group_of == g)
+            distances[:, own], log_det = shape.observed_distances(y, rare, self.offsets[own])
+            log_dets[:, own] = log_det[:, None]
         return self._log_density(distances, log_dets, (~np.isnan(x)).sum(1))
 
 

@@ -119,10 +119,8 @@ class GaussianModel(EllipticalModel):
         # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)
         return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
 
-    def _radii(
-        self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
-    ) -> Floats:
-        del distances, n_observed, rng  # a conditional Gaussian is as wide for every x_o
+    def _radii(self, codes: Codes, distances: Floats, n: Any, rng: np.random.Generator) -> Floats:
+        del distances, n, rng  # a conditional Gaussian is as wide for every x_o
         return np.ones(len(codes))
 
 
@@ -165,7 +163,6 @@ class DebiasedModel(WrappedModel):
 
     @cached_property
     def tilted(self) -> GaussianModel:
-        """The Gaussian model with the same posterior."""
         return replace(self.inner, log_priors=self.inner.log_priors + self.corrections)
 
     def as_gaussian(self) -> GaussianModel:

@@ -194,7 +194,6 @@ class LevelForest:
 
     @cached_property
     def frequencies(self) -> Floats:
-        """p(level | k) of all levels, (K, C)."""
         return np.stack([np.diagonal(self.pairs(k)) for k in range(self.n_classes)])
 
     def log_likelihood(self, moments: Moments, blocks: LevelBlocks) -> float:

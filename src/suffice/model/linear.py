@@ -14,15 +14,13 @@ from suffice.model.scoring import Formula, Scorer
 from suffice.typing import Array, Floats
 
 
-def discriminant(
-    covariance: Covariance, means: Floats, log_priors: Floats
-) -> tuple[Floats, Floats]:
+def discriminant(sigma: Covariance, means: Floats, log_priors: Floats) -> tuple[Floats, Floats]:
     """Return w_k (K, d) and w_k0 (K,) of Gaussian classes that share Σ; x and μ_k from one centre.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
     """
     # w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
-    weights = covariance.precision_times(means)
+    weights = sigma.precision_times(means)
     return weights, log_priors - 0.5 * np.einsum("kd,kd->k", means, weights)
 
 
@@ -72,7 +70,6 @@ class LinearModel(ScoredModel):
 
     @property
     def formula(self) -> Formula:
-        """Scores of all classes; of two the first has score 0."""
         w, b = self.weights, self.intercepts
         if len(w) == 1:
             w, b = np.vstack([np.zeros_like(w), w]), np.concatenate([[0.0], b])

@@ -151,7 +151,6 @@ class MixedModel(WrappedModel):
 
     @property
     def _variances(self) -> Floats:
-        """Diagonal of each Σ_k, (K, p)."""
         sigmas = [self.inner.covariance_of(k).dense() for k in range(self.n_classes)]
         return np.stack([np.diagonal(sigma) for sigma in sigmas])
 
@@ -259,22 +258,20 @@ class MixedModel(WrappedModel):
             own = np.flatnonzero(of_row.ravel() == at)
             yield own, z[own], codes[own], np.flatnonzero(pattern)
 
-    def _completed(
-        self, z: Floats, codes: Codes, unknown: Codes
-    ) -> Iterator[tuple[Floats, Floats]]:
+    def _completed(self, z: Floats, codes: Codes, open_: Codes) -> Iterator[tuple[Floats, Floats]]:
         """Yield the indicators (n, 1, C') of each combination of unknown levels, and log p (n, K).
 
         Where these are too many, the expected indicators of each class (n, K, C'), once.
         """
-        sizes = [int(size) for size in self.blocks.sizes[unknown]]
+        sizes = [int(size) for size in self.blocks.sizes[open_]]
         if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:
-            terms, m = self.levels.log_probability(codes), self._expected(codes, unknown)
+            terms, m = self.levels.log_probability(codes), self._expected(codes, open_)
             for k, (model, slopes) in enumerate(self._alone):
                 terms[:, [k]] += model.allowing_missing().class_log_density(z - m[:, k] @ slopes.T)
             yield m, terms
             return
         for levels in itertools.product(*map(range, sizes)):
-            codes[:, unknown] = levels
+            codes[:, open_] = levels
             terms, m = self.levels.log_probability(codes), self.blocks.indicators(codes)
             for members, model, slopes in self._groups:
                 terms[:, members] += model.allowing_missing().class_log_density(z - m @ slopes.T)
@@ -290,7 +287,6 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _groups(self) -> list[tuple[Codes, GaussianModel, Floats]]:
-        """The classes that share a covariance and B, their model and B."""
         found = [np.flatnonzero(self.inner.group_of == g) for g in range(len(self._slopes))]
         return [
             (members, _of_classes(self.inner, members), slopes)
@@ -328,16 +324,14 @@ def _of_classes(model: GaussianModel, members: Codes) -> GaussianModel:
     )
 
 
-def without_levels(
-    moments: Moments, n_numbers: int, coefficients: Floats | None, group_of: Codes
-) -> Moments:
+def without_levels(moments: Moments, p: int, slopes: Floats | None, group_of: Codes) -> Moments:
     """Return the sums of z − B m of encoded rows (z, m), of z where there is no B."""
-    numbers = moments.select(np.arange(n_numbers))
-    if coefficients is None:
+    numbers = moments.select(np.arange(p))
+    if slopes is None:
         return numbers
     # T = [I, −B]:  r = T x,  mean T μ,  scatter T S Tᵀ
-    identity = np.broadcast_to(np.eye(n_numbers), (len(coefficients), n_numbers, n_numbers))
-    change = np.concatenate([identity, -coefficients], axis=2)[group_of]
+    identity = np.broadcast_to(np.eye(p), (len(slopes), p, p))
+    change = np.concatenate([identity, -slopes], axis=2)[group_of]
     return replace(
         numbers,
         means=np.einsum("kpd,kd->kp", change, moments.means),
@@ -347,26 +341,24 @@ def without_levels(
     )
 
 
-def observed_numbers(
-    moments: Moments, n_numbers: int, filled: Codes, fills: Floats
-) -> tuple[Moments, Floats]:
+def observed_numbers(sums: Moments, p: int, filled: Codes, fills: Floats) -> tuple[Moments, Floats]:
     """Return sums of observed cells from sums in which empty ones were filled, and weights (K, p).
 
     Means and squares of each number are those of its own observed rows, and so are its weights.
     """
-    numbers = moments.select(np.arange(n_numbers))
-    weights = np.repeat(moments.weights[:, None], n_numbers, axis=1)
+    numbers = sums.select(np.arange(p))
+    weights = np.repeat(sums.weights[:, None], p, axis=1)
     if not len(filled):
         return numbers, weights
-    holes = moments.means[:, n_numbers : n_numbers + len(filled)]  # share of empty cells  (K, h)
+    holes = sums.means[:, p : p + len(filled)]  # share of empty cells  (K, h)
     present = holes < 1 - 1e-12
     odds = np.where(present, holes / np.where(present, 1 - holes, 1.0), 0.0)
     # with u = z − fill, zero in empty cells:  ū_o = ū / (1 − p),  S_o = S − w p (1 − p) ū_o²
-    below = (moments.means[:, filled] - fills) + moments.means_low[:, filled]
+    below = (sums.means[:, filled] - fills) + sums.means_low[:, filled]
     observed = below * (1 + odds)
     low, squares = numbers.means_low.copy(), numbers.diagonals.copy()
     low[:, filled] += below * odds
-    lost = moments.weights[:, None] * holes * (1 - holes) * observed**2
+    lost = sums.weights[:, None] * holes * (1 - holes) * observed**2
     left = squares[:, filled] - lost
     # what is left of the difference by rounding alone is no variance
     squares[:, filled] = np.where(left > 1e-13 * lost, left, 0.0)

@@ -139,7 +139,6 @@ def read_scores(a: Floats, readout: Readout) -> Array:
 
 
 def _finite(a: Floats) -> npt.NDArray[np.bool_]:
-    """Return which rows have a finite greatest score, (n,)."""
     return np.asarray(np.isfinite(a.max(1)))
 
 

@@ -62,7 +62,6 @@ class Whitened(Group):
 
     @classmethod
     def stages(cls, parts: Sequence[Self]) -> Iterator[Stage]:
-        """Yield one stage for all single classes, and one for each group of tied ones."""
         from suffice.model.kernels import full_scores, packed_lower, tied_scores
 
         single = [part for part in parts if len(part.classes) == 1]
@@ -128,7 +127,6 @@ class LinearScores:
         yield lambda t, s: linear_scores(t, s, intercepts, weights)
 
     def _product(self, tile: Floats, scores: Floats) -> None:
-        """Write W x + b for every chunk, by BLAS."""
         k, d = self.weights.shape
         with np.errstate(invalid="ignore", over="ignore"):
             np.matmul(self.weights, tile[:, :d], out=scores[:, :k])
@@ -160,18 +158,14 @@ class Scorer:
     parts: tuple[ScorePart, ...]
 
     @classmethod
-    def of(
-        cls, constants: Floats, means: Floats, sigmas: Sequence[Covariance], *, origin: Any = None
-    ) -> Scorer:
+    def of(cls, c: Floats, mu: Floats, sigmas: Sequence[Covariance], *, origin: Any = None) -> Self:
         """Return the scorer of cₖ, μₖ − o and Σₖ; classes that share one object Σ are tied."""
         members: dict[int, list[int]] = {}
         for k, sigma in enumerate(sigmas):
             members.setdefault(id(sigma), []).append(k)
-        parts = [
-            sigmas[ks[0]].part(np.array(ks), constants[ks], means[ks]) for ks in members.values()
-        ]
-        origin = np.zeros(means.shape[1]) if origin is None else origin
-        return cls(origin, len(constants), tuple(parts))
+        parts = [sigmas[ks[0]].part(np.array(ks), c[ks], mu[ks]) for ks in members.values()]
+        origin = np.zeros(mu.shape[1]) if origin is None else origin
+        return cls(origin, len(c), tuple(parts))
 
     @classmethod
     def linear(cls, origin: Floats, weights: Floats, intercepts: Floats) -> Scorer:
@@ -211,7 +205,6 @@ class Scorer:
         return any(isinstance(part, LinearScores) and part.is_large for part in self.parts)
 
     def _stages(self) -> Iterator[Stage]:
-        """Yield the compiled stages, parts of one kind taken together."""
         kinds: dict[type[Any], list[Any]] = {}
         for part in self.parts:
             kinds.setdefault(type(part), []).append(part)

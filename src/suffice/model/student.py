@@ -117,11 +117,9 @@ class StudentModel(EllipticalModel):
         tails = (self.degrees + n_observed[:, None]) / 2 * np.log1p(self.shares * distances)
         return self._log_peaks(n_observed, log_dets) - tails
 
-    def _radii(
-        self, codes: Codes, distances: Floats, n_observed: Any, rng: np.random.Generator
-    ) -> Floats:
+    def _radii(self, codes: Codes, distances: Floats, n: Any, rng: np.random.Generator) -> Floats:
         # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
-        shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n_observed)
+        shares, chi = self.shares[codes], rng.chisquare(self.degrees[codes] + n)
         return np.asarray(np.sqrt((1 + shares * distances) / (shares * chi)))
 
     @cached_property
@@ -141,5 +139,4 @@ class StudentModel(EllipticalModel):
         d, every = np.asarray(n_observed)[..., None], np.arange(self.n_features + 1)[:, None]
         log_gammas = (gammaln((self.degrees + every) / 2) - gammaln(self.degrees / 2))[n_observed]
         # log Γ((f+d)/2) − log Γ(f/2) − ½ (d log(π/s) + log|Ψ|)
-        peaks: Floats = log_gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets)
-        return peaks
+        return np.asarray(log_gammas - 0.5 * (d * np.log(np.pi / self.shares) + log_dets))

@@ -41,7 +41,6 @@ class TransformedModel(WrappedModel):
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters, each exponent other than 1 counted."""
         return self.inner.n_parameters + int((self.transform.exponents != 1).sum())
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
@@ -84,7 +83,6 @@ class TransformedModel(WrappedModel):
         return np.asarray(read)
 
     def _filled(self, x: Any, fill: Callable[[Floats], Floats]) -> Floats:
-        """Return the rows, holes filled in the units of t."""
         x = np.asarray(x, np.float64)
         filled = self.transform.inverse(fill(self.transform.apply_observed(x)))
         return np.where(np.isnan(x), filled, x)

@@ -1,7 +1,7 @@
 """Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from suffice.moments.file import arrays_of, check_names, checked_classes, header
 from suffice.saved.fields import Fields, State, check_shapes, over, plain, under
 from suffice.table.schema import Encoding
 
+Inference: TypeAlias = LogisticSummary | None
 _FACTS = (
     *("n_iter_", "n_passes_", "n_updates_", "converged_", "margin_"),
     *("gradient_norm_", "log_likelihood_", "l2_"),
@@ -77,9 +78,7 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     return {**known, "classes_": classes, "encoding_": encoding, **facts}
 
 
-def logistic_state(
-    stream: Stream, inference: LogisticSummary | None, separation: Separation | None
-) -> State:
+def logistic_state(stream: Stream, inference: Inference, separation: Separation | None) -> State:
     """Return where a stream of batches stands, and what standard errors need."""
     sums = {**arrays_of(stream.moments), "beta": stream.beta, "average": stream.average}
     header: dict[str, Any] = {
@@ -98,9 +97,7 @@ def logistic_state(
     return header, arrays
 
 
-def logistic_from(
-    header: Fields, arrays: Fields
-) -> tuple[Stream, LogisticSummary | None, Separation | None]:
+def logistic_from(header: Fields, arrays: Fields) -> tuple[Stream, Inference, Separation | None]:
     """Return what ``logistic_state`` kept."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
     moments = Moments.of_archive(header["stream"], under(arrays, "stream_"))
@@ -117,9 +114,7 @@ def logistic_from(
     return stream, inference, Separation(bool(separation["complete"]), columns)
 
 
-def _inference(
-    header: Fields | None, arrays: Fields, shape: tuple[int, int]
-) -> LogisticSummary | None:
+def _inference(header: Fields | None, arrays: Fields, shape: tuple[int, int]) -> Inference:
     if header is None:
         return None
     size = shape[0] * shape[1]

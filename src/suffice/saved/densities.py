@@ -86,10 +86,9 @@ def mixture_state(model: MixtureModel) -> dict[str, Any]:
     """Return the arrays of mixtures; covariances by factors (G, d, d), or scales (G, d)."""
     parts, found = model.components, {"class_priors": model.priors, "class_of": model.class_of}
     sigmas = parts.covariances
-    found["factors"] = np.stack(
-        [c.scale if isinstance(c, DiagonalCovariance) else c.factor for c in sigmas]
-    )
-    return found | {name: getattr(parts, name) for name in _OF_COMPONENTS}
+    factors = [c.scale if isinstance(c, DiagonalCovariance) else c.factor for c in sigmas]
+    known = {name: getattr(parts, name) for name in _OF_COMPONENTS}
+    return known | found | {"factors": np.stack(factors)}
 
 
 def mixture_from(header: Fields, arrays: Fields) -> Classifier:
@@ -248,7 +247,6 @@ def _state(value: Any, kinds: Fields) -> State:
 
 
 def _view_from(header: Fields, arrays: Fields) -> View:
-    """Return the view that ``_state`` kept."""
     view = VIEWS[header["kind"]]
     if view is PowerTransformed:
         return PowerTransformed(PowerTransform(**arrays))

@@ -17,17 +17,13 @@ from suffice.power_transform import PowerTransform
 KIND = "model"
 Fields: TypeAlias = Mapping[str, Any]  # of a header, or arrays by name
 State: TypeAlias = tuple[dict[str, Any], dict[str, Any]]  # header and arrays
-VALUES: Mapping[str, type[Any]] = {
-    cls.__name__: cls for cls in (NormalInverseWishart, PowerTransform)
-}
+VALUES: Mapping[str, type[Any]] = {c.__name__: c for c in (NormalInverseWishart, PowerTransform)}
 
 
-def save(
-    path: str | Path, estimator: str, settings: Fields, header: Fields, arrays: Fields
-) -> None:
+def save(path: str | Path, kind: str, settings: Fields, header: Fields, arrays: Fields) -> None:
     """Write a fitted estimator to ``path``, atomically."""
     known = {name: plain(name, value) for name, value in settings.items()}
-    archive.write(path, KIND, {"estimator": estimator, "parameters": known, **header}, arrays)
+    archive.write(path, KIND, {"estimator": kind, "parameters": known, **header}, arrays)
 
 
 def plain(name: str, value: Any) -> Any:
@@ -89,9 +85,7 @@ def under(arrays: Fields, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
-def check_shapes(
-    arrays: Fields, shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
-) -> None:
+def check_shapes(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
     """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape, finite=finite)

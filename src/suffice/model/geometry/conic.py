@@ -1,8 +1,7 @@
 """The conic uᵀAu + bᵀu + c = 0 inside a window, seen as the square [−1, 1]², whatever its kind.
 
-In a well chosen frame (s, y) the conic is a quadratic in y for every s, so that its arcs are
-the two roots y(s). They begin and end where the roots meet or where they leave the square;
-all these s are found first, and each arc between two of them is smooth.
+In a well chosen frame (s, y) its arcs are the two roots y(s) of a quadratic. They begin and end
+where the roots meet or leave the square; all these s are found first.
 """
 
 from __future__ import annotations
@@ -72,7 +71,6 @@ class Sheets:
 
     @classmethod
     def of(cls, A: Floats, b: Floats, c: float) -> Sheets:
-        """Choose the frame and collect the coefficients."""
         R = _frame(A, b)
         a, beta = R.T @ A @ R, R.T @ b
         cross = 0.0 if abs(a[0, 1]) <= 16 * EPS * np.abs(A).max() else 2 * a[0, 1]
@@ -121,8 +119,7 @@ class Sheets:
         vertex = real_roots(0.0, 2 * self.D[0], self.D[1])
         s = np.concatenate([[-REACH, REACH], turns, vertex, self._exits()])
         s = np.unique(s[np.abs(s) <= REACH])
-        knots: Floats = s[np.append(True, np.diff(s) > 8 * EPS)]
-        return knots
+        return np.asarray(s[np.append(True, np.diff(s) > 8 * EPS)])
 
     def _exits(self) -> Floats:
         """Return the s of the points on the four sides of the square."""
@@ -136,7 +133,6 @@ class Sheets:
         return np.concatenate(found)
 
     def _is_inside(self, s: float, *, far: bool) -> bool:
-        """Whether the root is real at s and lies in the square."""
         powers = np.array([s * s, s, 1.0])
         if self.D @ powers < -(self.noise @ np.abs(powers)):
             return False
@@ -169,7 +165,6 @@ def _frame(A: Floats, b: Floats) -> Floats:
 
 
 def _joined(arcs: list[Floats]) -> list[Floats]:
-    """Return the arcs with shared ends put together."""
     chains: list[Floats] = []
     for piece in arcs:
         chain = piece
@@ -183,7 +178,6 @@ def _joined(arcs: list[Floats]) -> list[Floats]:
 
 
 def _chained(first: Floats, second: Floats) -> Floats | None:
-    """Return both arcs as one where they share an end, or None."""
     for a in (first, first[::-1]):
         for b in (second, second[::-1]):
             if np.abs(a[-1] - b[0]).max() <= SAME:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from suffice.text.lists import default_names
 from suffice.text.tables import titled
 from suffice.typing import Floats, Labels
 
+Axes: TypeAlias = tuple[int | str, int | str]  # names or numbers of two features
 _DIGITS = "-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED, _LEVEL = str.maketrans(*_DIGITS), str.maketrans(*_DIGITS[::-1])
 
@@ -47,8 +48,7 @@ class Surface(ABC):
         u, (A, b, c) = points(x, self.n_features) - self.anchor, self.coefficients
         if A is None:
             return u @ b + c
-        y: Floats = np.einsum("ij,ij->i", u @ A + b, u) + c
-        return y
+        return np.asarray(np.einsum("ij,ij->i", u @ A + b, u) + c)
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
@@ -99,9 +99,7 @@ class Surface(ABC):
             pair[0], pair[1] = labels
         return pair[(self.evaluate(x) < 0).astype(np.intp)]
 
-    def section(
-        self, features: tuple[int | str, int | str] = (0, 1), at: npt.ArrayLike | None = None
-    ) -> Self:
+    def section(self, features: Axes = (0, 1), at: npt.ArrayLike | None = None) -> Self:
         """Return the curve over two features, the others held at ``at`` (d,), default zero."""
         d, known = self.n_features, self.feature_names
         axes = [column_position(feature, known, d, "feature") for feature in features]
@@ -119,11 +117,7 @@ class Surface(ABC):
         return cast(Self, kind(*whole, names, self.labels, self.anchor[axes]))
 
     def curve(
-        self,
-        window: npt.ArrayLike,
-        features: tuple[int | str, int | str] = (0, 1),
-        at: npt.ArrayLike | None = None,
-        n: int = 100,
+        self, window: Any, features: Axes = (0, 1), at: npt.ArrayLike | None = None, n: int = 100
     ) -> list[Floats]:
         """Return the section in ((x_lo, x_hi), (y_lo, y_hi)) as polylines (m, 2).
 
@@ -194,7 +188,6 @@ class Surface(ABC):
         return ((value, factor) for value, factor in terms if value != 0)
 
     def _set_fields(self, d: int, **fields: Floats | float) -> None:
-        """Fix the coefficients, the anchor and the names of a new surface in d dimensions."""
         anchor = self.anchor if np.ndim(self.anchor) else np.full(d, self.anchor)
         names = self.feature_names
         if names is not None and len(names) != d:
@@ -229,7 +222,6 @@ def points(x: npt.ArrayLike, d: int) -> Floats:
 
 
 def _number(value: float, digits: int) -> str:
-    """Return a positive number to so many significant digits."""
     if 1e-4 <= value < 1e6:
         return np.format_float_positional(value, digits, fractional=False, trim="-")
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -238,7 +230,6 @@ def _number(value: float, digits: int) -> str:
 
 
 def _upright(name: str) -> str:
-    """Return a name as LaTeX writes it."""
     escaped = re.sub(r"([#$%&_{}])", r"\\\1", name.replace("\\", "/"))
     return rf"\mathrm{{{escaped}}}".replace(" ", r"\ ")
 
