@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from suffice.store import MomentStore as MomentStore
     from suffice.validation.cross_validation import cross_validate as cross_validate
     from suffice.validation.cross_validation import cross_validate_stream as cross_validate_stream
+    from suffice.validation.folds import split as split
     from suffice.validation.leave_one_out import leave_one_out as leave_one_out
-    from suffice.validation.splitting import split as split
 
 __version__ = "0.1.0"
 
@@ -80,7 +80,7 @@ _HOMES = {
         "store": "MomentStore",
         "validation.cross_validation": "cross_validate cross_validate_stream",
         "validation.leave_one_out": "leave_one_out",
-        "validation.splitting": "split",
+        "validation.folds": "split",
     }.items()
     for name in names.split()
 }

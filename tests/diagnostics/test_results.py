@@ -14,7 +14,7 @@ from suffice import diagnostics
 from suffice.diagnostics.diagnostic import Diagnostic
 from suffice.text.lists import quoted
 from suffice.text.numbers import p_statement
-from suffice.validation.significance import holm
+from suffice.validation.predictions import holm
 
 MAKERS = {
     "BoxM": lambda X, y: diagnostics.box_m(sf.Moments.of(X, y)),

@@ -11,7 +11,8 @@ from suffice.estimation.edda import FAMILIES
 from suffice.model.views import Plain
 from suffice.power_transform import PowerTransform
 from suffice.search import plan
-from suffice.search.candidates import TEMPERATURES, at_best_temperature
+from suffice.search.candidates import at_best_temperature
+from suffice.search.judging import TEMPERATURES
 from suffice.search.plan import POOLINGS, SHRINKAGES
 from suffice.table.sampling import stratified_folds
 

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 import suffice as sf
 from suffice.errors import InvalidParameterError
 from suffice.model.averaged import Trees
-from suffice.search.members import (
+from suffice.search.candidates import (
     ExtraTrees,
     ForeignLearner,
     LogisticPath,

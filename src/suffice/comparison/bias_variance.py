@@ -55,6 +55,8 @@ def bias_variance(
 ) -> BiasVariance:
     """Return squared bias and variance of classifiers fitted to rows drawn from a model.
 
+    Friedman (1997), *Data Mining and Knowledge Discovery* 1, 55–77.
+
     Parameters
     ----------
     model : GaussianClassifier
@@ -67,10 +69,6 @@ def bias_variance(
         Rows drawn to judge by.
     random_state : int
         Seed of all draws.
-
-    References
-    ----------
-    Friedman (1997), *Data Mining and Knowledge Discovery* 1, 55–77.
 
     Examples
     --------

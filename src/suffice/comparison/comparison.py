@@ -41,10 +41,7 @@ _GAP = 2  # letters between columns
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabled):
-    """Error, probabilistic losses, size and speed of every model, on the same folds.
-
-    ``rows()`` and ``to_frame()`` sort models by error; see ``sf.compare`` for each column.
-    """
+    """Error, probabilistic losses, size and speed of every model, on the same folds."""
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
@@ -82,11 +79,7 @@ class Comparison(Tabled):
         return replace(self, reference=self[name].name)
 
     def differences(self, loss: str = "error") -> tuple[Difference, ...]:
-        """Return the paired difference of every other model from the reference, in their order.
-
-        Intervals are simultaneous, and p-values adjusted for the number of models; ``loss`` is
-        "error" or "log_loss".
-        """
+        """Return how every other model differs from the reference in "error" or "log_loss"."""
         rows = self.row_losses
         at = rows.names.index(self.reference)
         others = (m for m in range(len(rows.names)) if m != at)
@@ -108,10 +101,8 @@ class Comparison(Tabled):
         tested = {difference.model: difference for difference in self.differences()}
         judged = [_row(o, tested.get(o.name)) for o in self.outcomes]
         empty = dict.fromkeys(judged[0], np.nan)
-        failed = [
-            {**empty, "model": f.name, "n_rows": 0, "failure": f.message} for f in self.failures
-        ]
-        return judged + failed
+        named = ({"model": f.name, "n_rows": 0, "failure": f.message} for f in self.failures)
+        return judged + [empty | each for each in named]
 
     def to_frame(self) -> Any:
         """Return ``rows()`` as a pandas frame, indexed by model."""
@@ -237,9 +228,7 @@ def compare(
 
     Gaussian classifiers and least squares are never fitted again: one pass collects the sums of
     every fold, and each is read from the sums of the others. All else is fitted for every fold.
-
-    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281; Bonett & Price (2012), *British Journal
-    of Mathematical and Statistical Psychology* 65, 412–430.
+    Nadeau & Bengio (2003), *Machine Learning* 52, 239–281.
 
     Parameters
     ----------
@@ -266,17 +255,10 @@ def compare(
     Returns
     -------
     Comparison
-        Its frame has a row per model, lowest error first: means over held-out rows with standard
-        errors ``…_se``; ``error_low`` and ``error_high``, Wilson's 95 % interval, wider since
-        training sets overlap; the difference from the recommended model on the same rows, with
-        simultaneous intervals, and ``p_adjusted`` for the number of models (Bonferroni). Models
-        without posteriors have no log-loss, Brier score and calibration error.
-
-    Notes
-    -----
-    Recommended is the simplest model that is about as good as the best. Of more than 50,000 rows,
-    slow models are judged on a stratified sample; default models that would take too long are
-    left out. The notes name both.
+        Its frame has a row per model, lowest error first: means over held-out rows, standard
+        errors and intervals, the difference from the recommended model on the same rows, and
+        ``p_adjusted`` for the number of models. Of more than 50,000 rows, slow models are judged
+        on a sample; default models that would take too long are left out: its notes say so.
 
     Examples
     --------
@@ -337,8 +319,7 @@ def compared(
             steps.begin(model.name)
             on = small if small is not None and model.is_slow else folds
             few = f"judged on a stratified sample of {len(on.judged_rows):,} of {n_rows:,} rows"
-            notes = () if on is folds else (few,)
-            results.append(judged(model, on, steps.step, notes, keep=keep))
+            results.append(judged(model, on, steps, "" if on is folds else few, keep=keep))
             steps.reach((at + 1) * n_folds)
     outcomes = sorted((r for r in results if isinstance(r, Outcome)), key=lambda o: o.rank)
     failures = sorted((r for r in results if isinstance(r, Failure)), key=lambda f: f.name)

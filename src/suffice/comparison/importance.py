@@ -15,8 +15,7 @@ from suffice.comparison.paired import LARGEST, LOSSES
 from suffice.table.matrix import taken
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.folds import Folds
-from suffice.validation.predictions import log_posteriors_of, losses_of_rows
-from suffice.validation.significance import LEVEL
+from suffice.validation.predictions import LEVEL, log_posteriors_of, losses_of_rows
 
 REPEATS = 5
 MOST = 20  # columns told of
@@ -45,20 +44,16 @@ def permutation_importance(
     learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
     rng = np.random.default_rng(seed)
     parts: list[Floats] = []  # rise of error and log-loss by column, of the rows of a fold
-    for fold, learnt in enumerate(outcome.learnt):
-        test = folds.splits[fold][1]
-        shown, truth = learner.shown(folds, test), folds.codes[test]
-
-        def losses(rows: Any, times: int, learnt: Any = learnt, truth: Codes = truth) -> Floats:
-            return _losses(learnt, rows, np.tile(truth, times), folds.classes)
-
-        n, before = len(test), losses(shown, 1)
+    for (_, test), learnt in zip(folds.splits, outcome.learnt, strict=True):
+        n, shown, truth = len(test), learner.shown(folds, test), folds.codes[test]
+        before = _losses(learnt, shown, truth, folds.classes)
         copies = taken(shown, np.tile(np.arange(n), REPEATS))  # of which each is shuffled apart
         shuffled = []
         for j in range(len(names)):
             order = np.concatenate([at * n + rng.permutation(n) for at in range(REPEATS)])
-            each = losses(_shuffled(copies, j, order), REPEATS)
-            shuffled.append(each.reshape(2, REPEATS, n).mean(1) - before)
+            rows, again = _shuffled(copies, j, order), np.tile(truth, REPEATS)
+            after = _losses(learnt, rows, again, folds.classes)
+            shuffled.append(after.reshape(2, REPEATS, n).mean(1) - before)
         parts.append(np.stack(shuffled))
     rises = np.concatenate(parts, axis=2)
     told = [_told(rises[:, at], loss, outcome, names) for at, loss in enumerate(LOSSES)]

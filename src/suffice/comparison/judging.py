@@ -4,7 +4,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,11 +20,11 @@ from suffice.curves.thresholds import mean_area
 from suffice.estimation.settings import is_open
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.moments import Moments
+from suffice.progress import Progress
 from suffice.table.matrix import is_complete, taken
 from suffice.typing import Codes, Floats
 from suffice.validation.folds import Folds, fitted, weight_name
-from suffice.validation.predictions import Predictions, placed
-from suffice.validation.significance import wilson
+from suffice.validation.predictions import Predictions, placed, wilson
 
 _CHOSEN_FROM_ROWS = ("pooling", "shrinkage", "temperature")  # where they are "auto"
 _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
@@ -100,8 +100,8 @@ class Outcome:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the error, by the effective number of rows."""
-        low, high = wilson(np.array(self.error), np.array(self.effective_rows))
-        return float(low), float(high)
+        low, high = map(float, wilson(np.array(self.error), np.array(self.effective_rows)))
+        return low, high
 
     @property
     def rank(self) -> tuple[float, float, str]:
@@ -117,8 +117,11 @@ def overheard() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
-def _in_short(caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
-    """Yield the first warning of each category, with how often it came."""
+def notes_on(model: ComparedModel, folds: Folds, caught: Sequence[Any]) -> Iterator[str]:
+    """Yield whether weights are ignored, and the first warning of each category, with how many."""
+    weighted = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator) is not None
+    if folds.weight is not None and not weighted:
+        yield "learns without weights: its fit takes none"
     times = Counter(warning.category for warning in caught)
     for category, n in times.items():
         first = next(each.message for each in caught if each.category is category)
@@ -183,12 +186,7 @@ def learner_of(estimator: Any, X: Any, *, is_plain: bool) -> FromMoments | ByFit
 
 
 def judged(
-    model: ComparedModel,
-    folds: Folds,
-    step: Callable[[], None],
-    notes: Sequence[str] = (),
-    *,
-    keep: bool = False,
+    model: ComparedModel, folds: Folds, steps: Progress, note: str = "", *, keep: bool = False
 ) -> Outcome | Failure:
     """Return what the folds say of a model, or why nothing can be said."""
     results: list[Any] = []
@@ -197,12 +195,13 @@ def judged(
             learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
             for fold in range(len(folds.splits)):
                 results.append(judged_fold(learner, folds, fold))
-                step()
+                steps.step()
     except Exception as error:
         text = " ".join(str(error).split()) or "no reason given"
         where = f" (fold {len(results) + 1})" if results else ""
         return Failure(model.name, f"{type(error).__name__}: {text}{where}")
-    return outcome_of(model, results, folds, caught, notes, keep=keep)
+    notes = [note, *notes_on(model, folds, caught)]
+    return outcome_of(model, results, folds, list(filter(None, notes)), keep=keep)
 
 
 def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tuple[Any, ...]:
@@ -218,20 +217,11 @@ def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> tu
 
 
 def outcome_of(
-    model: ComparedModel,
-    results: Sequence[tuple[Any, ...]],
-    folds: Folds,
-    caught: Sequence[warnings.WarningMessage],
-    notes: Sequence[str] = (),
-    *,
-    keep: bool = False,
+    model: ComparedModel, results: Sequence[Any], folds: Folds, notes: Sequence[str], *, keep: bool
 ) -> Outcome:
     """Return what all folds say of a model; classifiers and posteriors are kept if asked."""
     learnt, parts, scores, sizes, fits, predictions = zip(*results, strict=True)
     held_out = Predictions.joined(parts)
-    weighted = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator) is not None
-    if folds.weight is not None and not weighted:
-        notes = (*notes, "learns without weights: its fit takes none")
     return Outcome(
         model.name,
         held_out.row_losses,
@@ -246,7 +236,7 @@ def outcome_of(
         np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
         folds.overlap,
         learnt if keep else (),
-        (*notes, *_in_short(caught)),
+        tuple(notes),
     )
 
 

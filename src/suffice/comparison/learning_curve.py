@@ -54,11 +54,11 @@ class LearningCurve(Tabled):
     n_repeats: int
 
     def __getitem__(self, name: str) -> Curve:
-        found = next((curve for curve in self.curves if curve.name == name), None)
-        if found is None:
-            names = ", ".join(repr(curve.name) for curve in self.curves)
+        curves = {curve.name: curve for curve in self.curves}
+        if name not in curves:
+            names = ", ".join(map(repr, curves))
             raise InvalidParameterError(f"no curve is called {name!r}: there are {names}")
-        return found
+        return curves[name]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a mapping per model and size."""
@@ -98,9 +98,8 @@ def learning_curve(
     """Return how error falls with the number of training rows, for each of several models.
 
     Each repeat keeps a test part apart, orders the other rows at random within each class, and
-    lets every model learn from the same first rows. Rows with missing values are left out.
-
-    Ng & Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
+    lets every model learn from the same first rows. Rows with missing values are left out. Ng &
+    Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
 
     Parameters
     ----------
@@ -182,12 +181,7 @@ class Growth:
 def growth(
     model: ComparedModel, folds: Folds, own: Outcome, *, n_repeats: int = 8, seed: int = 0
 ) -> Growth | None:
-    """Return the learning curve of a model on the rows of ``folds``, extrapolated.
-
-    A power law a + b n^(−c) is fitted to the mean errors; its fall is taken from the error of
-    ``own``, that of all rows. To the interval of that error comes the uncertainty of the fall, by
-    repeats drawn again (Viering & Loog 2023).
-    """
+    """Return the learning curve of a model, extrapolated by a power law (Viering & Loog 2023)."""
     rng, n = np.random.default_rng(seed), len(folds.codes)
     orders = [_order(folds.codes, 0.3, rng) for _ in range(n_repeats)]
     sizes = _sizes(None, folds, len(orders[0][0]), 5)
@@ -202,6 +196,7 @@ def growth(
     laws = np.stack([_power_law(sizes, e.mean(1), ahead) for e in drawn])
     falls = laws[:, :1] - laws
     least, most = np.quantile(falls, [0.025, 0.975], axis=0)
+    # its fall is taken from the error of all rows, whose interval it makes wider
     found = (own.error - falls[0]).clip(0)
     low = (found - np.hypot(own.error - own.interval[0], most - falls[0])).clip(0)
     high = (found + np.hypot(own.interval[1] - own.error, falls[0] - least)).clip(max=1)
@@ -230,7 +225,7 @@ def _curves(
     with Progress(progress, total, "learning curve") as steps, threads_for(rows):
         for model in models:
             steps.begin(model.name)
-            results = [judged(model, each, steps.step) for each in folds]
+            results = [judged(model, each, steps) for each in folds]
             losses = [r.fold_losses if isinstance(r, Outcome) else unfitted for r in results]
             failures = tuple(r.message for r in results if isinstance(r, Failure))
             curves.append(Curve(model.name, model.is_generative, np.stack(losses), failures))

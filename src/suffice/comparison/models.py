@@ -1,7 +1,4 @@
-"""The models compared: those known by name, those that users pass, and the size of each.
-
-Competitors stand here in their fair form; of scikit-learn only what is needed is imported.
-"""
+"""The models compared, competitors in their fair form: known by name or passed, and their sizes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +9,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from suffice.errors import InvalidParameterError
 from suffice.estimators.auto import AutoGaussian
@@ -29,6 +28,7 @@ MOST_SECONDS = 12.0  # that all fits of one standard model may take
 ALLOWED = {"logistic regression": 60.0}  # seconds of those that no comparison should lack
 
 
+# of scikit-learn only what a model needs is imported, and only when it is made or fitted
 class ChosenNeighbours(ClassifierMixin, BaseEstimator):
     """Nearest neighbours, their number the one of least Brier score of leave-one-out votes."""
 
@@ -60,7 +60,6 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         from sklearn.linear_model import LogisticRegression
-        from sklearn.model_selection import StratifiedKFold, cross_val_predict
         from sklearn.svm import SVC
 
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -100,13 +99,7 @@ def _theirs(home: str, kind: str) -> Callable[[int], Any]:
 
 def _scaled(kind: type[Any], **settings: Any) -> Callable[[int], Any]:
     """Return what makes a competitor that sees standard units."""
-
-    def make(_: int) -> Any:
-        from sklearn.preprocessing import StandardScaler
-
-        return make_pipeline(StandardScaler(), kind(**settings))
-
-    return make
+    return lambda _: make_pipeline(StandardScaler(), kind(**settings))
 
 
 KNOWN_MODELS = (
@@ -255,9 +248,16 @@ def parse_models(models: Any, seed: int) -> tuple[ComparedModel, ...]:
     if not isinstance(models, Iterable):
         msg = f"models must be names, estimators or a mapping of both, got {models!r}"
         raise InvalidParameterError(msg)
-    compared = _with_names([_model(entry, seed) for entry in models])
-    if not compared:
+    given = [_model(entry, seed) for entry in models]
+    if not given:
         raise InvalidParameterError("models is empty: name a classifier, or leave it out")
+    # those without a name are called by their class, or by their settings
+    short = [m.name or type(core(m.estimator)).__name__ for m in given]
+    again = {name for name, times in Counter(short).items() if times > 1}
+    compared = tuple(
+        ComparedModel(m.name or (_in_full(m.estimator) if name in again else name), m.estimator)
+        for m, name in zip(given, short, strict=True)
+    )
     name, times = Counter(model.name for model in compared).most_common(1)[0]
     if times > 1:
         raise InvalidParameterError(f"models has {name!r} twice: name each in a mapping")
@@ -286,16 +286,6 @@ def _model(entry: Any, seed: int) -> ComparedModel:
         estimator = known_model(estimator).make(seed)
     _check_estimator(name, estimator)
     return ComparedModel(str(name), estimator)
-
-
-def _with_names(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
-    """Return the models, those without a name called by their class, or by their settings."""
-    short = [m.name or type(core(m.estimator)).__name__ for m in models]
-    times = Counter(short)
-    return tuple(
-        ComparedModel(m.name or (name if times[name] == 1 else _in_full(m.estimator)), m.estimator)
-        for m, name in zip(models, short, strict=True)
-    )
 
 
 def _in_full(estimator: Any) -> str:

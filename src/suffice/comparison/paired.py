@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 from suffice.comparison.judging import Outcome
 from suffice.comparison.models import CONSTANT
 from suffice.typing import Codes, Floats
-from suffice.validation.significance import LEVEL, wilson
+from suffice.validation.predictions import LEVEL, wilson
 
 LARGEST = 10.0  # log-loss of a row beyond which it counts no more in a test
 LOSSES = ("error", "log_loss")
@@ -32,7 +32,6 @@ class Difference:
 
     @property
     def verdict(self) -> Literal["better", "worse", "alike"]:
-        """Whether the model is significantly better or worse than the reference."""
         if not self.p_value <= LEVEL:
             return "alike"
         return "worse" if self.mean > 0 else "better"
@@ -52,7 +51,6 @@ class RowLosses:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> RowLosses:
-        """Return the losses of outcomes on the same folds."""
         most = max(outcomes, key=lambda o: o.n_rows)
         rows, first = np.unique(most.held_out.rows, return_index=True)
         losses = np.full((2, len(outcomes), len(rows)), np.nan)
@@ -111,17 +109,15 @@ class RowLosses:
         return Difference(self.names[model], LOSSES[loss], mean, low, high, p)
 
     def is_beaten(self, model: int, loss: int) -> bool:
-        """Whether some other model is significantly better."""
         lower = np.flatnonzero(self.means[loss] < self.means[loss, model]).tolist()
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def recommended(self) -> int:
         """Return the simplest model that is about as good as the best.
 
-        Only models count that none is significantly better than, in error or in log-loss; among
-        them those within one standard error of the least log-loss, and as few errors. Of these
-        the first is the one that can be written down, and has the fewest parameters; one that is
-        simpler still, with no more errors, needs a log-loss within the error of the least alone.
+        None is significantly better; of those within one standard error of the least losses, it
+        can be written down and has the fewest parameters. One that is simpler still, with no more
+        errors, needs a log-loss within the error of the least alone.
         """
         real = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
         stated = [m for m in real if np.isfinite(self.losses[1, m]).any()]
@@ -146,7 +142,6 @@ class RowLosses:
         )
 
     def _is_simpler(self, model: int, other: int) -> bool:
-        """Whether a model is simpler than another, with no more errors."""
         fewer = self.sizes[model] < self.sizes[other]
         as_good = self.means[0, model] <= self.means[0, other]
         return bool(fewer and as_good and self.readable[model] >= self.readable[other])

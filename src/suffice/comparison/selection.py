@@ -6,22 +6,25 @@ from typing import Any
 import numpy as np
 
 from suffice.comparison.comparison import Comparison, compared, folds_for
-from suffice.comparison.judging import Outcome, judged_fold, learner_of, outcome_of, overheard
+from suffice.comparison.judging import (
+    Outcome,
+    judged_fold,
+    learner_of,
+    notes_on,
+    outcome_of,
+    overheard,
+)
 from suffice.comparison.models import ComparedModel, parse_models
 from suffice.errors import InvalidParameterError
 from suffice.progress import Wish
 from suffice.table.matrix import taken
+from suffice.validation.folds import Split, split
 from suffice.validation.predictions import CRITERIA, check_criterion
-from suffice.validation.splitting import Split, split
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """The classifier of least estimated loss, and its error on rows kept apart until then.
-
-    The estimates of ``comparison`` flatter the pick, since it was picked for them; the test error
-    does not. Only the pick was tested.
-    """
+    """The classifier of least estimated loss, and its error on rows kept apart until then."""
 
     comparison: Comparison  # what the choice went by
     criterion: str
@@ -67,9 +70,8 @@ def select(
     """Return the classifier of least estimated error, and its test error.
 
     Rows are split as by ``sf.split``. Every model learns from the training part and is judged by
-    the validation part; the best then learns from both, and meets the test part once.
-
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 7.2.
+    the validation part; the best then learns from both, and meets the test part once (Hastie,
+    Tibshirani & Friedman 2009, *The Elements of Statistical Learning*, section 7.2).
 
     Parameters
     ----------
@@ -95,8 +97,6 @@ def select(
     >>> chosen = sf.select(X, y, ["LDA", "tree"])
     >>> chosen.pick, len(chosen.parts.test)
     ('LDA', 36)
-    >>> chosen.estimator.predict(X[:3]).tolist()
-    [0, 0, 0]
     """
     check_criterion(criterion)
     if test == 0:
@@ -116,7 +116,8 @@ def select(
     final = folds_for(X, y, [(learnt_from, parts.test.rows)], None, None, random_state)
     with overheard() as caught:
         result = judged_fold(learner_of(pick.estimator, X, is_plain=False), final, 0)
-    outcome = outcome_of(pick, [result], final, caught)
+    notes = list(notes_on(pick, final, caught))
+    outcome = outcome_of(pick, [result], final, notes, keep=False)
     return Selection(comparison, criterion, result[0], outcome, parts)
 
 

@@ -15,8 +15,7 @@ from suffice.curves.thresholds import cost_curve
 from suffice.text.lists import listed, plain, plural
 from suffice.text.numbers import loss as loss_text
 from suffice.text.numbers import p_statement, percent
-from suffice.validation.predictions import Predictions
-from suffice.validation.significance import LEVEL
+from suffice.validation.predictions import LEVEL, Predictions
 
 if TYPE_CHECKING:
     from suffice.comparison.comparison import Comparison
@@ -140,7 +139,6 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The answer in one sentence."""
         advice = {
             "yes": f"{self.model} can be used",
             "with care": f"Use {self.model} with care",
@@ -202,10 +200,7 @@ def verdict_on(
     first: Sequence[str] = (),
     last: Sequence[str] = (),
 ) -> Verdict:
-    """Return the verdict on the reference of a comparison whose outcomes kept posteriors.
-
-    It was ``chosen`` by the comparison, or not; the ``first`` caveats forbid a plain yes.
-    """
+    """Return the verdict on the reference, ``chosen`` or named; ``first`` caveats forbid a yes."""
     own = comparison[comparison.reference]
     choice = tested or (choice_estimate(comparison.row_losses) if chosen else None)
     protocol = comparison.protocol + ("" if chosen else "; the model was named beforehand")

@@ -8,8 +8,7 @@ import numpy as np
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.table.matrix import as_weights
 from suffice.typing import Codes, Floats
-from suffice.validation.predictions import Predictions
-from suffice.validation.significance import wilson
+from suffice.validation.predictions import Predictions, wilson
 
 BINS = 15  # of equal width: those of the calibration error, wherever it is stated
 

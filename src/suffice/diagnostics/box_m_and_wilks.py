@@ -16,7 +16,7 @@ from suffice.text.lists import plain, quoted
 from suffice.text.numbers import number, p_statement
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
-from suffice.validation.significance import LEVEL
+from suffice.validation.predictions import LEVEL
 
 MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
 
@@ -255,19 +255,10 @@ def box_m(moments: Moments) -> BoxM:
     whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
     # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|, whitened by the pooled Σ so that units cancel
     log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]
-    m, d = float(-v @ log_dets), used.n_features
-    return BoxM(
-        moments.classes[codes],
-        v,
-        d,
-        m,
-        cumulant_test(m, v, d),
-        chi_square_test(m, v, d),
-        log_dets,
-        np.setdiff1d(moments.classes[present], moments.classes[codes]),
-        left_out_columns,
-        is_weighted(moments),
-    )
+    m, d, classes = float(-v @ log_dets), used.n_features, moments.classes
+    tests = cumulant_test(m, v, d), chi_square_test(m, v, d)
+    left_out = np.setdiff1d(classes[present], classes[codes]), left_out_columns
+    return BoxM(classes[codes], v, d, m, *tests, log_dets, *left_out, is_weighted(moments))
 
 
 def _comparable(moments: Moments, present: Codes) -> Codes:

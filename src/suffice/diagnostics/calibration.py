@@ -11,8 +11,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.text.numbers import loss, p_statement, percent
 from suffice.text.tables import Row
 from suffice.typing import Labels
-from suffice.validation.predictions import Predictions
-from suffice.validation.significance import LEVEL
+from suffice.validation.predictions import LEVEL, Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from suffice.text.lists import quoted
 from suffice.text.numbers import p_statement
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
-from suffice.validation.significance import LEVEL, holm
+from suffice.validation.predictions import LEVEL, holm
 
 _BLOCK = 256  # rows of products held at once
 
@@ -179,13 +179,6 @@ def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) ->
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     statistics, p_values = np.array([henze_zirkler(z) for z in rows]).T
     n_used, directions = np.array([z.shape for z in rows]).T
-    return Normality(
-        classes[tested],
-        statistics,
-        p_values,
-        directions,
-        n_used,
-        np.bincount(table.codes, minlength=len(classes))[tested],
-        classes[~tested],
-        table.n_features,
-    )
+    found = (classes[tested], statistics, p_values, directions, n_used)
+    n_rows = np.bincount(table.codes, minlength=len(classes))[tested]
+    return Normality(*found, n_rows, classes[~tested], table.n_features)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
+from sklearn.base import clone
 
 from suffice.diagnostics.diagnostic import (
     Diagnostic,
@@ -32,7 +33,7 @@ from suffice.text.lists import plain, quoted
 from suffice.text.numbers import p_statement
 from suffice.text.tables import Row
 from suffice.typing import Codes, Floats, Labels
-from suffice.validation.significance import LEVEL, holm
+from suffice.validation.predictions import LEVEL, holm
 
 LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
 _TINY = np.finfo(float).tiny
@@ -75,8 +76,6 @@ def refitted(estimator: Any, x: Floats, codes: Codes) -> Any:
 
 
 def _read(estimator: Any, moments: Moments) -> Any:
-    from sklearn.base import clone
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         return clone(estimator).fit_moments(moments)
@@ -142,7 +141,6 @@ class PredictiveCheck(Diagnostic):
         return f"Data drawn from the model {found} ({account}){remark}"
 
     def _found(self) -> list[str]:
-        """Return the clearest differences in words."""
         adjusted = holm(np.array(self.p_values))
         ratios, found = self.values[0] / self.values[1:].mean(0), []
         if adjusted[0] <= LEVEL:
@@ -219,8 +217,6 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
     power = getattr(getattr(estimator, "moments_", None), "power", None)
     if power is None:
         return estimator, X
-    from sklearn.base import clone
-
     sums = replace(estimator.moments_, power=None, log_slopes=None)
     fitted = clone(estimator).set_params(power=None).fit_moments(sums)
     return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))

@@ -27,8 +27,8 @@ from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
-from suffice.search.candidates import Candidate
-from suffice.search.members import (
+from suffice.search.candidates import (
+    Candidate,
     ExtraTrees,
     ForeignLearner,
     Learner,

@@ -18,7 +18,7 @@ from suffice.text.lists import shortened
 from suffice.text.numbers import p_statement
 from suffice.validation.cross_validation import CrossValidation
 from suffice.validation.drift import Drift
-from suffice.validation.significance import LEVEL
+from suffice.validation.predictions import LEVEL
 
 _MOST_COLUMNS = 30  # of a drift, that are drawn
 

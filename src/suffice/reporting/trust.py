@@ -20,8 +20,7 @@ from suffice.table.matrix import taken
 from suffice.text.lists import listed, plural
 from suffice.text.numbers import count, p_statement, percent
 from suffice.validation.drift import drift, rows_like
-from suffice.validation.predictions import Predictions
-from suffice.validation.significance import LEVEL, wilson
+from suffice.validation.predictions import LEVEL, Predictions, wilson
 
 ROWS_OF_A_CLASS = 500  # that tests look at
 SIMULATIONS = 199

@@ -1,35 +1,185 @@
-"""Exact cross-validation over views, pooling, shrinkage and temperature."""
+"""Candidates, Gaussian and of other kinds, as judged, their shares in the average, and members."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from suffice.discriminative.descent import Stopping
+from suffice.discriminative.design import Problem, coded_moments
+from suffice.discriminative.logistic_fit import lda_start
+from suffice.discriminative.logistic_loss import symmetric
+from suffice.discriminative.newton import Newton, QuasiNewton
 from suffice.estimation.recipe import Recipe, collecting
-from suffice.model.views import Softened, View
+from suffice.model import ClassModel
+from suffice.model.averaged import ForeignModel, Outsider, TemperedModel, Trees, doubted
+from suffice.model.linear import LinearModel
+from suffice.model.views import Plain, Softened, View
 from suffice.moments import Moments
-from suffice.search.judging import TEMPERATURES, Verdicts, best_temperature
-from suffice.search.members import Member, OutsideCandidate, fitted_outsider
+from suffice.search.judging import Verdicts, best_temperature, judged_scores
+from suffice.search.training import Cells, HeldOut
 from suffice.table import Table
 from suffice.threads import side_by_side
 from suffice.typing import Floats
-from suffice.validation.folds import Folds
+from suffice.validation.folds import Folds, fitted
 from suffice.validation.held_out import held_out_losses
 
 _STEPS = 300
 _BLOCK = 16_384  # rows seen at a time
 _NEGLIGIBLE = 0.02  # a share below this costs time and changes nothing
+_WIDEST = 200  # coefficients whose curvature is worth its sums
+_MOST_OF_A_TREE = 5_000  # rows that it learns from
+#: Averages of trees are not confident enough, so these reach further below one.
+MEMBER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
+
+
+class Learner(Protocol):
+    """A kind of classifier, at one or several settings."""
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Each setting, in words."""
+
+    def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
+        """Return the models of some settings, all classes of the table having rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForeignLearner:
+    """A classifier of scikit-learn's kind."""
+
+    estimator: Any
+    settings = ("",)
+
+    def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:  # noqa: ARG002
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            copy = fitted(self.estimator, table.x, table.codes, table.weight)
+        return [ForeignModel(copy, table.n_classes)]
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticPath:
+    """Logistic regression of standardised features, from much to little penalty."""
+
+    penalties: tuple[float, ...]
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return tuple(f", penalty {l2:g}" for l2 in self.penalties)
+
+    def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
+        """Return the model of each penalty; the search for one begins at the last one's."""
+        whole = Problem.of(table, coded_moments(table), l2=1.0)
+        stopping = Stopping(tol=1e-3 if judging else 1e-6, max_iter=50)
+        phi = lda_start(whole)
+        solver = Newton() if phi.size <= _WIDEST else QuasiNewton()
+        found: list[Outsider] = []
+        for i in chosen:
+            penalty = self.penalties[i] * whole.objective.penalty
+            problem = replace(whole, objective=replace(whole.objective, penalty=penalty))
+            phi = solver.solve(problem, phi, stopping).point.phi
+            rows = symmetric(phi)
+            slopes = rows[:, 1:] * whole.scaling.inverse
+            found.append(LinearModel.of(slopes, rows[:, 0], centre=whole.scaling.centre))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraTrees:
+    """Extremely randomised trees, down to leaves of so many rows; fewer of them for a judgement."""
+
+    leaves: tuple[int, ...]
+    seed: int
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return tuple(f", leaves of {n} or more" for n in self.leaves)
+
+    def learn(self, table: Table, chosen: Sequence[int], *, judging: bool) -> list[Outsider]:
+        n_trees, n_rows = 30 if judging else 100, min(_MOST_OF_A_TREE, table.n_rows)
+        return [Trees.grown(table, n_trees, self.leaves[i], n_rows, self.seed) for i in chosen]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A candidate that was kept, and its model of all rows."""
+
+    candidate: Any
+    model: ClassModel | TemperedModel
+    moments: Moments | None = None  # of the rows as a Gaussian sees them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutsideCandidate:
+    """A classifier of another kind as judged, and how confident it is allowed to be."""
+
+    name: str
+    learner: Learner | None  # None where a file did not keep it
+    setting: int
+    temperature: float
+    error: float
+    log_loss: float
+    log_loss_se: float
+    weight: float = 0.0  # share in the average
+    view = Plain()
+
+    def fitted(self, table: Table) -> Member:
+        [model] = self.learner.learn(table, [self.setting], judging=False)  # type: ignore[union-attr]
+        priors = table.class_weights / table.class_weights.sum()
+        known = self.temperature, doubt_of(table.n_rows), priors
+        return Member(self, TemperedModel(model, *known))
+
+    def describe(self) -> str:
+        return f"{self.name}, temperature {self.temperature:.3g}"
+
+
+def doubt_of(n_rows: int) -> float:
+    """Return ε: the next row is as likely as one in n + 1 to be like none before."""
+    return 1 / (n_rows + 1)
+
+
+def judged_member(
+    name: str, learner: Learner, cells: Cells, n_kept: int
+) -> list[tuple[OutsideCandidate, Floats]]:
+    """Return its best settings at their temperatures, and log p(true class) of every row."""
+    held = HeldOut.of(cells).take(cells.teaching)
+    posterior = held_out_posteriors(learner, cells)
+    log_p = doubted(posterior, doubt_of(cells.table.n_rows))
+    scores = np.ascontiguousarray(log_p[:, held.rows].transpose(3, 0, 1, 2))  # (K, S, F, m)
+    *figures, true_log = judged_scores(scores, held, MEMBER_TEMPERATURES)
+    found = []
+    for i in np.argsort(figures[2], kind="stable")[:n_kept].tolist():
+        told = (float(figure[i]) for figure in figures)
+        candidate = OutsideCandidate(name + learner.settings[i], learner, i, *told)
+        found.append((candidate, true_log[i]))
+    return found
+
+
+def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
+    """Return p(k | x) of every row by models that did not see it, (S, n, K)."""
+    table, settings = cells.table, range(len(learner.settings))
+    out = np.full((len(settings), table.n_rows, table.n_classes), 1 / table.n_classes)
+    for f in np.flatnonzero(cells.teaching):
+        lo, hi = cells.fold_edges[f : f + 2]
+        rest = table.take(np.r_[0:lo, hi : table.n_rows])
+        there = np.flatnonzero(rest.class_weights > 0)
+        codes = np.searchsorted(there, rest.codes)
+        known = replace(rest, codes=codes, classes=table.classes[there])
+        models = learner.learn(known, settings, judging=True)
+        out[:, lo:hi] = 0.0
+        for i, model in enumerate(models):
+            out[i, lo:hi, there] = model.posterior(table.x[lo:hi]).T
+    return out
 
 
 def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
-    """Return shares (M,) that make Σ_n w_n log Σ_m s_m p_m(true class of n) large.
-
-    ``true_log`` holds log p_m of the true class (M, n). EM steps from equal shares, in which every
-    member is credited with a part of one more row: few rows never trust one member only.
-    """
+    """Return shares (M,) that make Σ_n w_n log Σ_m s_m p_m large, p_m of the true class (M, n)."""
+    # EM from equal shares; all are credited with a part of one more row: few rows trust no one only
     p = np.exp(true_log - true_log.max(0))
     w = weight / weight.sum()
     (m, n), shares = p.shape, np.full(len(p), 1 / len(p))
@@ -65,7 +215,6 @@ class Candidate:
 
     @classmethod
     def judged(cls, view: View, recipe: Recipe, verdicts: Verdicts, i: int) -> Self:
-        """Return one of the settings that were judged under a view."""
         words = {"shrinkage": float(verdicts.shrinkage[i])}
         if recipe.tied is not True:
             words["pooling"] = float(verdicts.pooling[i])
@@ -98,7 +247,6 @@ class Judged:
     moments: Mapping[int, Moments]  # of these rows as each view shows them, by its identity
 
     def shared(self) -> list[Candidate | OutsideCandidate]:
-        """Return the candidates with their shares in the best average."""
         shares = mixing_weights(self.true_log, self.weight)
         return [replace(c, weight=w) for c, w in zip(self.candidates, shares, strict=True)]
 
@@ -111,9 +259,7 @@ class Judged:
 
 
 def search(
-    folds: Folds,
-    views: Sequence[tuple[View, Sequence[Recipe]]],
-    temperatures: Floats = TEMPERATURES,
+    folds: Folds, views: Sequence[tuple[View, Sequence[Recipe]]], temperatures: Floats
 ) -> Candidate:
     """Return the best of recipes of any kind, each estimated in every fold."""
     found: list[Candidate] = []
@@ -137,8 +283,7 @@ def at_best_temperature(
     best = losses[:, np.arange(len(at)), at, :2]  # (F, C, 2)
     se = best[:, :, 1].std(0) / np.sqrt(max(len(losses) - 1, 1))
     figures = np.column_stack([refined, best.mean(0), se]).tolist()
-    pairs = zip(recipes, figures, strict=True)
-    return [Candidate(view, recipe, *each) for recipe, each in pairs]
+    return [Candidate(view, recipes[i], *each) for i, each in enumerate(figures)]
 
 
 def fitted_candidates(
@@ -153,7 +298,7 @@ def fitted_candidates(
             recipes = [other.recipe for other in gaussians if other.view is c.view]
             moments[id(c.view)] = _moments(c.view, recipes, table)
     return tuple(
-        c.fitted(moments[id(c.view)]) if isinstance(c, Candidate) else fitted_outsider(c, table)
+        c.fitted(moments[id(c.view)]) if isinstance(c, Candidate) else c.fitted(table)
         for c in counted
     )
 

@@ -167,21 +167,17 @@ def judged_scores(scores: Floats, held: HeldOut, temperatures: Floats) -> tuple[
     own = np.take_along_axis(scores, held.truth[None, None], 0)[0]  # (Γ, F, m)
     losses = np.empty((scores.shape[1], n_folds, len(temperatures)))
     for t, powers in _exponentials(scores, temperatures):
-        rows = _finite(np.log(powers.sum(0)) - own / temperatures[t])
+        rows = np.log(powers.sum(0)) - own / temperatures[t]
+        rows[~np.isfinite(rows)] = ABSENT_LOSS  # of a class without rows in training
         losses[:, :, t] = np.einsum("gfm,fm->gf", rows, share)
     n = int(np.count_nonzero(held.weight))
     chosen, temperature = best_temperature(losses.mean(1), temperatures, n)
     at = losses[np.arange(len(losses)), :, chosen]
     scores /= temperature[:, None, None]
-    true_log = -_finite(np.log(np.exp(scores).sum(0)) - own / temperature[:, None, None])
+    true_log = own / temperature[:, None, None] - np.log(np.exp(scores).sum(0))
     se = at.std(1) / np.sqrt(max(n_folds - 1, 1))
-    known = np.maximum(true_log[:, held.weight > 0], -ABSENT_LOSS)
+    known = np.fmax(true_log[:, held.weight > 0], -ABSENT_LOSS)
     return temperature, error, at.mean(1), se, known
-
-
-def _finite(losses: Floats) -> Floats:
-    """Return the losses, that of a class without rows in training bounded."""
-    return np.where(np.isfinite(losses), losses, ABSENT_LOSS)
 
 
 def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, Floats]]:
@@ -202,18 +198,13 @@ def best_temperature(losses: Floats, temperatures: Floats, n: int) -> tuple[Code
     # log t ~ N(0, ½²): few rows without an error must not make a model arbitrarily confident
     judged = losses + np.square(np.log(temperatures) / SPREAD) / (2 * n)
     at = judged.argmin(1)
-    inner = np.clip(at, 1, max(len(temperatures) - 2, 1))
     if len(temperatures) < 3:
         return at, temperatures[at]
-    around = inner[:, None] + np.arange(-1, 2)
-    t, y = np.log(temperatures)[around], np.take_along_axis(judged, around, 1)
-    # the vertex of the parabola through three points
-    left, right = t[:, 1] - t[:, 0], t[:, 1] - t[:, 2]
-    a, b = right * (y[:, 1] - y[:, 0]), left * (y[:, 1] - y[:, 2])
+    inner = np.clip(at, 1, len(temperatures) - 2)
+    below, y, above = np.take_along_axis(judged, inner[:, None] + np.arange(-1, 2), 1).T
+    # the vertex of the parabola through three points, evenly spaced in log t
     with np.errstate(divide="ignore", invalid="ignore"):
-        vertex = t[:, 1] - 0.5 * (
-            left**2 * (y[:, 1] - y[:, 2]) - right**2 * (y[:, 1] - y[:, 0])
-        ) / (b - a)
-    low, high = np.minimum(t[:, 0], t[:, 2]), np.maximum(t[:, 0], t[:, 2])
-    inside = (inner == at) & (vertex > low) & (vertex < high)
-    return at, np.where(inside, np.exp(np.where(inside, vertex, 0.0)), temperatures[at])
+        step = 0.5 * (below - above) / (below - 2 * y + above)
+    inside = (inner == at) & (np.abs(step) < 1)
+    ratio = temperatures[1] / temperatures[0]
+    return at, temperatures[at] * ratio ** np.where(inside, step, 0.0)

@@ -19,9 +19,17 @@ from suffice.model.views import (
 )
 from suffice.power_transform import PowerTransform
 from suffice.progress import Progress
-from suffice.search.candidates import Candidate, Judged, fitted_candidates, search
+from suffice.search.candidates import (
+    Candidate,
+    Judged,
+    Learner,
+    Member,
+    OutsideCandidate,
+    fitted_candidates,
+    judged_member,
+    search,
+)
 from suffice.search.judging import TEMPERATURES, Verdicts, judged_grid
-from suffice.search.members import Learner, Member, OutsideCandidate, judged_member
 from suffice.search.training import Cells, Training
 from suffice.table import Table
 from suffice.table.sampling import stratified_folds, stratified_sample
@@ -92,7 +100,6 @@ class Grid:
 
     @property
     def per_class(self) -> bool:
-        """Whether some point asks for a covariance of each class."""
         return any(pooling < 1 for pooling, _ in self.points)
 
 
@@ -148,9 +155,8 @@ def lifted_views(below: View, x: Any, n: int, seed: int) -> list[View]:
     """Return views with n random frequencies, round and along the axes, and with broken lines."""
     round_ = FourierFeatures.of(below, x, WIDTH, n, seed)
     along_axes = FourierFeatures.of(below, x, LAPLACE_WIDTH, n, seed, "Laplace")
-    if len(x) < FEW_ROWS:
-        return [round_, along_axes]
-    return [round_, along_axes, PiecewiseLinear.of(x, 2 * n)]
+    broken = [PiecewiseLinear.of(x, 2 * n)] if len(x) >= FEW_ROWS else []
+    return [round_, along_axes, *broken]
 
 
 def judged(
@@ -241,9 +247,8 @@ def _recipes(recipe: Recipe) -> list[Recipe]:
 
 
 def _views(power: Any, rows: Table, seed: int) -> list[View]:
-    if isinstance(power, PowerTransform):
-        return [PowerTransformed(power)]
-    named: list[View] = []
-    if power is not None:
-        named = [PowerTransformed(PowerTransform.of(rows.x, rows.weight, seed=seed))]
-    return [Plain(), *named] if power in (None, "auto") else named
+    if power is None:
+        return [Plain()]
+    known = isinstance(power, PowerTransform)
+    transform = power if known else PowerTransform.of(rows.x, rows.weight, seed=seed)
+    return [*([Plain()] if is_open(power) else []), PowerTransformed(transform)]

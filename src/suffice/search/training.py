@@ -29,7 +29,6 @@ class Cells:
 
     @classmethod
     def of(cls, table: Table, splits: Iterable[tuple[Codes, Codes]]) -> Self:
-        """Return the rows of a table, ordered; each is held out in one fold."""
         fold = np.empty(table.n_rows, np.intp)
         for f, (_, test) in enumerate(splits):
             fold[test] = f
@@ -64,14 +63,13 @@ class HeldOut:
     weight: Floats  # 0 where filled up  (F, m)
 
     @classmethod
-    def of(cls, cells: Cells, folds: Any) -> Self:
-        """Return all rows of some folds, by fold."""
+    def of(cls, cells: Cells) -> Self:
         counts = np.diff(cells.fold_edges)
         filled = np.arange(counts.max()) < counts[:, None]
         rows = np.zeros(filled.shape, np.intp)
         rows[filled] = np.arange(len(cells.order))
         weight = np.where(filled, cells.table.weights[rows], 0.0)
-        return cls(rows, cells.table.codes[rows], weight).take(folds)
+        return cls(rows, cells.table.codes[rows], weight)
 
     def take(self, folds: Any) -> Self:
         return type(self)(self.rows[folds], self.truth[folds], self.weight[folds])
@@ -129,8 +127,7 @@ class Training:
         whole = _moments(cells.table, (centre, scale, weight.sum(0), mean), pooled, scatters)
         parts = weights, mean + delta, trained, *of_classes
         # a fold that holds out all rows of the only other class teaches nothing
-        every = HeldOut.of(cells, np.ones(cells.n_folds, bool))
-        found = cls(x, every, *parts, whole)
+        found = cls(x, HeldOut.of(cells), *parts, whole)
         found._fill(floor)
         return found if cells.teaching.all() else found.take(cells.teaching)
 

@@ -15,10 +15,7 @@ from suffice.validation.predictions import Predictions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conformity:
-    """How strange each row's own label looked to a model that had not seen the row.
-
-    Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*.
-    """
+    """How strange each row's label looked to a model that had not seen it (Vovk et al. 2005)."""
 
     strangeness: Floats  # 1 − p(own label), ascending  (n,)
     weights: Floats  # (n,)
@@ -55,11 +52,9 @@ class PredictionSets:
         return len(self.members)
 
     def __getitem__(self, row: int) -> list[Any]:
-        """Return the labels in the set of one row."""
         return list(self.classes[self.members[row]].tolist())
 
     def to_list(self) -> list[list[Any]]:
-        """Return the labels of every set."""
         return [self[row] for row in range(len(self))]
 
     def _repr_html_(self) -> str:

@@ -37,12 +37,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(Tabled):
-    """Losses of every candidate on every fold.
-
-    ``error``, ``log_loss`` and ``brier`` are means over folds, as in scikit-learn; their standard
-    errors are those of that mean. ``best_params`` has the least ``criterion``;
-    ``one_se_params`` is the most regularised candidate within one standard error of it.
-    """
+    """Losses of every candidate on every fold, and means over folds, as in scikit-learn."""
 
     params: tuple[dict[str, Any], ...]  # C candidates
     fold_losses: Floats  # error, log-loss, Brier  (C, F, 3)
@@ -152,13 +147,13 @@ def cross_validate(
     {'shrinkage': 0.0}
     """
     check_criterion(criterion)
-    params, candidates = candidates_of(estimator, grid)
-    summed = all(is_read_from_moments(c) for c in candidates)
+    params, candidates = _candidates_of(estimator, grid)
+    summed = all(_is_read_from_moments(c) for c in candidates)
     folds = Folds.of(X, y, cv, sample_weight, groups, on_device=summed)
     if folds.is_plain and summed:
         losses, absent = _from_moments(candidates, folds, refit_priors=refit_priors)
     else:
-        losses, absent = _by_fitting(candidates, folds)
+        losses, absent = _by_fitting(candidates, folds), ()
     result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = fitted(candidates[result.best_index], X, as_labels(y), folds.weight)
     return replace(result, best_estimator=best)
@@ -206,7 +201,7 @@ def cross_validate_stream(
     {'shrinkage': 0.0}
     """
     check_criterion(criterion)
-    params, candidates = candidates_of(estimator, grid)
+    params, candidates = _candidates_of(estimator, grid)
     _check_candidates(candidates)
     if fold is None and cv < 2:
         raise InvalidParameterError(f"cv must be at least 2 folds, got {cv!r}")
@@ -228,7 +223,7 @@ def cross_validate_stream(
         raise InvalidInputError(msg)
     without = sums_without(list(parts.values()))
     trains = {key: aligned(train, total)[0] for key, train in zip(parts, without, strict=True)}
-    judge = judge_of(candidates, None if refit_priors else total.weights)
+    judge = _judge_of(candidates, None if refit_priors else total.weights)
     rows = chunks_of(opened, roles, progress, tell=False)
     held_out = (
         (key, _held_out(chunk.table.take(at), trains[key], power))
@@ -236,19 +231,18 @@ def cross_validate_stream(
         for key, at in by_key(chunk.table, keys(chunk))
     )
     losses = _mean_losses(held_out, list(trains), len(candidates), judge)
-    absent = absences(trains.values())
+    absent = _absences(trains.values())
     result = CrossValidation(params, losses, criterion, refit_priors, absent, None)
     best = clone(candidates[result.best_index]).fit_moments(total)
     return replace(result, best_estimator=best)
 
 
-def candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...], list[Any]]:
-    """Return the points of a grid, and the estimator with the settings of each."""
+def _candidates_of(estimator: Any, grid: Any) -> tuple[tuple[dict[str, Any], ...], list[Any]]:
     params = tuple(ParameterGrid({} if grid is None else grid))
     return params, [clone(estimator).set_params(**point) for point in params]
 
 
-def is_read_from_moments(candidate: Any) -> bool:
+def _is_read_from_moments(candidate: Any) -> bool:
     """Whether an estimator is a function of moments, with no setting left open."""
     if not hasattr(candidate, "recipe") or candidate.categorical is not None:
         return False
@@ -270,13 +264,13 @@ def _from_moments(
         seen = replace(folds, X=transformed(folds.table, alike[0].power).x)
         parts = seen.each(**collecting(c.recipe() for c in alike))
         size = sum(f.held_out.n_rows for f in parts) * seen.table.n_features
-        found = side_by_side(judge_of(alike, fixed), parts, n_numbers=size)
+        found = side_by_side(_judge_of(alike, fixed), parts, n_numbers=size)
         losses[members] = np.stack(found, axis=1)
-        absent = absences(fold.train for fold in parts)
+        absent = _absences(fold.train for fold in parts)
     return losses, absent
 
 
-def judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold], Floats]:
+def _judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold], Floats]:
     """Return what finds error, log-loss and Brier score of every candidate on a fold, (C, 3)."""
     recipes = [c.recipe() for c in candidates]
     asked = [c.resolved_temperature() for c in candidates]
@@ -285,8 +279,7 @@ def judge_of(candidates: Sequence[Any], fixed: Floats | None) -> Callable[[Fold]
     return lambda fold: held_out_losses(recipes, fold, temperatures, fixed)[each]
 
 
-def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
-    """Return what there is to say about classes without training rows."""
+def _absences(trains: Iterable[Moments]) -> tuple[str, ...]:
     return tuple(
         f"class {label.item()!r} has no training row in fold {f}: its prior there is 0"
         for f, train in enumerate(trains)
@@ -294,7 +287,7 @@ def absences(trains: Iterable[Moments]) -> tuple[str, ...]:
     )
 
 
-def _by_fitting(candidates: Sequence[Any], folds: Folds) -> tuple[Floats, tuple[str, ...]]:
+def _by_fitting(candidates: Sequence[Any], folds: Folds) -> Floats:
     if folds.weight is not None and weight_name(candidates[0]) is None:
         msg = f"{candidates[0]!r} learns without weights: leave sample_weight out"
         raise InvalidParameterError(msg)
@@ -303,13 +296,13 @@ def _by_fitting(candidates: Sequence[Any], folds: Folds) -> tuple[Floats, tuple[
         rows, held = folds.training(f), taken(folds.X, test)
         for i, candidate in enumerate(candidates):
             losses[i, f] = folds.predictions(f, fitted(candidate, *rows), held).losses
-    return losses, ()
+    return losses
 
 
 def _check_candidates(candidates: Sequence[Any]) -> None:
     for candidate in candidates:
         power = getattr(candidate, "power", None)
-        if not is_read_from_moments(candidate) or isinstance(power, str):
+        if not _is_read_from_moments(candidate) or isinstance(power, str):
             raise InvalidParameterError(
                 f"{candidate!r} cannot be judged from sums alone: give numbers for what is "
                 "'auto' and a PowerTransform for the transform, or use cross_validate"
@@ -345,4 +338,4 @@ def hashed(x: Floats, n_folds: int) -> Codes:
 def _held_out(table: Table, train: Moments, power: Any) -> Fold:
     x = table.x if power is None else power.apply(table.x)
     truth = np.searchsorted(train.classes, table.classes)[table.codes]
-    return Fold(train, Table(x, train.classes, truth, table.weight), np.arange(len(x)))
+    return Fold(train, Table(x, train.classes, truth, table.weight))

@@ -17,7 +17,7 @@ from suffice.text.lists import quoted
 from suffice.text.numbers import p_statement
 from suffice.text.tables import Row, Tabled
 from suffice.typing import Codes, Floats
-from suffice.validation.significance import LEVEL, holm
+from suffice.validation.predictions import LEVEL, holm
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""Rows divided into folds, and the moments that training on the other folds would leave."""
+"""Rows divided into folds, with the moments that each learns from, or once into three parts."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from operator import add
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -22,7 +22,7 @@ from suffice.table.foreign import all_finite, is_foreign, is_on_device, to_numpy
 from suffice.table.labels import as_labels, codes_of, encode
 from suffice.table.matrix import as_matrix, as_weights, is_complete, taken
 from suffice.table.mixed import is_mixed
-from suffice.table.sampling import stratified_folds, stratified_sample
+from suffice.table.sampling import ranks_within, stratified_folds, stratified_sample
 from suffice.table.table import numbering_rows, require_as_many
 from suffice.typing import Codes, Floats, Labels
 from suffice.validation.predictions import Predictions, log_posteriors_of
@@ -30,13 +30,11 @@ from suffice.validation.predictions import Predictions, log_posteriors_of
 Splits = tuple[tuple[Any, Any], ...]  # row numbers to learn from and to judge by
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
+class Fold(NamedTuple):
     """Some rows held out, and the moments of the rows that their model learns from."""
 
     train: Moments
     held_out: Table  # of the classes of ``train``
-    rows: Codes  # where the held-out rows stand in the data  (m,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,6 @@ class Folds:
 
     @cached_property
     def table(self) -> Table:
-        """The rows as numbers."""
         x = self.X if is_foreign(self.X) else as_matrix(self.X)[0]
         return Table(x, self.classes, self.codes, self.weight)
 
@@ -123,7 +120,7 @@ class Folds:
     def each(self, storage: str, *, fourth: bool) -> list[Fold]:
         """Return every fold: the moments of its training rows, and the rows held out."""
         pairs = zip(self.moments(storage, fourth=fourth)[0], self.splits, strict=True)
-        return [Fold(train, self.table.take(test), test) for train, (_, test) in pairs]
+        return [Fold(train, self.table.take(test)) for train, (_, test) in pairs]
 
     def training(self, fold: int) -> tuple[Any, Labels, Floats | None]:
         """Return the rows that a fold learns from, as they came, their labels and weights."""
@@ -156,11 +153,8 @@ def transformed(table: Table, power: Any) -> Table:
         return table
     table = table.with_rows(to_numpy(table.x), table.names)
     transform = parse_power(power, table)
-    return (
-        table
-        if transform is None
-        else table.with_rows(transform.about_centre(table.x), table.names)
-    )
+    x = table.x if transform is None else transform.about_centre(table.x)
+    return table.with_rows(x, table.names)
 
 
 def fitted(estimator: Any, X: Any, labels: Labels, weight: Floats | None) -> Any:
@@ -250,3 +244,95 @@ def _is_partition(splits: Splits, n: int) -> bool:
     if len(splits) < 2 or times.max() > 1:
         return False
     return all(np.array_equal(np.bincount(np.concatenate(s), minlength=n), times) for s in splits)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SplitPart:
+    """Some of the rows; ``X, y = part`` unpacks it."""
+
+    X: Any  # rows, a frame if they came as one  (m, d)
+    y: Any  # labels  (m,)
+    rows: Codes  # where they stood in the data, ascending  (m,)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"SplitPart({len(self)} rows)"
+
+
+class Split(NamedTuple):
+    """Three parts of the rows that share none; ``train, validation, test = split`` unpacks it."""
+
+    train: SplitPart
+    validation: SplitPart
+    test: SplitPart
+
+    def __repr__(self) -> str:
+        sizes = (f"{name} {len(part)}" for name, part in zip(self._fields, self, strict=True))
+        return f"Split({', '.join(sizes)} rows)"
+
+
+def split(
+    X: Any, y: Any, validation: float = 0.2, test: float = 0.2, random_state: int = 0
+) -> Split:
+    """Return training, validation and test parts with the same share of every class.
+
+    Parameters
+    ----------
+    X, y : array or frame (n, d), array or series (n,)
+        Frames stay frames.
+    validation, test : float in [0, 1), default=0.2
+        Shares of the rows; 0 leaves a part empty. Every class has a row in every other part, and
+        its share of them is right to within one row.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import suffice as sf
+    >>> parts = sf.split(*load_iris(return_X_y=True))
+    >>> parts
+    Split(train 90, validation 30, test 30 rows)
+    >>> X_test, y_test = parts.test
+    >>> X_test.shape, parts.test.rows[:3].tolist()
+    ((30, 4), [1, 2, 5])
+    """
+    place = _by_class(
+        checked_labels(X, y), _shares(validation, test), np.random.default_rng(random_state)
+    )
+    rows = [np.flatnonzero(place == part) for part in range(3)]
+    return Split(*(SplitPart(taken(X, at), taken(y, at), at) for at in rows))
+
+
+def _by_class(labels: Labels, shares: Floats, rng: np.random.Generator) -> Codes:
+    """Return the part of each row, (n,), each class divided by itself."""
+    classes, codes = encode(labels)
+    counts = np.bincount(codes)
+    least = (shares > 0).astype(np.intp)
+    k, parts = int(counts.argmin()), int(least.sum())
+    if counts[k] < parts:
+        raise InvalidInputError(
+            f"class {classes[k].item()!r} has {counts[k]} rows, too few for a row in each of "
+            f"{parts} parts: drop it, join it with another, or set validation=0"
+        )
+    # share · n_k rounded, each within one row, so that the total is rounded once too
+    wanted = np.diff(np.rint(np.outer(shares, np.cumsum(counts))), prepend=0).astype(np.intp)
+    n_test = np.clip(wanted[2], least[2], counts - least[0] - least[1])
+    n_validation = np.clip(wanted[1], least[1], counts - n_test - least[0])
+    limits = np.cumsum([n_test, n_validation], axis=0)[:, codes]
+    return np.asarray((ranks_within(codes, rng) < limits).sum(0))
+
+
+def _shares(validation: Any, test: Any) -> Floats:
+    for name, share in (("validation", validation), ("test", test)):
+        if not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
+            raise InvalidParameterError(f"{name} must be a share of rows in [0, 1), got {share!r}")
+    if validation + test >= 1:
+        msg = f"validation={validation} and test={test} leave no rows to learn from"
+        raise InvalidParameterError(msg)
+    return np.array([1 - validation - test, validation, test])

@@ -27,9 +27,7 @@ from suffice.validation.predictions import Predictions
 def leave_one_out(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, refit_priors: bool = True
 ) -> Predictions:
-    """Return the posterior of every row as if it had not been seen.
-
-    Lachenbruch & Mickey (1968), *Technometrics* 10(1), 1–11.
+    """Return the posterior of every row as if it had not been seen (Lachenbruch & Mickey 1968).
 
     Parameters
     ----------
@@ -47,8 +45,7 @@ def leave_one_out(
     Predictions(150 rows: error 0.0200, log-loss 0.0545, Brier 0.0344)
     """
     _require_closed_form(estimator)
-    reading = estimator._reading() if hasattr(estimator, "_reading") else {}
-    recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **reading)
+    recipe, whole = estimator.recipe(), Table.of(X, y, sample_weight, **estimator._reading())
     rows = np.flatnonzero(whole.weights)
     with numbering_rows(whole):
         table = transformed(whole.take(rows), _power(estimator))
@@ -91,9 +88,8 @@ def left_out_scores(
     by_levels = moments.schema is not None and not recipe.reads_numbers
     again: Any = {"refit_priors": refit_priors}
     if by_levels or moments.patterns is not None:
-        return np.stack(
-            [_refitted(recipe, moments, table, i, **again) for i in range(len(table.x))]
-        )
+        rows = range(table.n_rows)
+        return np.stack([_refitted(recipe, moments, table, i, **again) for i in rows])
     if moments.encoding is not None:
         table, _ = table.encoded(moments.encoding)
         moments = moments.select(moments.encoding.kept)

@@ -1,10 +1,11 @@
-"""Held-out predictions: truth, predicted class and posterior of each row, and what they cost."""
+"""Held-out predictions: truth, predicted class and posterior of rows, their losses, and chance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import ndtri
 
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.linalg import EPS
@@ -15,7 +16,29 @@ from suffice.typing import Codes, Floats, Labels
 CRITERIA = ("error", "log_loss", "brier")
 #: Log-loss of a row whose class had no row in training: −log of the smallest relative step.
 ABSENT_LOSS = float(-np.log(EPS))
+LEVEL = 0.05  # p-values up to it are called evidence
 _OF_ROWS = ("truth", "predicted", "logs", "rows", "weight")  # an entry for each row, or None
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count."""
+    adjusted = np.full_like(p, np.nan)
+    known = np.flatnonzero(np.isfinite(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    # p̃_(i) = max_{j ≤ i} (m − j + 1) p_(j), at most 1
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's interval for a share seen among n rows."""
+    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
+    # (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+    middle = share + z2 / (2 * n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
 def check_criterion(criterion: str) -> None:
@@ -59,9 +82,7 @@ def summed_losses(scores: Floats, truth: Codes, weight: Floats, temperatures: Fl
 class Predictions:
     """True classes, predicted classes and posteriors of n rows: what every curve is drawn from.
 
-    Build it with ``Predictions.by`` from a fitted classifier, or with ``Predictions.of`` from
-    posteriors that were made elsewhere, such as those of cross-validation;
-    ``sf.leave_one_out`` returns one.
+    Built by ``Predictions.by`` from a fitted classifier, or ``Predictions.of`` from posteriors.
 
     Examples
     --------
@@ -79,10 +100,7 @@ class Predictions:
 
     @classmethod
     def of(cls, y: Any, posteriors: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Return rows of true labels ``y`` (n,) and posteriors (n, K) in the order of classes.
-
-        ``classes`` is by default the sorted labels of ``y``.
-        """
+        """Return rows of labels (n,) and posteriors (n, K); classes are by default sorted ones."""
         with np.errstate(divide="ignore"):
             logs = np.log(np.asarray(posteriors, dtype=np.float64))
         return cls.of_logs(y, logs, classes, sample_weight)
