@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
-from sklearn.base import clone
 
 from suffice.diagnostics.diagnostic import (
     Diagnostic,
@@ -75,10 +74,12 @@ def refitted(estimator: Any, x: Floats, codes: Codes) -> Any:
     return _read(estimator, Moments.of(x, seen.classes[codes], **kept))
 
 
-def _read(estimator: Any, moments: Moments) -> Any:
+def _read(estimator: Any, moments: Moments, **settings: Any) -> Any:
+    from sklearn.base import clone
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        return clone(estimator).fit_moments(moments)
+        return clone(estimator).set_params(**settings).fit_moments(moments)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -218,7 +219,7 @@ def _as_transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
     if power is None:
         return estimator, X
     sums = replace(estimator.moments_, power=None, log_slopes=None)
-    fitted = clone(estimator).set_params(power=None).fit_moments(sums)
+    fitted = _read(estimator, sums, power=None)
     return fitted, power.apply(np.asarray(as_matrix(X)[0], np.float64))
 
 
