@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from suffice.sources.summarize import summarize as summarize
     from suffice.store import MomentStore as MomentStore
     from suffice.validation.cross_validation import cross_validate as cross_validate
-    from suffice.validation.cross_validation import cross_validate_stream as cross_validate_stream
     from suffice.validation.folds import split as split
     from suffice.validation.leave_one_out import leave_one_out as leave_one_out
+    from suffice.validation.streamed import cross_validate_stream as cross_validate_stream
 
 __version__ = "0.1.0"
 
@@ -78,9 +78,10 @@ _HOMES = {
         "sources.predict": "predict_stream",
         "sources.summarize": "summarize",
         "store": "MomentStore",
-        "validation.cross_validation": "cross_validate cross_validate_stream",
+        "validation.cross_validation": "cross_validate",
         "validation.leave_one_out": "leave_one_out",
         "validation.folds": "split",
+        "validation.streamed": "cross_validate_stream",
     }.items()
     for name in names.split()
 }

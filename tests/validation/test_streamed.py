@@ -9,7 +9,7 @@ from tests.validation.test_cross_validation import POWERS, rows
 import suffice as sf
 from suffice import LDA, QDA, RDA, GaussianClassifier
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.validation.cross_validation import hashed
+from suffice.validation.streamed import hashed
 
 GRID = {"pooling": [0.0, 0.5], "shrinkage": [0.0, 0.2, 1.0]}
 NAMES = ["a", "b", "c", "d"]
