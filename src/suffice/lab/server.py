@@ -142,10 +142,8 @@ class Lab:
         rows, codes = (np.array(x), np.array(y)) if x else (self._opened.x, self._opened.codes)
         folds = min(10, int(np.bincount(codes).min()))
         result = compare(rows, codes, LINE_UP, cv=folds, progress=False)
-        told = [
-            [row[key] for key in ("model", "error", "error_se", "log_loss")]
-            for row in result.rows()
-        ]
+        keys = ("model", "error", "error_se", "log_loss")
+        told = [[row[key] for key in keys] for row in result.rows()]
         return {"models": jsonable(told), "said": result.verdict}
 
     @property
@@ -174,10 +172,9 @@ def application(lab: Lab, token: str) -> Any:
         try:
             found = await asyncio.to_thread(lab.answer, verb, bytes(body), said)
         except (TypeError, ValueError) as error:
-            why = (
-                "" if isinstance(error, errors.SufficeError) else "the request is not understood: "
-            )
-            return PlainTextResponse(f"{why}{error}", 400)
+            ours = isinstance(error, errors.SufficeError)
+            why = str(error) if ours else f"the request is not understood: {error}"
+            return PlainTextResponse(why, 400)
         return Response(found) if isinstance(found, bytes) else JSONResponse(found)
 
     def guarded(inner: Callable[[Any], Any]) -> Any:

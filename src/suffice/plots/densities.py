@@ -87,9 +87,8 @@ def _edges(x: Floats, codes: Codes) -> Floats:
     widths = [np.diff(np.histogram_bin_edges(x[codes == k], "fd"))[0] for k in np.unique(codes)]
     positive = [width for width in widths if width > 0]
     bins = np.ptp(x) / min(positive) if positive else 1
-    return np.histogram_bin_edges(
-        x, int(np.clip(bins, FEWEST_BARS, min(MOST_BARS, 2 * np.sqrt(len(x)))))
-    )
+    most = min(MOST_BARS, 2 * np.sqrt(len(x)))
+    return np.histogram_bin_edges(x, int(np.clip(bins, FEWEST_BARS, most)))
 
 
 @figure("legend", of=Fitted.of)
@@ -126,7 +125,10 @@ def density_contours(
         canvas.ax.contour(*grid, levels=levels, colors=look.colour, linewidths=1.1, zorder=2)
     if y is not None:
         marks.points(canvas, fitted.rows[:, axes], fitted.codes(y))
-    _show_all(canvas, xs, ys, inside, fitted.rows[:, axes])
+    # every contour and every row
+    reach = np.stack([xs[inside.any(axis=0)][[0, -1]], ys[inside.any(axis=1)][[0, -1]]], axis=1)
+    across, up = around(np.concatenate([reach, fitted.rows[:, axes]]), 0.05)
+    canvas.ax.set(xlim=across, ylim=up)
     canvas.name_axes(*(fitted.names[j] for j in axes))
     ring = Line2D([], [], color=canvas.style.soft, linewidth=1.1)
     shares = ", ".join(percent_label(share).removesuffix(" %") for share in sorted(coverage))
@@ -169,16 +171,6 @@ def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:
     mass = np.cumsum(falling)
     levels: Floats = np.interp(sorted(coverage, reverse=True), mass / mass[-1], falling)
     return levels
-
-
-def _show_all(canvas: Canvas, xs: Floats, ys: Floats, inside: Any, rows: Floats) -> None:
-    """Show every contour and every row."""
-    ends = [xs[inside.any(axis=0)], ys[inside.any(axis=1)]]
-    for set_limits, end, column in zip(
-        (canvas.ax.set_xlim, canvas.ax.set_ylim), ends, rows.T, strict=True
-    ):
-        low, high = min([end[0], *column]), max([end[-1], *column])
-        set_limits(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
 def _over(fitted: Fitted, axes: list[int], margin: float, resolution: int) -> tuple[Any, ...]:

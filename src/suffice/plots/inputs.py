@@ -81,11 +81,9 @@ class Fitted:
             raise FeatureMismatchError(msg)
         found = columns or (default_names(rows.shape[1]) if known is None else known)
         names = tuple(map(str, found))
-        classifier = (
-            estimator.classifier_
-            if hasattr(type(estimator), "classifier_")
-            else ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
-        )
+        foreign = ForeignClassifier(estimator, np.asarray(estimator.classes_), names, X)
+        is_ours = hasattr(type(estimator), "classifier_")
+        classifier = estimator.classifier_ if is_ours else foreign
         return cls(estimator, classifier, names, np.asarray(rows, np.float64))
 
     @property

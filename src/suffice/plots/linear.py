@@ -75,9 +75,8 @@ def _standardised(fitted: Fitted) -> Floats:
         return standardised_coefficients(coefficients, np.sqrt(moments.total_variances))
     if len(fitted.rows):
         return standardised_coefficients(coefficients, fitted.rows.std(axis=0))
-    raise InvalidInputError(
-        "coefficients are comparable only in standard deviations: pass the rows X"
-    )
+    msg = "coefficients are comparable only in standard deviations: pass the rows X"
+    raise InvalidInputError(msg)
 
 
 def _bars(canvas: Canvas, values: Floats) -> list[tuple[Any, str]]:

@@ -97,15 +97,15 @@ def neighbourhood(
     table = Table.of(X, y)
     x, point = np.asarray(table.x, np.float64), np.asarray(query, np.float64)
     if x.shape[1] != 2 or point.shape != (2,) or not 1 <= k <= len(x):
-        raise InvalidParameterError(
+        msg = (
             f"a neighbourhood is drawn of two features, a point of two numbers and 1 to {len(x)} k"
         )
+        raise InvalidParameterError(msg)
     canvas = replace(canvas, looks=looks_of(table.classes))
     distances = np.linalg.norm(x - point, axis=1)
     near = np.argsort(distances, kind="stable")[:k]
-    votes = np.bincount(
-        table.codes[near], voices(distances[None, near], weights)[0], table.n_classes
-    )
+    voice = voices(distances[None, near], weights)[0]
+    votes = np.bincount(table.codes[near], voice, table.n_classes)
     marks.points(canvas, x, table.codes, np.isin(np.arange(len(x)), near))
     for row in near:
         canvas.ax.plot(*np.stack([point, x[row]]).T, color=canvas.style.soft, linewidth=0.8)
@@ -153,13 +153,8 @@ def neighbour_curve(
     ks = _checked(neighbours, min(len(train) for train, _ in pairs))
     judged = partial(_errors, x, codes, weights=weights, ks=ks)
     tested = np.array([judged(train, test) for train, test in pairs])
-    everyone = np.arange(len(x))
-    return NeighbourCurve(
-        ks,
-        judged(everyone, everyone),
-        tested.mean(axis=0),
-        tested.std(axis=0, ddof=1) / np.sqrt(folds),
-    )
+    everyone, se = np.arange(len(x)), tested.std(axis=0, ddof=1) / np.sqrt(folds)
+    return NeighbourCurve(ks, judged(everyone, everyone), tested.mean(axis=0), se)
 
 
 def _errors(x: Any, codes: Codes, train: Codes, test: Codes, *, weights: str, ks: Codes) -> Floats:

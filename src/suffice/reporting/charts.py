@@ -155,9 +155,8 @@ def distributions(f: Findings) -> tuple[page.Block, ...]:
             rates = [float(np.mean(x[codes == k] == x.max())) for k in range(len(f.names))]
             what = name if "=" in name else f"{name} = {number(x.max())}"
             items = tuple(map(page.Interval, f.names, rates))
-            found.append(
-                page.Intervals(f"Rows with {what}", "share of the class", "percent", items)
-            )
+            said = f"Rows with {what}"
+            found.append(page.Intervals(said, "share of the class", "percent", items))
             continue
         edges = np.histogram_bin_edges(x, min(MOST_BARS, max(6, int(np.sqrt(len(x))))))
         heights = [np.histogram(x[codes == k], edges)[0] for k in range(len(f.names))]

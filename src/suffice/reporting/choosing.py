@@ -129,7 +129,11 @@ class ReportSettings:
         if models is None:
             members, left_out = line_up.affordable(members, n_fits, size)
             if not {m.name for m in members} & set(SEARCHING):
-                closed, slow = line_up.affordable(_closed_forms(), n_fits, size)
+                how: Any = {"shrinkage": "oas", "temperature": "auto"}  # settings without a search
+                lda, qda = GaussianClassifier(tied=True, **how), GaussianClassifier(**how)
+                both = ("LDA (OAS)", lda), ("QDA (OAS)", qda)
+                named = tuple(line_up.ComparedModel(*each) for each in both)
+                closed, slow = line_up.affordable(named, n_fits, size)
                 members, left_out = (*members, *closed), (*left_out, *slow)
         if self.estimator is None:
             return members, left_out
@@ -204,13 +208,9 @@ def _explored(
 
 def _forgetful(comparison: Comparison, size: float) -> Comparison:
     """Return a comparison without the classifiers of folds; the size of the chosen is its own."""
-    outcomes = tuple(
-        replace(
-            o, learnt=(), n_parameters=size if o.name == comparison.reference else o.n_parameters
-        )
-        for o in comparison.outcomes
-    )
-    return replace(comparison, outcomes=outcomes)
+    sizes = {o.name: o.n_parameters for o in comparison.outcomes} | {comparison.reference: size}
+    forgot = [replace(o, learnt=(), n_parameters=sizes[o.name]) for o in comparison.outcomes]
+    return replace(comparison, outcomes=tuple(forgot))
 
 
 def _calibrated(rows: Predictions, simulations: int) -> Calibration | None:
@@ -248,12 +248,3 @@ def explained_by(fitted: Any, data: DocumentedTable) -> Any:
         found |= {"categorical": None, "missing": "marginal", "power": power}
         return clone(best).set_params(**found).fit(data.frame, data.table.labels, data.table.weight)
     return clone(best).set_params(**found).fit_moments(best.moments_)
-
-
-def _closed_forms() -> tuple[line_up.ComparedModel, ...]:
-    """Return two Gaussians whose settings need no search."""
-    closed: dict[str, Any] = {"shrinkage": "oas", "temperature": "auto"}
-    return (
-        line_up.ComparedModel("LDA (OAS)", GaussianClassifier(tied=True, **closed)),
-        line_up.ComparedModel("QDA (OAS)", GaussianClassifier(**closed)),
-    )

@@ -115,11 +115,8 @@ def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
         f"■ known, □ empty; {_of(len(order), len(counts), 'pattern')}, the most frequent first, in "
         f"{_of(len(shown), len(holed), 'column')} with empty cells."
     )
-    return (
-        page.DataTable(
-            "Which cells are empty together", head, ("count", *["text"] * len(shown)), body, note
-        ),
-    )
+    caption, styles = "Which cells are empty together", ("count", *["text"] * len(shown))
+    return (page.DataTable(caption, head, styles, body, note),)
 
 
 def _of(shown: int, n: int, what: str) -> str:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -144,8 +144,4 @@ def _asset(name: str) -> str:
     return str(source)
 
 
-RENDERERS: Mapping[str, Callable[[Report], str]] = {
-    "html": as_html,
-    "md": as_markdown,
-    "json": as_json,
-}
+RENDERERS = {"html": as_html, "md": as_markdown, "json": as_json}

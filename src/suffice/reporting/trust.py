@@ -168,9 +168,8 @@ def _scored(f: Findings, new: NewRows) -> tuple[page.Block, ...]:
     labels = as_labels(new.labels)
     known = np.flatnonzero(np.isin(labels, f.held_out.classes))
     if not len(known):
-        return (
-            page.Paragraph("None of the new rows is of a class that the model knows.", "caution"),
-        )
+        none = "None of the new rows is of a class that the model knows."
+        return (page.Paragraph(none, "caution"),)
     scored = Predictions.by(f.estimator, taken(new.rows, known), labels[known])
     low, high = (float(v[0]) for v in wilson(np.array([scored.error]), np.array([len(known)])))
     before, lost = f.outcome.error, len(labels) - len(known)

@@ -53,10 +53,8 @@ def html_table(
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     top = "".join(f"<th>{_html(cell)}</th>" for cell in head)
     lines = ["".join(f"<td>{_html(cell)}</td>" for cell in row) for row in rows]
-    marks = [
-        ' class="best" style="font-weight:bold"' if i == best else "" for i in range(len(lines))
-    ]
-    body = "".join(f"<tr{mark}>{line}</tr>" for mark, line in zip(marks, lines, strict=True))
+    bold = ' class="best" style="font-weight:bold"'
+    body = "".join(f"<tr{bold if i == best else ''}>{t}</tr>" for i, t in enumerate(lines))
     return f"<table>{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
