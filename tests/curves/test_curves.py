@@ -8,7 +8,6 @@ from scipy.special import softmax
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import Perceptron
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from suffice.curves.importance import separation, standardised_coefficients
@@ -22,7 +21,6 @@ from suffice.errors import (
 )
 from suffice.moments import Moments
 from suffice.plots.inputs import decided_by
-from suffice.plots.neighbours import neighbour_curve
 from suffice.validation.predictions import Predictions
 
 
@@ -260,24 +258,6 @@ def test_costs_must_be_costs(costs):
     rows = Predictions.of([0, 1], [[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(InvalidParameterError):
         cost_curve(rows, 1, false_alarm_cost=costs[0], miss_cost=costs[1])
-
-
-def test_errors_of_neighbours_are_those_of_scikit_learn(iris):
-    X, y = iris
-    ks = [1, 2, 7, 30]
-    curve = neighbour_curve(X, y, ks, folds=5)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    for k, trained, tested in zip(ks, curve.training_error, curve.test_error, strict=True):
-        knn = KNeighborsClassifier(k)
-        assert trained == pytest.approx(1 - knn.fit(X, y).score(X, y))
-        assert tested == pytest.approx(1 - cross_val_score(knn, X, y, cv=folds).mean())
-    assert curve.best in ks
-
-
-def test_numbers_of_neighbours_lie_between_one_and_the_rows(iris):
-    for ks in ([0], [151], []):
-        with pytest.raises(InvalidParameterError, match="expected numbers from 1 to"):
-            neighbour_curve(*iris, ks)
 
 
 def test_standardised_coefficients_are_free_of_units_and_of_a_common_term():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -190,3 +191,21 @@ def test_a_few_repeats_estimate_the_squared_bias_without_bias(monkeypatch):
     bias = 2 * np.square(truth.predict_proba(x)[:, 0] - 0.5).mean()
     assert np.mean([row["squared_bias"] for row in found]) == pytest.approx(bias)
     assert np.mean([row["variance"] for row in found]) == pytest.approx(2 * 0.3**2)
+
+
+def test_errors_of_neighbours_are_those_of_scikit_learn(iris):
+    X, y = iris
+    ks = [1, 2, 7, 30]
+    curve = neighbour_curve(X, y, ks, folds=5)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for k, trained, tested in zip(ks, curve.training_error, curve.test_error, strict=True):
+        knn = KNeighborsClassifier(k)
+        assert trained == pytest.approx(1 - knn.fit(X, y).score(X, y))
+        assert tested == pytest.approx(1 - cross_val_score(knn, X, y, cv=folds).mean())
+    assert curve.best in ks
+
+
+def test_numbers_of_neighbours_lie_between_one_and_the_rows(iris):
+    for ks in ([0], [151], []):
+        with pytest.raises(InvalidParameterError, match="expected numbers from 1 to"):
+            neighbour_curve(*iris, ks)

@@ -32,8 +32,8 @@ def draw(path: DescentPath, axes: tuple[int, ...], window: Any = None) -> Figure
         loss = whole.add_subplot(grid[0, 0])
         slope = whole.add_subplot(grid[1, 0], sharex=loss)
         ground = whole.add_subplot(grid[:, 1])
-        _draw_curves(path, loss, slope, LIGHT)
-        _draw_ground(path, axes, ground, LIGHT, window)
+        _draw_curves(path, loss, slope)
+        _draw_ground(path, axes, ground, window)
         for ax in (loss, slope, ground):
             LIGHT.dress(ax)
         whole.align_ylabels([loss, slope])
@@ -44,7 +44,7 @@ def animate(path: DescentPath, axes: tuple[int, ...], n_frames: int) -> FuncAnim
     """Return an animation: a point walks the way, step by step."""
     with LIGHT.context():
         whole, ground = plt.subplots(figsize=(5.6, 4.8), layout="constrained")
-        _draw_ground(path, axes, ground, LIGHT, None)
+        _draw_ground(path, axes, ground, None)
         LIGHT.dress(ground)
         (here,) = ground.plot([], [], "o", color=WAY, markersize=9, markeredgecolor=LIGHT.ink)
         said = whole.suptitle(" ")
@@ -60,13 +60,13 @@ def animate(path: DescentPath, axes: tuple[int, ...], n_frames: int) -> FuncAnim
     return FuncAnimation(whole, show, frames=frames.tolist(), interval=120, blit=False)
 
 
-def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None:
+def _draw_curves(path: DescentPath, loss: Any, slope: Any) -> None:
     steps, line = np.arange(len(path)), _line(path)
     loss.plot(steps, path.losses, **line)
     loss.set_ylabel("loss")
     loss.tick_params(labelbottom=False)
     positive = path.gradient_norms > 0
-    slope.plot(steps[positive], path.gradient_norms[positive], **(line | {"color": style.accent}))
+    slope.plot(steps[positive], path.gradient_norms[positive], **(line | {"color": LIGHT.accent}))
     slope.set(yscale="log", ylabel="gradient norm", xlabel="step")
     if len(path) > MANY_STEPS:
         slope.set_xscale("symlog", linthresh=10)
@@ -74,32 +74,30 @@ def _draw_curves(path: DescentPath, loss: Any, slope: Any, style: Style) -> None
     else:
         slope.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     for ax in (loss, slope):
-        ax.grid(axis="y", color=style.grid)
+        ax.grid(axis="y", color=LIGHT.grid)
 
 
-def _draw_ground(
-    path: DescentPath, axes: tuple[int, ...], ax: Any, style: Style, window: Any
-) -> None:
+def _draw_ground(path: DescentPath, axes: tuple[int, ...], ax: Any, window: Any) -> None:
     """Draw the loss in a window, contours in two parameters, a curve in one; and the way on it."""
     grids, points = _grids(path, axes, window), path.parameters[:, axes]
     values, names = path.section(axes, grids), [path.names[axis] for axis in axes]
     if len(axes) == 1:
-        ax.plot(grids[0], values, color=style.soft, linewidth=1)
+        ax.plot(grids[0], values, color=LIGHT.soft, linewidth=1)
         points, names = np.column_stack([points, path.losses]), [*names, "loss"]
     else:
-        levels, shades = _levels(values), _shades(style)
+        levels, shades = _levels(values), _shades(LIGHT)
         # a shade for each band, so that bands near the lowest loss differ as much as others
         norm = BoundaryNorm(levels, shades.N, extend="both")
         ax.contourf(*grids, values, levels=levels, cmap=shades, norm=norm, extend="both")
-        ax.contour(*grids, values, levels=levels, colors=[style.ground], linewidths=0.6)
+        ax.contour(*grids, values, levels=levels, colors=[LIGHT.ground], linewidths=0.6)
     ax.set_xlabel(names[0], parse_math=False)
     ax.set_ylabel(names[1], parse_math=False)
     ax.plot(*points.T, **_line(path))
-    marks = {"markeredgecolor": style.ground, "linestyle": "none", "zorder": 4}
+    marks = {"markeredgecolor": LIGHT.ground, "linestyle": "none", "zorder": 4}
     start, end = (f"loss {path.losses[at]:.4g}" for at in (0, -1))
-    ax.plot(*points[0], "s", color=style.ink, markersize=8, label=f"start, {start}", **marks)
+    ax.plot(*points[0], "s", color=LIGHT.ink, markersize=8, label=f"start, {start}", **marks)
     ax.plot(*points[-1], "*", color=WAY, markersize=15, label=f"end, {end}", **marks)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, labelcolor=style.ink)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, labelcolor=LIGHT.ink)
 
 
 def _line(path: DescentPath) -> dict[str, Any]:
