@@ -10,8 +10,8 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import stat
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -45,22 +45,25 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     if not target.parent.is_dir():
         msg = f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it"
         raise InvalidParameterError(msg)
-    if _is_device(target):
+    if target.exists() and not (target.is_file() or target.is_dir()):  # a pipe, /dev/null
         with target.open("wb") as file:
             yield file
         return
-    start = f".{target.name[:_PART_OF_NAME]}."
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".tmp")
+    part = target.with_name(f".{target.name[:_PART_OF_NAME]}.{secrets.token_hex(8)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with part.open("xb") as file:
+            if target.exists():
+                old = target.stat()
+                with suppress(PermissionError):  # only root may give a file away
+                    os.chown(part, old.st_uid, old.st_gid)
+                part.chmod(stat.S_IMODE(old.st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _take_mode(name, target)
-        Path(name).replace(target)
+        part.replace(target)
         _write_out(target.parent)  # so that the name lasts, too
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
         raise
@@ -76,17 +79,6 @@ def _write_out(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _take_mode(name: str, target: Path) -> None:
-    """Give a new file the owner and the mode of the old one, or those of any new file."""
-    if not target.exists():
-        os.chmod(name, 0o666 & ~_umask())
-        return
-    old = target.stat()
-    with suppress(PermissionError):  # only root may give a file away
-        os.chown(name, old.st_uid, old.st_gid)
-    os.chmod(name, stat.S_IMODE(old.st_mode))
 
 
 def write(
@@ -105,7 +97,11 @@ def write_into(
     packing: int = zipfile.ZIP_DEFLATED,
 ) -> None:
     """Write the bytes of an archive, deflated or as they are."""
-    members = {f"{name}.npy": _npy_bytes(array) for name, array in arrays.items()}
+    members = {}
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+        members[f"{name}.npy"] = buffer.getvalue()
     top = {
         "suffice": kind,
         "format": FORMAT_VERSION,
@@ -138,26 +134,26 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        msg = (
-            f"{path} is not a suffice file, or is damaged ({reason}): name a file that suffice "
-            "saved, or write it again"
-        )
+        cure = "name a file that suffice saved, or write it again"
+        msg = f"{path} is not a suffice file, or is damaged ({reason}): {cure}"
         raise FileFormatError(msg) from error
     return header, arrays
 
 
 def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
-    header = json.loads(_header_text(archive))
+    info = archive.getinfo(_HEADER)
+    if info.file_size > max(_LONG_HEADER, _DENSEST_HEADER * info.compress_size):
+        msg = f"{info.compress_size:,} bytes claim to hold a header of {info.file_size:,}"
+        raise ValueError(msg)
+    header = json.loads(_member(archive, _HEADER))
     fields = header if isinstance(header, dict) else {}
-    known = isinstance(fields.get("suffice"), str) and isinstance(fields.get("sha256"), dict)
-    if not known:
+    if not (isinstance(fields.get("suffice"), str) and isinstance(fields.get("sha256"), dict)):
         msg = f"{path} is a zip file but not one of suffice's: its header is missing fields"
         raise FileFormatError(msg)
     if header.get("format") not in _READABLE:
-        raise FileFormatError(
-            f"{path} has format {header.get('format')!r}; this version of suffice reads formats "
-            f"{_READABLE[0]} to {FORMAT_VERSION}: upgrade suffice"
-        )
+        ours = f"this version of suffice reads formats {_READABLE[0]} to {FORMAT_VERSION}"
+        msg = f"{path} has format {header.get('format')!r}; {ours}: upgrade suffice"
+        raise FileFormatError(msg)
     return fields
 
 
@@ -171,26 +167,11 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
         raise ValueError(f"{size:,} bytes claim to hold {total:,}")
 
 
-def _header_text(archive: zipfile.ZipFile) -> bytes:
-    """Return the header, unless it is far longer than its packed bytes can have reason to be."""
-    info = archive.getinfo(_HEADER)
-    if info.file_size > max(_LONG_HEADER, _DENSEST_HEADER * info.compress_size):
-        msg = f"{info.compress_size:,} bytes claim to hold a header of {info.file_size:,}"
-        raise ValueError(msg)
-    return _member(archive, _HEADER)
-
-
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return the bytes of a member, never more than it claims to have."""
     info = archive.getinfo(name)
     with archive.open(info) as file:
         return file.read(info.file_size)
-
-
-def _npy_bytes(array: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
 
 
 def _array(data: bytes, digest: str) -> Any:
@@ -208,14 +189,3 @@ def _array(data: bytes, digest: str) -> Any:
     # a view of the bytes that are there: a shape beyond them is refused, not allocated
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
     return values.astype(dtype.newbyteorder("="), order="C")
-
-
-def _is_device(path: Path) -> bool:
-    """Return whether ``path`` is there but is no file: a pipe, a terminal, /dev/null."""
-    return path.exists() and not path.is_file() and not path.is_dir()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
