@@ -1,5 +1,6 @@
 """Labels: what may be one, their codes, and the one look-up of a label among the classes."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -63,29 +64,27 @@ def _alike(a: Labels, b: Labels) -> tuple[Labels, Labels]:
     kinds = {a.dtype.kind: a, b.dtype.kind: b}
     for kind, what in {"U": "text", "b": "true or false"}.items():
         if kind in kinds:
-            refuse_labels(a, b, f"{what} on one side and numbers on the other")
+            _refuse(a, b, f"{what} on one side and numbers on the other")
     if "f" in kinds:
         wide_a, wide_b = (x[np.abs(x.astype(np.float64)) >= _EXACT] for x in (a, b))
         if len(wide_a) or len(wide_b):
             how = "whole numbers on one side and floats, which cannot tell large ones apart"
-            refuse_labels(wide_a, wide_b, how)
+            _refuse(wide_a, wide_b, how)
         return a, b
     signed, unsigned = kinds["i"], kinds["u"]
     if unsigned.max() <= np.iinfo(np.int64).max:
         return signed.astype(np.int64), unsigned.astype(np.int64)
     if signed.min() < 0:
-        refuse_labels(signed, unsigned[::-1], "negative on one side and beyond 2⁶³ on the other")
+        _refuse(signed, unsigned[::-1], "negative on one side and beyond 2⁶³ on the other")
     return signed.astype(np.uint64), unsigned.astype(np.uint64)
 
 
-def refuse_labels(a: Labels, b: Labels, how: str) -> NoReturn:
+def _refuse(a: Labels, b: Labels, how: str) -> NoReturn:
     """Raise because labels of two sides are of kinds that do not go together."""
-    shown = " and ".join(
-        repr(max(x.tolist(), key=abs) if x.dtype.kind != "U" else x[0].item())
-        for x in (a, b)
-        if len(x)
-    )
-    raise InvalidInputError(f"labels are {how} ({shown}): convert one of them")
+    known = [x.tolist() for x in (a, b) if len(x)]
+    shown = (x[0] if isinstance(x[0], str) else max(x, key=abs) for x in known)
+    msg = f"labels are {how} ({' and '.join(map(repr, shown))}): convert one of them"
+    raise InvalidInputError(msg)
 
 
 def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
@@ -107,11 +106,11 @@ def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
 def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
     finite = np.isfinite(y)
     if not finite.all():
-        row = int(np.flatnonzero(~finite)[0])
+        row = int(np.argmin(finite))
         msg = f"Input y contains NaN or infinity (row {row}): drop those rows or label them"
         raise InvalidInputError(msg)
     if np.any(y != np.rint(y)):
-        row = int(np.flatnonzero(y != np.rint(y))[0])
+        row = int(np.argmax(y != np.rint(y)))
         cure = "a classifier needs discrete labels: bin the target first"
         msg = f"Unknown label type: continuous (row {row} of y is {y[row]:g}); {cure}"
         raise InvalidInputError(msg)
@@ -124,17 +123,11 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
 def _encode_text(y: Labels) -> tuple[Labels, Codes]:
     if len(y) < _FEW:
         return _encode_by_sorting(y)
-    seen = _Arrivals()
-    arrival = np.fromiter(map(seen.__getitem__, y.tolist()), np.intp, len(y))
-    classes, rank = np.unique(np.array(list(seen)), return_inverse=True)
+    place: defaultdict[str, int] = defaultdict()
+    place.default_factory = place.__len__  # each label's place is when it came first
+    arrival = np.fromiter(map(place.__getitem__, y.tolist()), np.intp, len(y))
+    classes, rank = np.unique(np.array(list(place)), return_inverse=True)
     return classes, rank.astype(np.intp)[arrival]
-
-
-class _Arrivals(dict[str, int]):
-    """Labels in the order in which they were asked for first, each with its place."""
-
-    def __missing__(self, label: str) -> int:
-        return self.setdefault(label, len(self))
 
 
 def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:

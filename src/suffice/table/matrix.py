@@ -54,9 +54,7 @@ def as_weights(weight: Any, n_rows: int) -> Floats | None:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
         raise InvalidInputError(f"sample_weight has shape {w.shape}, but there are {n_rows} rows")
-    bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0)))
-    if len(bad):
-        row = bad[0]
+    for row in np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[:1]:
         msg = f"sample_weight of row {row} is {w[row]}: weights must be finite and not negative"
         raise InvalidInputError(msg)
     if n_rows and not w.any():
@@ -70,9 +68,8 @@ def refuse_nonfinite(x: Matrix, names: tuple[str, ...] | None, weight: Any = Non
     for lo in range(0, len(x), 4096):
         block = x[lo : lo + 4096]
         found = ~np.isfinite(block)
-        bad = np.argwhere(found if weight is None else found & (weight[lo : lo + 4096, None] > 0))
-        if len(bad):
-            row, column = bad[0]
+        bad = found if weight is None else found & (weight[lo : lo + 4096, None] > 0)
+        for row, column in np.argwhere(bad)[:1]:
             what = "NaN" if np.isnan(block[row, column]) else "infinity"
             place = f"row {lo + row}, column {column_name(names, column)}"
             msg = f"Input X contains {what}: {place}; drop or impute such rows first"
@@ -136,13 +133,9 @@ def column_position(column: Any, names: Sequence[str] | None, n: int, what: str 
 
 
 def _column_names(x: Any) -> tuple[str, ...] | None:
-    names = getattr(x, "column_names", None)
-    if names is None:
-        names = getattr(x, "columns", None)
-    if names is None or callable(names):
-        return None
-    names = list(names)
-    return tuple(names) if all(isinstance(name, str) for name in names) else None
+    names = getattr(x, "column_names", getattr(x, "columns", None))
+    known = None if names is None or callable(names) else tuple(names)
+    return known if known is not None and all(isinstance(name, str) for name in known) else None
 
 
 def _to_numpy(x: Any) -> Matrix:
@@ -156,16 +149,11 @@ def _as_floats(matrix: Matrix, names: tuple[str, ...] | None) -> Matrix:
         raise InvalidInputError("Complex data not supported: X must be real")
     try:
         return matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        column = next(j for j in range(matrix.shape[1]) if not _is_numeric(matrix[:, j]))
-        name = column_name(names, column)
-        msg = f"column {name} is not numeric ({error}): drop it or encode it as numbers"
-        raise InvalidInputError(msg) from error
-
-
-def _is_numeric(column: Any) -> bool:
-    try:
-        column.astype(np.float64)
     except (TypeError, ValueError):
-        return False
-    return True
+        for j, column in enumerate(matrix.T):
+            try:
+                column.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                msg = f"column {column_name(names, j)} is not numeric ({error}): "
+                raise InvalidInputError(f"{msg}drop it or encode it as numbers") from error
+        raise

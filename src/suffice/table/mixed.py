@@ -126,12 +126,6 @@ def category_of(name: str, value: Levels) -> Category:
     return column
 
 
-def levels_of(column: Any) -> Levels:
-    """Return any column as levels."""
-    levels: Levels = _values(column, levels=True)
-    return levels
-
-
 # --- what each library's columns hold ------------------------------------------------------
 
 
@@ -154,6 +148,12 @@ def _columns(X: Any, names: Any) -> tuple[list[str], list[Any]]:
         twin = min(name for name in names if names.count(name) > 1)
         raise InvalidInputError(f"the frame has two columns called {twin!r}: rename one of them")
     return names, columns
+
+
+def levels_of(column: Any) -> Levels:
+    """Return any column as levels."""
+    levels: Levels = _values(column, levels=True)
+    return levels
 
 
 def _values(column: Any, levels: bool) -> Any:  # noqa: FBT001
@@ -202,8 +202,9 @@ def _of_pandas(column: Any, *, levels: bool) -> Any:
             msg = f"column {column.name!r} holds neither numbers nor levels ({error}): drop it"
             raise InvalidInputError(msg) from error
         distinct = uniques.tolist()
-    boxed = not levels and not hasattr(column, "cat") and all(map(_is_number, distinct))
-    if boxed and distinct:  # numbers in a column of objects
+    boxed = not levels and not hasattr(column, "cat") and len(distinct) > 0
+    numbers = (int, float, np.integer, np.floating)
+    if boxed and all(isinstance(v, numbers) and not isinstance(v, bool) for v in distinct):
         return np.array([*map(float, distinct), np.nan])[codes]
     return _seen(distinct, codes)
 
@@ -251,10 +252,6 @@ def _level(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _spells_number(text: str) -> bool:

@@ -104,11 +104,9 @@ class Table:
 
     def take(self, rows: Any) -> Table:
         """Return some rows, by number, by slice or by mask; the classes stay."""
-        weight = None if self.weight is None else self.weight[rows]
-        indicators = None if self.indicators is None else self.indicators[rows]
         x = taken(self.x, np.arange(self.n_rows)[rows]) if is_foreign(self.x) else self.x[rows]
-        changed: Any = {"x": x, "codes": self.codes[rows], "indicators": indicators}
-        return replace(self, weight=weight, **changed)
+        others = {name: getattr(self, name) for name in ("codes", "weight", "indicators")}
+        return replace(self, x=x, **{n: None if v is None else v[rows] for n, v in others.items()})
 
     def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Table:
         """Return the same labels and weights with other numbers, such as transformed ones."""
@@ -131,9 +129,8 @@ class Table:
         if self.schema is None or self.indicators is None:
             return self, None
         known = encoding or Encoding.of(self.schema, self.level_weights())
-        x = known.rows(self.x, self.indicators)
-        names = known.feature_names
-        return replace(self, x=x, names=names, indicators=None, schema=None), known
+        alone: Any = {"x": known.rows(self.x, self.indicators), "names": known.feature_names}
+        return replace(self, **alone, indicators=None, schema=None), known
 
     def counted(self) -> Table:
         """Return the rows of positive weight, and the classes that these have."""
