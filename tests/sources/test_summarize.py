@@ -155,7 +155,7 @@ def test_a_block_of_standard_input_never_ends_inside_quotes(standard_input, monk
 def test_binary_on_standard_input_is_refused(frame, standard_input, tmp_path):
     frame.write_parquet(tmp_path / "p.parquet")
     standard_input((tmp_path / "p.parquet").read_bytes())
-    with pytest.raises(InvalidInputError, match="carries Parquet: save it to a file"):
+    with pytest.raises(InvalidInputError, match="is not text but binary: save it to a file"):
         summarize("-")
 
 

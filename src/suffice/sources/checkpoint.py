@@ -112,7 +112,12 @@ class Checkpoint:
 
     def _resume(self) -> None:
         """Take up what the file on disk remembers, unless it does not fit."""
-        told, moments = self._read()
+        try:
+            header, arrays = archive.read(self.path)
+            told, moments = header[_FIELD], Moments.of_archive(header, arrays)
+        except (SufficeError, KeyError, OSError) as error:
+            msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
+            raise CheckpointError(msg) from error
         for name in {**self._question, **told["question"]}:
             before, now = told["question"].get(name), self._question.get(name)
             if before != now:
@@ -120,26 +125,15 @@ class Checkpoint:
                 msg = f"the checkpoint {found}: ask the same, or remove it to start again"
                 raise CheckpointError(msg)
         self.counted = {_real(path): Counted(**entry) for path, entry in told["files"].items()}
+        cure = f"remove {self.path} to start again"
         for path, counted in self.counted.items():
-            self._refuse_changed(path, counted)
+            if path not in self._files:
+                msg = f"the checkpoint counts {path}, which is not among the files given: {cure}"
+                raise CheckpointError(msg)
+            if self._stamps[path] != (counted.size, counted.changed):
+                raise CheckpointError(f"{path} has changed since the checkpoint counted it: {cure}")
         self.summed = Summed(moments, RowsRead(**told["left_out"]))
         self._saved = self.counted.copy()
-
-    def _read(self) -> tuple[dict[str, Any], Any]:
-        try:
-            header, arrays = archive.read(self.path)
-            return header[_FIELD], Moments.of_archive(header, arrays)
-        except (SufficeError, KeyError, OSError) as error:
-            msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
-            raise CheckpointError(msg) from error
-
-    def _refuse_changed(self, path: str, counted: Counted) -> None:
-        cure = f"remove {self.path} to start again"
-        if path not in self._files:
-            msg = f"the checkpoint counts {path}, which is not among the files given: {cure}"
-            raise CheckpointError(msg)
-        if self._stamps[path] != (counted.size, counted.changed):
-            raise CheckpointError(f"{path} has changed since the checkpoint counted it: {cure}")
 
 
 def _by_path(source: Source) -> dict[str, File]:

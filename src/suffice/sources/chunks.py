@@ -73,8 +73,7 @@ class Chunk:
         return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
 
-def encoded_labels(labels: pl.Series) -> tuple[Labels, Codes]:
-    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+def _encoded(labels: pl.Series) -> tuple[Labels, Codes]:
     if labels.dtype != pl.String:
         return encode(labels.to_numpy())
     known = labels.unique().sort()
@@ -100,8 +99,9 @@ class Loader:
         frame = pl.concat([picked(piece, others) for piece in pieces])
         usable = usable_rows(x, holes=roles.holes)
         needed = [frame.get_column(n) for n in (roles.target, roles.weight) if n is not None]
-        known = {column.name: _known(column) for column in needed}
-        gappy = {name: mask for name, mask in known.items() if not mask.all()}
+        known = {c.name: c.is_finite() if c.dtype.is_float() else c.is_not_null() for c in needed}
+        masked = {name: mask.fill_null(value=False).to_numpy() for name, mask in known.items()}
+        gappy = {name: mask for name, mask in masked.items() if not mask.all()}
         masks = [*gappy.values(), *([] if usable is None else [usable])]
         if not masks:
             return self._chunk(frame, x), RowsRead(len(x))
@@ -122,7 +122,7 @@ class Loader:
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles
-        classes, codes = encoded_labels(values_of(frame, roles.target or ""))
+        classes, codes = _encoded(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
         kept = picked(frame, roles.kept)
         if self._schema is None:
@@ -130,12 +130,6 @@ class Loader:
         self._schema, levels = encoded_levels(self._schema, frame)
         names = self._schema.feature_names
         return Chunk(Table(x, classes, codes, weight, names, levels, self._schema), kept)
-
-
-def _known(column: pl.Series) -> Any:
-    """Return which labels or weights are there, and finite if they are numbers (n,)."""
-    known = column.is_finite().fill_null(value=False) if column.dtype.is_float() else None
-    return (column.is_not_null() if known is None else known).to_numpy()
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:

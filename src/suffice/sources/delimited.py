@@ -114,7 +114,11 @@ def _encoding(head: bytes) -> str:
 
 def _decoded(head: bytes, encoding: str, label: str) -> str:
     try:
-        text = decoder_of(encoding).decode(head)
+        wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
+        if b"\0" in head and not wide:
+            cure = "save it to a file with the extension of its format"
+            raise InvalidInputError(f"{label} is not text but binary: {cure}")
+        return decoder_of(encoding).decode(head)
     except LookupError as error:
         msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
         raise InvalidInputError(msg) from error
@@ -122,10 +126,6 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
         found = f"{error.object[error.start]:#04x} at byte {error.start}"
         cure = "name its encoding, for example --encoding latin-1 (encoding= in Python)"
         raise InvalidInputError(f"{label} is not {encoding} text ({found}): {cure}") from error
-    if "\0" in text:
-        msg = f"{label} is not text but binary: give it the extension of its format"
-        raise InvalidInputError(msg)
-    return text
 
 
 def _rows(lines: Sequence[str], mark: str) -> list[list[str]]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import has_magic
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
@@ -36,7 +35,6 @@ from suffice.text.lists import quoted, without_passwords
 
 _HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-_BINARY = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,8 +102,8 @@ def file_source(
     """Return the rows of one file after another, after checking that their columns agree."""
     told = partitions_of(paths, root)
     first = _opened(paths[0], reading, told[:1])
-    rest = ((path, reading, told[at : at + 1]) for at, path in enumerate(paths))
-    others = [_opened(*file, first=False).without_rows() for file in islice(rest, 1, None)]
+    rest = list(enumerate(paths))[1:]
+    others = [_opened(p, reading, told[at : at + 1], first=False).without_rows() for at, p in rest]
     for other in others:
         refuse_other_columns(first.sample, other.sample, str(other.path), str(first.path))
     for remark in first.table.remarks:
@@ -157,27 +155,19 @@ def _opened(
 ) -> File:
     """Return a file after a look at its first rows; of later files the types may be enough."""
     open_table = format_of(path)
-    if isinstance(path, Path):
-        _refuse_nothing(path)
+    if isinstance(path, Path) and not path.exists():
+        raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
+    if isinstance(path, Path) and not path.stat().st_size:
+        raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
     with reading_of(str(path)):
         table = open_table(path, reading, types_only=not first)
     told = [name for name in values.columns if name not in table.sample.columns]
     return File(path, table, reading, values.select(map(exactly, told)))
 
 
-def _refuse_nothing(path: Path) -> None:
-    if not path.exists():
-        raise InvalidInputError(f"there is no file {str(path)!r}: check the path")
-    if not path.stat().st_size:
-        raise InvalidInputError(f"{path} is empty: it needs a line of column names and rows")
-
-
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
     head = read_fully(stream, _HEAD)
-    for sign, name in _BINARY.items():
-        if head.startswith(sign):
-            raise InvalidInputError(f"{label} carries {name}: save it to a file first, or pipe CSV")
     with reading_of(label):
         table: FileTable = (
             TypedTable.of_lines(io.BytesIO(next(line_blocks([head]))), reading, label)

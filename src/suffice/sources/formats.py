@@ -49,7 +49,7 @@ class TypedTable:
         label, n = label or str(path), SAMPLE_ROWS
         with reading_of(label):
             sample = pl.scan_ndjson(path, infer_schema_length=n, n_rows=n).collect()
-        return cls(label, sample, _scan_lines, counts=False)
+        return cls(label, sample, lambda path, t: pl.scan_ndjson(path, schema=t), counts=False)
 
     def scan(self, path: Any, columns: Mapping[str, Any]) -> Scan:
         """Return all rows of these columns, lazily."""
@@ -117,16 +117,8 @@ def _in_pieces(
         start, left = start + wanted, left - wanted if frame.height == wanted else 0
 
 
-def _scan_lines(path: Any, types: Any = None) -> pl.LazyFrame:
-    return pl.scan_ndjson(path, schema=types)
-
-
 def _scan_parquet(path: Any, _: Any = None) -> pl.LazyFrame:
     return pl.scan_parquet(path, glob=False)
-
-
-def _scan_arrow(path: Any, _: Any = None) -> pl.LazyFrame:
-    return pl.scan_ipc(path, glob=False)
 
 
 def _text_table(path: Any, reading: TextStyle, separator: str | None = None, **_: Any) -> TextTable:
@@ -139,23 +131,20 @@ def _json_table(path: Any, reading: TextStyle, **_: Any) -> TypedTable:
         if not head_of(Path(path)).lstrip().startswith(b"["):
             return TypedTable.of_lines(path, reading)
         frame = pl.read_json(path, infer_schema_length=None)
-    return TypedTable.of(partial(_whole, frame), path, reading, types_only=False)
-
-
-def _whole(frame: pl.DataFrame, *_: Any) -> pl.LazyFrame:
-    """Return a file that was read as a whole."""
-    return frame.lazy()
+    return TypedTable.of(lambda *_: frame.lazy(), path, reading, types_only=False)
 
 
 # one file, known by its first rows
 FileTable: TypeAlias = TextTable | TypedTable
+
+_arrow_table = partial(TypedTable.of, lambda path, *_: pl.scan_ipc(path, glob=False))
 
 # extension → path, reading, whether types are enough → table
 FORMATS: Mapping[str, Callable[..., FileTable]] = {
     **dict.fromkeys((".csv", ".txt", ".data"), _text_table),
     **dict.fromkeys((".tsv", ".tab"), partial(_text_table, separator="\t")),
     **dict.fromkeys((".parquet", ".pq"), partial(TypedTable.of, _scan_parquet)),
-    **dict.fromkeys((".feather", ".arrow", ".ipc"), partial(TypedTable.of, _scan_arrow)),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), _arrow_table),
     **dict.fromkeys((".jsonl", ".ndjson"), TypedTable.of_lines),
     ".json": _json_table,
 }
@@ -211,7 +200,11 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
         try:
             interruptibly(lambda: sink(frame, file))
         except (pl.exceptions.ComputeError, OSError) as error:
-            raise _as_os_error(error, path) from error
+            told = re.search(r"os error (\d+)", str(error))
+            number = int(told[1]) if told else 0
+            if number not in NO_ROOM:  # then what is read is at fault
+                raise
+            raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def _write_object(frame: pl.LazyFrame, url: str, sink: Sink) -> None:
@@ -225,11 +218,3 @@ def _write_object(frame: pl.LazyFrame, url: str, sink: Sink) -> None:
             reason = str(error).splitlines()[0]
             msg = f"{url} cannot be written ({reason}): check the address and the credentials"
             raise InvalidParameterError(msg) from error
-
-
-def _as_os_error(error: Exception, path: str | Path) -> Exception:
-    """Return a failure to write as the operating system would tell it."""
-    found = re.search(r"os error (\d+)", str(error))
-    if found is None or int(found[1]) not in NO_ROOM:  # then what is read is at fault
-        return error
-    return OSError(int(found[1]), os.strerror(int(found[1])), str(path))

@@ -184,8 +184,10 @@ def framed(chunk: Any, at: int) -> pl.DataFrame:
         table = Table.of(*chunk)
     except InvalidInputError as error:
         raise InvalidInputError(f"chunk {at} of the iterable: {error}") from error
-    x = columns_of(chunk[0])
-    columns = [*x, _labels(table).alias(_unused("label", x.columns))]
+    x, classes, kind = columns_of(chunk[0]), table.classes, table.classes.dtype.kind
+    # labels of a type that every chunk of such labels fits
+    wide = classes if kind in "Ub" else classes.astype(np.float64 if kind == "f" else np.int64)
+    columns = [*x, pl.Series(_unused("label", x.columns), wide).gather(table.codes)]
     if table.weight is not None:
         columns.append(pl.Series(_unused("weight", x.columns), table.weight))
     return pl.DataFrame(columns)
@@ -204,13 +206,6 @@ def columns_of(X: Any, names: Sequence[str] | None = None) -> pl.DataFrame:
     if x.dtype.kind not in "iuf":
         columns = ([None if v != v else v for v in column.tolist()] for column in x.T)
     return pl.DataFrame(dict(zip(names, columns, strict=True)))
-
-
-def _labels(table: Table) -> pl.Series:
-    """Return the label of each row, of a type that every chunk of such labels fits."""
-    classes, kind = table.classes, table.classes.dtype.kind
-    wide = classes if kind in "Ub" else classes.astype(np.float64 if kind == "f" else np.int64)
-    return pl.Series(wide).gather(table.codes)
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:
@@ -254,15 +249,13 @@ def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
 
 def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Source | None:
     """Return an array, or chunks (X, y) without names, as a source of named columns, or None."""
-    chunks: Iterable[Any]
     if isinstance(source, np.ndarray):
-        chunks = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS))
-    elif is_chunks(source):
-        rest = iter(source)
-        first = next(rest, None)
-        chunks = chain([first], rest)
-        if not isinstance(first, tuple):
-            return opened_chunks(chunks)
-    else:
+        source = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS))
+    if not is_chunks(source):
         return None
+    rest = iter(source)
+    first = next(rest, None)
+    chunks = chain([first], rest)
+    if not isinstance(first, tuple):
+        return opened_chunks(chunks)
     return batch_source((columns_of(chunk[0], names) for chunk in chunks), "the array")

@@ -48,8 +48,8 @@ def on_cluster(source: Source, client: Any) -> Source:
 
 
 def _are_paths(source: Any) -> bool:
-    names = source if isinstance(source, (list, tuple)) else ()
-    return bool(names) and all(isinstance(name, (str, Path)) for name in names)
+    named = isinstance(source, (list, tuple)) and len(source) > 0
+    return named and all(isinstance(name, (str, Path)) for name in source)
 
 
 def _opened_paths(names: Any, reading: TextStyle, _: Any) -> Source:
@@ -87,26 +87,17 @@ def lakehouse_source(address: str) -> Source:
         raise InvalidInputError(msg) from error
 
 
-def _delta(place: str) -> pl.LazyFrame:
-    from deltalake import DeltaTable
-
-    return pl.scan_delta(DeltaTable(place))
-
-
 def _iceberg(place: str) -> pl.LazyFrame:
     """Return the rows of a metadata file, or of a table by the names of its catalog and its own."""
     from pyiceberg.catalog import load_catalog
-    from pyiceberg.table import StaticTable
 
     if find_spec("polars_iceberg") is None:  # or polars would recommend it
         os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")
     catalog, _, name = place.partition(".")
-    if "/" in place:
-        return pl.scan_iceberg(StaticTable.from_metadata(place))
-    return pl.scan_iceberg(load_catalog(catalog).load_table(name))
+    return pl.scan_iceberg(place if "/" in place else load_catalog(catalog).load_table(name))
 
 
-_LAKEHOUSES: dict[str, Callable[[str], pl.LazyFrame]] = {"delta": _delta, "iceberg": _iceberg}
+_LAKEHOUSES: dict[str, Callable[..., pl.LazyFrame]] = {"delta": pl.scan_delta, "iceberg": _iceberg}
 
 
 # what recognises a kind of source, and what opens it: (source, how text is written, cluster);

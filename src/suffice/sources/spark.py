@@ -44,7 +44,11 @@ def _summed(
     frame: Any, sample: pl.DataFrame, roles: Roles, told: Telling, **options: Any
 ) -> Summed:
     """Return the sums of every usable row, merged in the order of partitions."""
-    work = partial(_summing, roles, {**options, "n_jobs": 1})
+    options |= {"n_jobs": 1}
+
+    def work(frames: Iterable[pl.DataFrame]) -> list[Summed]:
+        return [sums_of(frames, roles, **options)]
+
     sums = _told(lambda: _mapped(frame, sample, roles, work).collect())
     rows = sorted(sums, key=lambda row: row["part"])
     total = pairwise_sum([pickle.loads(row["value"]) for row in rows])
@@ -55,12 +59,6 @@ def _summed(
 def is_spark(source: Any) -> bool:
     """Return whether this is a Spark frame, classic or of Spark Connect."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
-
-
-def _summing(
-    roles: Roles, options: Mapping[str, Any], frames: Iterable[pl.DataFrame]
-) -> list[Summed]:
-    return [sums_of(frames, roles, **options)]
 
 
 def _scored(frame: Any, sample: pl.DataFrame, scorer: Any, roles: Roles) -> Iterator[Any]:

@@ -162,16 +162,16 @@ class TableSource:
     def _typed(self, columns: Mapping[str, Any]) -> Any:
         """Return the query of these columns; one that is also copied as it is comes as it is."""
         named = {name.lstrip("\0"): dtype for name, dtype in columns.items()}
-        types = {name: None if copy_of(name) in columns else t for name, t in named.items()}
-        return self.table.select(**{name: self._column(name, t) for name, t in types.items()})
-
-    def _column(self, name: str, dtype: Any) -> Any:
-        column = self.table[name]
-        decimal = column.type().is_decimal() and self.sample.schema[name] == pl.Float64
-        if dtype == pl.Float64 or (dtype is None and decimal):
-            return number(column)
-        plain = dtype is None or dtype == DAYS or kind_of(dtype) == NUMBER
-        return column if plain else label_of(column, self.sample, name)
+        found = {}
+        for name, said in named.items():
+            dtype, column = None if copy_of(name) in columns else said, self.table[name]
+            decimal = column.type().is_decimal() and self.sample.schema[name] == pl.Float64
+            if dtype == pl.Float64 or (dtype is None and decimal):
+                column = number(column)
+            elif not (dtype is None or dtype == DAYS or kind_of(dtype) == NUMBER):
+                column = label_of(column, self.sample, name)
+            found[name] = column
+        return self.table.select(**found)
 
 
 def _sampled(backend: Any, table: Any, label: str) -> pl.DataFrame:

@@ -137,17 +137,11 @@ def _blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
 
 
 def _parsed(text: bytes, schema: dict[str, Any]) -> pl.DataFrame:
-    written = {f"c{j}": _written(dtype) for j, dtype in enumerate(schema.values())}
+    kinds = (pl.Float64 if t.is_decimal() else t for t in schema.values())
+    written = {f"c{j}": t if t.is_numeric() else pl.String for j, t in enumerate(kinds)}
     frame = pl.read_csv(io.BytesIO(text), has_header=False, schema=written, glob=False)
     columns = zip(frame, schema.items(), strict=True)
     return pl.DataFrame([_meant(column, dtype).alias(name) for column, (name, dtype) in columns])
-
-
-def _written(dtype: Any) -> Any:
-    """Return what a column of COPY's text is parsed as."""
-    if not dtype.is_numeric():
-        return pl.String
-    return pl.Float64 if dtype.is_decimal() else dtype
 
 
 def _meant(column: pl.Series, dtype: Any) -> pl.Series:
