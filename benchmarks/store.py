@@ -16,7 +16,7 @@ from tests.sources.sql.server import running_postgres
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.store.manifest import Entry, Manifest, object_name, packed
+from suffice.store.manifest import Entry, Manifest, packed
 
 K, ROWS = 3, 10_000  # classes, and rows of a partition
 SIZES = (30, 365, 3650)
@@ -139,6 +139,6 @@ def filled(store: sf.MomentStore, sums: sf.Moments, n: int) -> None:
             content = packed(moved)
             entry = Entry(day(at), sha256(content).hexdigest(), int(moved.counts.sum()), "y")
             (place.path / "objects").mkdir(exist_ok=True)
-            (place.path / object_name(entry)).write_bytes(content)
+            (place.path / entry.place).write_bytes(content)
             entries.append(entry)
         Manifest(tuple(sorted(entries, key=lambda entry: entry.key)))._write(place)

@@ -21,7 +21,7 @@ N_FILES, N_ROWS = 6, 3000
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Cut rows into blocks smaller than a file, and save after each."""
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 700)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 700)
     monkeypatch.setattr("suffice.sources.checkpoint.SECONDS", 0.0)
 
 
@@ -63,7 +63,7 @@ KILLED = """
     import suffice.sources.checkpoint, suffice.sources.summed
     from suffice import summarize
     suffice.sources.checkpoint.SECONDS = 0.0
-    suffice.sources.summed.rows_per_block = lambda _: 700
+    suffice.sources.chunks.rows_per_block = lambda _: 700
     source, checkpoint, n_rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
     def progress(rows, _):
         if rows >= n_rows:
@@ -189,7 +189,7 @@ FULL = """
     import suffice.sources.checkpoint, suffice.sources.summed
     from suffice import summarize
     suffice.sources.checkpoint.SECONDS = 0.0
-    suffice.sources.summed.rows_per_block = lambda _: 700
+    suffice.sources.chunks.rows_per_block = lambda _: 700
     source, checkpoint = sys.argv[1:]
     def progress(rows, _):
         if rows >= 7000:

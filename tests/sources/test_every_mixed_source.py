@@ -116,7 +116,7 @@ def whole():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 64)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 64)
 
 
 def made(name, request, folder):

@@ -131,7 +131,7 @@ ON_CLUSTER = ("Dask frame on a cluster", "delayed on a cluster", "futures", "fil
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 128)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 128)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def test_a_file_gives_the_sums_of_its_frame(mixed, write, ending):
 def test_blocks_of_rows_add_up_to_the_whole(mixed, write, monkeypatch):
     path = write(mixed, "d.csv")
     whole = summarize(path, target="y")
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 37)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 37)
     parts = summarize(path, target="y")
     assert parts.schema == whole.schema
     np.testing.assert_allclose(parts.means, whole.means, rtol=1e-12, atol=1e-14)

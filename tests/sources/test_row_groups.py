@@ -47,7 +47,7 @@ def test_pieces_give_the_same_bits_as_the_whole(path, pieces):
 
 
 def test_a_scan_in_pieces_is_resumed_to_the_same_bits(path, pieces, tmp_path, monkeypatch):
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 700)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 700)
     monkeypatch.setattr("suffice.sources.checkpoint.SECONDS", 0.0)
     with pytest.raises(StopError):
         sf.summarize(path, "t", checkpoint=tmp_path / "c", progress=stop_after(8000))
@@ -66,7 +66,7 @@ def test_every_row_is_answered_in_its_order(path, pieces, tmp_path):
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_refused(path, pieces, monkeypatch):
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 700)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 700)
 
     other = path.with_suffix(".new")
     pl.read_parquet(path).reverse().write_parquet(other)

@@ -69,7 +69,7 @@ def test_the_cutting_of_a_file_changes_no_bit(frame, tmp_path, row_group_size):
 
 @pytest.mark.parametrize("n_jobs", [2, 3, 9, None])
 def test_the_number_of_threads_changes_no_bit(frame, monkeypatch, n_jobs):
-    monkeypatch.setattr("suffice.sources.summed.rows_per_block", lambda _: 13)
+    monkeypatch.setattr("suffice.sources.chunks.rows_per_block", lambda _: 13)
     threaded = summarize(frame, n_jobs=n_jobs, **ROLES)
     assert_equal(threaded, summarize(frame, n_jobs=1, **ROLES))
 

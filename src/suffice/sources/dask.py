@@ -16,18 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
+from suffice.sources import frames
 from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
 from suffice.sources.files import File
-from suffice.sources.frames import (
-    alike,
-    collected,
-    framed,
-    is_frame,
-    levels_in,
-    opened_chunks,
-    scans_of,
-)
 from suffice.sources.reading import frames_of_scan
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
@@ -160,8 +152,8 @@ def _source(parts: _Parts, client: Any, first: Source) -> Source:
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
         whole = dict.fromkeys(expected.columns)
-        frames = _in_order(client, parts, pl.DataFrame.rechunk, expected, whole)
-        return scans_of(frames, first.sample, _LABEL, columns)
+        rows = _in_order(client, parts, pl.DataFrame.rechunk, expected, whole)
+        return frames.scans_of(rows, first.sample, _LABEL, columns)
 
     return replace(first, label=_LABEL, scans=scans, summed=summed, scored=scored)
 
@@ -194,10 +186,10 @@ def opened_collection(source: Any, client: Any) -> Source:
         if not all(hasattr(part, "compute") for _, part in parts):
             msg = "futures need the client that made them: pass it as client="
             raise InvalidParameterError(msg)
-        return opened_chunks(part.compute() for _, part in parts)
+        return frames.opened_chunks(part.compute() for _, part in parts)
     with _connected(client) as opened:
         first = _first_rows(opened, parts)
-    levels = first.categorical or levels_in(source)
+    levels = first.categorical or frames.levels_in(source)
     return _source(parts, client, replace(first, categorical=levels))
 
 
@@ -222,11 +214,11 @@ def _first_rows(client: Any, parts: _Parts) -> Source:
         (future,) = _applied(client, _head, [(at, part)])
         head = _awaited(client, future)
         pair = isinstance(head, tuple)
-        heads.append(head if pair or not heads else alike(head, heads[0], _name(at)))
+        heads.append(head if pair or not heads else frames.alike(head, heads[0], _name(at)))
         n_rows += len(head[1]) if pair else head.height
         if n_rows >= SAMPLE_ROWS:
             break
-    return opened_chunks(heads)
+    return frames.opened_chunks(heads)
 
 
 def _applied(client: Any, function: Any, parts: _Parts, *question: Any) -> Any:
@@ -249,7 +241,7 @@ def _worked(
     part: Any, at: int, work: Any, expected: pl.DataFrame, columns: Mapping[str, Any]
 ) -> Any:
     """Return what work makes of some columns of a part that is like the others."""
-    return work(alike(_frame(part, at), expected, _name(at)).select(cast(columns)))
+    return work(frames.alike(_frame(part, at), expected, _name(at)).select(cast(columns)))
 
 
 def _name(at: int) -> str:
@@ -258,11 +250,11 @@ def _name(at: int) -> str:
 
 def _frame(part: Any, at: int) -> pl.DataFrame:
     if isinstance(part, tuple):
-        return framed(part, at)
-    if not is_frame(part):
+        return frames.framed(part, at)
+    if not frames.is_frame(part):
         msg = f"{_name(at)} is {type(part).__name__}: it must be a frame or (X, y)"
         raise InvalidInputError(msg)
-    return collected(part)
+    return frames.collected(part)
 
 
 NUMBERS = 1 << 25  # in one task: 256 MB
@@ -279,8 +271,8 @@ class _Piece(NamedTuple):
 
 
 def _sums_of_piece(piece: _Piece, roles: Roles, columns: Any, options: Any) -> Summed:
-    frames = frames_of_scan(piece.file.scan(columns), piece.skip, piece.n_rows)
-    return sums_of(frames, roles, **{**options, "n_jobs": 1})
+    rows = frames_of_scan(piece.file.scan(columns), piece.skip, piece.n_rows)
+    return sums_of(rows, roles, **{**options, "n_jobs": 1})
 
 
 def summed_files(

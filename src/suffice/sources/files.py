@@ -16,15 +16,7 @@ import polars as pl
 
 from suffice.datasets import DATASETS
 from suffice.errors import InvalidInputError, warn
-from suffice.sources.blocks import (
-    head_of,
-    is_packed,
-    is_url,
-    line_blocks,
-    paths_of,
-    pieces_of,
-    read_fully,
-)
+from suffice.sources import blocks
 from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
@@ -59,9 +51,9 @@ class File:
     @property
     def expected_rows(self) -> int | None:
         """Number of rows, of lines on this machine guessed from the size of the file."""
-        if self.n_rows is not None or isinstance(self.path, str) or is_packed(self.path):
+        if self.n_rows is not None or isinstance(self.path, str) or blocks.is_packed(self.path):
             return self.n_rows
-        head = head_of(self.path)
+        head = blocks.head_of(self.path)
         return self.path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 
     @property
@@ -167,10 +159,10 @@ def _opened(
 
 def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
     """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
-    head = read_fully(stream, _HEAD)
+    head = blocks.read_fully(stream, _HEAD)
     with reading_of(label):
         table: FileTable = (
-            TypedTable.of_lines(io.BytesIO(next(line_blocks([head]))), reading, label)
+            TypedTable.of_lines(io.BytesIO(next(blocks.line_blocks([head]))), reading, label)
             if head.lstrip().startswith(b"{")
             else TextTable.of(head, None, reading, label, None)
         )
@@ -178,7 +170,7 @@ def stream_source(stream: IO[bytes], reading: TextStyle, label: str) -> Source:
         warn(remark)
 
     def scans(columns: Mapping[str, Any]) -> list[Scan]:
-        return [table.scan_stream(pieces_of(stream, head), columns)]
+        return [table.scan_stream(blocks.pieces_of(stream, head), columns)]
 
     return Source(label, table.sample, scans, doubts=table.doubts)
 
@@ -197,5 +189,5 @@ def open_named(name: str, reading: TextStyle) -> Source:
         msg = f"there is no file {name!r}, and no data set of that name: did you mean {near[0]!r}?"
         raise InvalidInputError(msg)
     place = name.removeprefix("file://")
-    root = None if has_magic(name) else place if is_url(place) else str(Path(place))
-    return file_source(paths_of(name), reading, without_passwords(name), root=root)
+    root = None if has_magic(name) else place if blocks.is_url(place) else str(Path(place))
+    return file_source(blocks.paths_of(name), reading, without_passwords(name), root=root)

@@ -9,15 +9,8 @@ import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError, warn
 from suffice.moments import Moments
-from suffice.sources.chunks import (
-    Chunk,
-    Loader,
-    RowsRead,
-    blocks_of,
-    chunks_of,
-    require_rows,
-    rows_per_block,
-)
+from suffice.sources import chunks
+from suffice.sources.chunks import Chunk, RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.source import Progress, Source, Telling
 from suffice.table import Table
@@ -51,11 +44,11 @@ def running_sums(
     frames: Iterable[pl.DataFrame], roles: Roles, total: Summed, **options: Any
 ) -> Iterator[Summed]:
     """Yield the sums so far after every block of rows; blocks have one size whatever the frames."""
-    n_rows = rows_per_block(len(roles.features))
+    n_rows = chunks.rows_per_block(len(roles.features))
     n_jobs = min(n_threads_of(options.pop("n_jobs", None)), _MOST_THREADS)
     # one more than threads: a block is free again before it is loaded
-    loader = Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1, options.get("device"))
-    loaded = (loader.load(pieces) for pieces in blocks_of(frames, n_rows))
+    loader = chunks.Loader(roles, n_rows, n_jobs + 1 if n_jobs > 1 else 1, options.get("device"))
+    loaded = (loader.load(pieces) for pieces in chunks.blocks_of(frames, n_rows))
 
     def summed(part: tuple[Chunk, RowsRead]) -> Summed:
         with at_most(1):
@@ -114,14 +107,14 @@ def sums_by_column(
     if source.summed:
         msg = f"{label} is summed where it lives: sum each group by a query of its own"
         raise InvalidParameterError(msg)
-    chunks = chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)
-    sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), **options)
-    require_rows(len(sums), label)
+    rows = chunks.chunks_of(source, replace(roles, kept=(column,)), progress, tell=True)
+    sums = sums_by_key(rows, lambda chunk: keys_in(chunk, column), **options)
+    chunks.require_rows(len(sums), label)
     return sums
 
 
 def sums_by_key(
-    chunks: Iterator[Chunk],
+    rows: Iterator[Chunk],
     keys_of: Callable[[Chunk], Any],
     n_jobs: int | None = None,
     **options: Any,
@@ -129,9 +122,9 @@ def sums_by_key(
     """Return the sums of the rows of each key, in the order of the keys."""
     sums: dict[Any, Moments] = {}
     with at_most(n_jobs):
-        for chunk in chunks:
-            for key, rows in by_key(chunk.table, keys_of(chunk)):
-                part = moments_of(chunk.table.take(rows), **options)
+        for chunk in rows:
+            for key, at in by_key(chunk.table, keys_of(chunk)):
+                part = moments_of(chunk.table.take(at), **options)
                 sums[key] = sums.get(key, Moments.empty()) + part
     return {key: sums[key] for key in sorted(sums)}
 

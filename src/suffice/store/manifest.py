@@ -45,6 +45,14 @@ class FileStamp(NamedTuple):
     changed: int | str  # nanoseconds, or the tag of an object in a store
     content: str = ""  # SHA-256, or that tag
 
+    @classmethod
+    def of(cls, path: str) -> "FileStamp":
+        """Return the stamp of a file as it is now, its content not read."""
+        if not is_url(path) and not Path(path).is_file():
+            raise InvalidInputError(f"there is no file {path!r}: check the path")
+        address = path if is_url(path) else str(Path(path).resolve())
+        return cls(address, *blocks.stamp_of(address))
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -61,6 +69,19 @@ class Entry:
     def key(self) -> str:
         """What sorts entries, whatever their files are called; no key begins another."""
         return f"{self.partition}\0{self.digest}{self.file.content if self.file else '':64}"
+
+    @property
+    def place(self) -> str:
+        """Where its sums are."""
+        return f"objects/{self.digest}.moments"
+
+    def load(self, place: Place) -> Moments:
+        """Return its sums, if they are those that were put there."""
+        name, content = f"{self.place} of the store {place.label}", place.get(self.place)
+        if content is None or sha256(content).hexdigest() != self.digest:
+            cure = f"restore it from a backup, or replace the partition {self.partition!r}"
+            raise FileFormatError(f"{name} is damaged or gone: {cure}")
+        return Moments.of_archive(*archive.read_from(io.BytesIO(content), name))
 
 
 @dataclass(frozen=True)
@@ -141,27 +162,12 @@ def packed(moments: Moments) -> bytes:
     return file.getvalue()
 
 
-def object_name(entry: Entry) -> str:
-    """Return where the sums of an entry are."""
-    return f"objects/{entry.digest}.moments"
-
-
-def load(place: Place, entry: Entry) -> Moments:
-    """Return the sums of an entry, if they are those that were put there."""
-    name = f"{object_name(entry)} of the store {place.label}"
-    content = place.get(object_name(entry))
-    if content is None or sha256(content).hexdigest() != entry.digest:
-        cure = f"restore it from a backup, or replace the partition {entry.partition!r}"
-        raise FileFormatError(f"{name} is damaged or gone: {cure}")
-    return Moments.of_archive(*archive.read_from(io.BytesIO(content), name))
-
-
 def total_of(
     place: Place, entries: Sequence[Entry], kept: set[str], made: dict[str, Moments]
 ) -> Moments:
     """Return the sum of entries sorted by key; of groups, sums kept before, or else made now."""
     if len(entries) == 1:
-        return load(place, entries[0])
+        return entries[0].load(place)
     name = _name_of(entries)
     if name in kept and (content := place.get(name)):
         return Moments.of_archive(*archive.read_from(io.BytesIO(content), name))
@@ -174,7 +180,7 @@ def total_of(
 def sweep(place: Place, entries: Sequence[Entry]) -> None:
     """Remove what is no part of any total: sums withdrawn, and what killed writers left."""
     sums = place.names("sums")
-    needed = {*map(object_name, entries), *(_names(entries) if sums else ())}
+    needed = {*(entry.place for entry in entries), *(_names(entries) if sums else ())}
     for name in {*place.names("objects"), *sums} - needed:
         place.drop(name)
 
@@ -249,7 +255,7 @@ def new_files(
     paths = [(name, path) for name in groups for path in _paths(groups[name])]
     with ThreadPoolExecutor(_REQUESTS) as pool:
         asked = pool.map if len(paths) > 1 else map
-        stamps = list(asked(stamp_of, (path for _, path in paths)))
+        stamps = list(asked(FileStamp.of, (path for _, path in paths)))
     for (partition, path), now in zip(paths, stamps, strict=True):
         before, where = by_address.get(now.address, (now, None))
         same = where is not None and before[:3] == now[:3]
@@ -268,14 +274,6 @@ def new_files(
 def _paths(data: Any) -> list[str]:
     names = [data] if isinstance(data, (str, Path)) else data
     return sorted({str(path) for name in names for path in paths_of(str(name))})
-
-
-def stamp_of(path: str) -> FileStamp:
-    """Return the stamp of a file as it is now, its content not read."""
-    if not is_url(path) and not Path(path).is_file():
-        raise InvalidInputError(f"there is no file {path!r}: check the path")
-    address = path if is_url(path) else str(Path(path).resolve())
-    return FileStamp(address, *blocks.stamp_of(address))
 
 
 @lru_cache(1 << 16)

@@ -17,11 +17,8 @@ from suffice.store.manifest import (
     Manifest,
     are_files,
     by_partition,
-    load,
     new_files,
-    object_name,
     packed,
-    stamp_of,
     sweep,
     total_of,
 )
@@ -187,7 +184,7 @@ class MomentStore:
             known = Manifest.read(place, begin=True)
             others = tuple(entry for entry in known.entries if entry.partition != name)
             for like in () if isinstance(data, Moments) else (others or known.entries)[:1]:
-                options = {**_options(like, load(place, like)), **options}
+                options = {**_options(like, like.load(place)), **options}
         known = known if new else Manifest(others)
         blank = Entry(name, "", 0, options.get("target"), options.get("weight"))
         if not isinstance(data, Moments) and blank.target is None:
@@ -215,13 +212,13 @@ class MomentStore:
             new = [part.entry for part in parts]
             rest = [entry for entry in now.entries if entry.partition != partition]
             kept = [entry for entry in (*rest, *entries) if entry not in new][:1]
-            like = [(entry, load(place, entry)) for entry in kept] or [part[:2] for part in parts]
+            like = [(entry, entry.load(place)) for entry in kept] or [part[:2] for part in parts]
             for part in parts:
                 _refuse_unlike(part, *like[0])
                 for twin in [e.partition for e in rest if e.digest == part.entry.digest][:1]:
                     errors.warn(f"{partition!r} has the sums of {twin!r}: its rows count twice")
             for part in parts:
-                place.put(object_name(part.entry), part.content)
+                place.put(part.entry.place, part.content)
             sweep(place, now.change(place, action, partition, why, entries).entries)
         return True
 
@@ -248,7 +245,7 @@ def _counted(entry: Entry, options: Mapping[str, Any]) -> _Part:
     """Return the sums of the file of an entry."""
     address = entry.file.address if entry.file else ""
     part = _part(entry, summarize(address, **options))
-    if entry.file and stamp_of(address)[:3] != entry.file[:3]:
+    if entry.file and type(entry.file).of(address)[:3] != entry.file[:3]:
         raise errors.InvalidInputError(f"{address} changed while it was counted: try again")
     return part
 

@@ -105,8 +105,9 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Return some rows, by number, by slice or by mask; the classes stay."""
         x = taken(self.x, np.arange(self.n_rows)[rows]) if is_foreign(self.x) else self.x[rows]
-        others = {name: getattr(self, name) for name in ("codes", "weight", "indicators")}
-        return replace(self, x=x, **{n: None if v is None else v[rows] for n, v in others.items()})
+        others: Any = {name: getattr(self, name) for name in ("codes", "weight", "indicators")}
+        own: Any = {name: None if v is None else v[rows] for name, v in others.items()}
+        return replace(self, x=x, **own)
 
     def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Table:
         """Return the same labels and weights with other numbers, such as transformed ones."""
