@@ -135,7 +135,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
     """Write a table as CSV, batch by batch."""
     import polars as pl
 
-    from suffice.sources.reading import batches_of
+    from suffice.sources.source import batches_of
 
     stream = sys.stdout.buffer
     stream.write(pl.DataFrame(schema=frame.collect_schema()).write_csv().encode())
@@ -146,7 +146,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
 
 def _write_json(frame: pl.LazyFrame) -> None:
     """Write a table as one JSON document, batch by batch."""
-    from suffice.sources.reading import batches_of
+    from suffice.sources.source import batches_of
 
     stream, mark = sys.stdout.buffer, b""
     stream.write(b'{"rows": [')

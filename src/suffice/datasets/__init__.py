@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,31 +64,8 @@ class Dataset:
         return tuple(self.frame().select(of.numeric() - of.by_name(self.target)).columns)
 
 
-# fmt: off
-_ALL = (
-    Dataset("iris", "species", 150, 4, 3,
-            "three kinds of iris by the sizes of sepal and petal, in cm",
-            "Anderson 1935; Fisher 1936"),
-    Dataset("penguins", "species", 344, 7, 3,
-            "three kinds of penguin; text columns and missing cells included",
-            "Gorman, Williams & Fraser 2014 (palmerpenguins)"),
-    Dataset("wine", "cultivar", 178, 13, 3,
-            "three Italian wines by their chemical analysis", "Forina et al. 1988"),
-    Dataset("breast_cancer", "diagnosis", 569, 30, 2,
-            "malignant or benign by the shapes of cell nuclei",
-            "Street, Wolberg & Mangasarian 1993"),
-    Dataset("digits", "digit", 1797, 64, 10,
-            "handwritten digits as 8 × 8 pixels, three of them constant",
-            "Alpaydin & Kaynak 1998"),
-    Dataset("exam", "passed", 20, 1, 2,
-            "hours of study and whether the exam was passed", "the classical logistic example"),
-    Dataset("fish", "species", 159, 6, 7,
-            "seven kinds of fish by weight, three lengths, height and width",
-            "Brofeldt 1917; Puranen 1996"),
-)
-# fmt: on
-
-DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
+_INDEX = json.loads((_DATA / "index.json").read_text(encoding="utf-8"))
+DATASETS: Mapping[str, Dataset] = {told["name"]: Dataset(**told) for told in _INDEX}
 
 
 def names() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.sources.reading import batches_of, reading_of
+from suffice.sources.source import batches_of, reading_of
 
 if TYPE_CHECKING:
     from suffice.sources.delimited import Layout

@@ -17,8 +17,7 @@ from suffice.sources.blocks import is_url, stamp_of
 from suffice.sources.chunks import RowsRead
 from suffice.sources.columns import Roles
 from suffice.sources.files import File
-from suffice.sources.reading import fetched_ahead, frames_of_scan
-from suffice.sources.source import Source, Telling
+from suffice.sources.source import Source, Telling, fetched_ahead, frames_of_scan
 from suffice.sources.summed import Summed, running_sums
 
 SECONDS = 10.0  # between two savings: what a crash may cost

@@ -17,8 +17,14 @@ import polars as pl
 
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.sources.columns import Roles, as_numbers, encoded_levels
-from suffice.sources.reading import fetched_ahead, frames_of_scan
-from suffice.sources.source import Progress, Source, picked, values_of
+from suffice.sources.source import (
+    Progress,
+    Source,
+    fetched_ahead,
+    frames_of_scan,
+    picked,
+    values_of,
+)
 from suffice.table import Table
 from suffice.table.foreign import copied_quickly
 from suffice.table.labels import encode

@@ -20,8 +20,7 @@ from suffice.sources import frames
 from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
 from suffice.sources.files import File
-from suffice.sources.reading import frames_of_scan
-from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, cast, frames_of_scan
 from suffice.sources.summed import Summed, pairwise_sum, sums_of, with_rest_told
 
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler

@@ -22,8 +22,15 @@ from polars.io.plugins import register_io_source
 
 from suffice.errors import InvalidInputError
 from suffice.sources.blocks import decoder_of, is_packed, pieces_in, text_rows
-from suffice.sources.reading import reading_of
-from suffice.sources.source import SAMPLE_CELLS, SAMPLE_ROWS, Scan, TextStyle, copy_of, exactly
+from suffice.sources.source import (
+    SAMPLE_CELLS,
+    SAMPLE_ROWS,
+    Scan,
+    TextStyle,
+    copy_of,
+    exactly,
+    reading_of,
+)
 from suffice.sources.spelling import ANY_NUMBER, Spelling, spellings_of, stand_ins
 from suffice.text.lists import quoted
 

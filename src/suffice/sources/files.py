@@ -20,8 +20,7 @@ from suffice.sources import blocks
 from suffice.sources.columns import refuse_other_columns
 from suffice.sources.delimited import TextTable
 from suffice.sources.formats import FileTable, TypedTable, format_of
-from suffice.sources.reading import frames_of_scan, reading_of
-from suffice.sources.source import Scan, Source, TextStyle, exactly
+from suffice.sources.source import Scan, Source, TextStyle, exactly, frames_of_scan, reading_of
 from suffice.sources.spelling import spellings_of
 from suffice.text.lists import quoted, without_passwords
 

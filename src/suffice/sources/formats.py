@@ -18,8 +18,15 @@ from suffice.archive import NO_ROOM, replacing
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.sources.blocks import PACKED, head_of, is_url, line_blocks, stamp_of
 from suffice.sources.delimited import TextTable, scan_of_blocks
-from suffice.sources.reading import interruptibly, reading_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, TextStyle, cast, exactly
+from suffice.sources.source import (
+    SAMPLE_ROWS,
+    Scan,
+    TextStyle,
+    cast,
+    exactly,
+    interruptibly,
+    reading_of,
+)
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, Any], object]
 _NUMBERS = 6 << 20  # read at a time: 48 MB

@@ -14,8 +14,7 @@ import polars as pl
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, roles_for_learning
-from suffice.sources.reading import batches_of
-from suffice.sources.source import SAMPLE_ROWS, Scan, Source, cast, picked
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, picked
 from suffice.table import Table
 from suffice.table.matrix import as_matrix
 from suffice.table.mixed import is_mixed

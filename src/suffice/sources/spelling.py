@@ -12,9 +12,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from suffice.sources.source import TextStyle
-
-ODD = "\u200b"  # put behind a cell that breaks the format of its column, so that it fails to parse
+from suffice.sources.source import ODD, TextStyle
 
 
 @dataclass(frozen=True, slots=True)

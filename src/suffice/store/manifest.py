@@ -130,8 +130,8 @@ class Manifest:
 
     def change(
         self, place: Place, action: str, partition: str, why: str, new: Sequence[Entry]
-    ) -> "Manifest":
-        """Give a partition other entries, on record; return what the store holds then."""
+    ) -> None:
+        """Give a partition other entries, on record."""
         before, rest = self.of(partition), [e for e in self.entries if e.partition != partition]
         record = {
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -147,7 +147,36 @@ class Manifest:
         entries = tuple(sorted([*rest, *new], key=lambda entry: entry.key))
         after = Manifest(entries, (*self.records, json.dumps(record).encode()))
         after._write(place)
-        return after
+        _sweep(place, entries)
+
+    def new_files(
+        self, groups: Mapping[str, Any], *, tell: bool = False
+    ) -> dict[str, list[FileStamp]]:
+        """Return the files of partitions that are not counted; raise if another one has them.
+
+        With ``tell``, say which are left out because they were withdrawn.
+        """
+        files = [(entry.file, entry.partition) for entry in self.entries if entry.file]
+        by_address = {file.address: (file, where) for file, where in files}
+        by_content = {file.content: where for file, where in files}
+        found, withdrawn = {name: list[FileStamp]() for name in groups}, self.withdrawn
+        paths = [(name, path) for name in groups for path in _paths(groups[name])]
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            asked = pool.map if len(paths) > 1 else map
+            stamps = list(asked(FileStamp.of, (path for _, path in paths)))
+        for (partition, path), now in zip(paths, stamps, strict=True):
+            before, where = by_address.get(now.address, (now, None))
+            same = where is not None and before[:3] == now[:3]
+            stamp = before if same else now._replace(content=_content(*now[:3]))
+            holder = by_content.get(stamp.content)
+            for other in {where, holder} - {None, partition}:
+                raise InvalidInputError(f"{path} is counted in {other!r}: name that, or remove it")
+            by_content[stamp.content] = partition
+            if holder is None and stamp.content not in withdrawn:
+                found[partition].append(stamp)
+            elif holder is None and tell:
+                warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
+        return found
 
 
 def _entry(told: dict[str, Any]) -> Entry:
@@ -177,7 +206,7 @@ def total_of(
     return total
 
 
-def sweep(place: Place, entries: Sequence[Entry]) -> None:
+def _sweep(place: Place, entries: Sequence[Entry]) -> None:
     """Remove what is no part of any total: sums withdrawn, and what killed writers left."""
     sums = place.names("sums")
     needed = {*(entry.place for entry in entries), *(_names(entries) if sums else ())}
@@ -239,36 +268,6 @@ def partition_of(path: str) -> str:
     while place.suffix.lower() in _ENDINGS:
         place = place.with_suffix("")
     return "/".join(hive) or place.name
-
-
-def new_files(
-    groups: Mapping[str, Any], known: Manifest, *, tell: bool = False
-) -> dict[str, list[FileStamp]]:
-    """Return the files of partitions whose content a store lacks; raise if another one has it.
-
-    With ``tell``, say which are left out because they were withdrawn.
-    """
-    files = [(entry.file, entry.partition) for entry in known.entries if entry.file]
-    by_address = {file.address: (file, where) for file, where in files}
-    by_content = {file.content: where for file, where in files}
-    found, withdrawn = {name: list[FileStamp]() for name in groups}, known.withdrawn
-    paths = [(name, path) for name in groups for path in _paths(groups[name])]
-    with ThreadPoolExecutor(_REQUESTS) as pool:
-        asked = pool.map if len(paths) > 1 else map
-        stamps = list(asked(FileStamp.of, (path for _, path in paths)))
-    for (partition, path), now in zip(paths, stamps, strict=True):
-        before, where = by_address.get(now.address, (now, None))
-        same = where is not None and before[:3] == now[:3]
-        stamp = before if same else now._replace(content=_content(*now[:3]))
-        holder = by_content.get(stamp.content)
-        for other in {where, holder} - {None, partition}:
-            raise InvalidInputError(f"{path} is counted in {other!r}: name that, or remove it")
-        by_content[stamp.content] = partition
-        if holder is None and stamp.content not in withdrawn:
-            found[partition].append(stamp)
-        elif holder is None and tell:
-            warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
-    return found
 
 
 def _paths(data: Any) -> list[str]:

@@ -12,16 +12,7 @@ from typing import Any, NamedTuple
 from suffice import errors
 from suffice.moments import Moments
 from suffice.sources.summarize import summarize
-from suffice.store.manifest import (
-    Entry,
-    Manifest,
-    are_files,
-    by_partition,
-    new_files,
-    packed,
-    sweep,
-    total_of,
-)
+from suffice.store.manifest import Entry, Manifest, are_files, by_partition, packed, total_of
 from suffice.store.place import place_of
 from suffice.text.lists import quoted
 
@@ -100,7 +91,7 @@ class MomentStore:
         if files:
             with self._place.writing() as place:
                 known = Manifest.read(place, begin=True)
-            found = new_files(groups, known, tell=True)
+            found = known.new_files(groups, tell=True)
             groups = {name: groups[name] for name, new in found.items() if new}
         refused = []
         for name, given in groups.items():
@@ -190,7 +181,7 @@ class MomentStore:
         if not isinstance(data, Moments) and blank.target is None:
             raise errors.InvalidParameterError(f"{self} does not know the target yet: name it")
         if are_files(data):
-            files = new_files({name: data}, known)[name]
+            files = known.new_files({name: data})[name]
             return [_counted(replace(blank, file=file), options) for file in files]
         part = _part(blank, data if isinstance(data, Moments) else summarize(data, **options))
         return [] if part.entry.digest in [entry.digest for entry in known.of(name)] else [part]
@@ -219,7 +210,7 @@ class MomentStore:
                     errors.warn(f"{partition!r} has the sums of {twin!r}: its rows count twice")
             for part in parts:
                 place.put(part.entry.place, part.content)
-            sweep(place, now.change(place, action, partition, why, entries).entries)
+            now.change(place, action, partition, why, entries)
         return True
 
 
@@ -260,7 +251,7 @@ def _joined(
             raise errors.InvalidInputError(f"{partition!r} is there, with other sums: replace it")
         return None if there else new
     files = [entry.file for entry in new]
-    if new_files({partition: data}, now)[partition] != files:
+    if now.new_files({partition: data})[partition] != files:
         return None
     changed = {file.address for file in files if file}
     return [e for e in there if not (e.file and e.file.address in changed)] + new
