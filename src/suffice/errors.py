@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 
@@ -96,3 +97,12 @@ def warn(message: str | SufficeWarning, category: type[SufficeWarning] = Suffice
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+def extra(module: str, name: str, what: str) -> Any:
+    """Return a module of an extra, or say that something needs it and how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        msg = f"{what} needs the extra {name!r}: pip install 'suffice[{name}]'"
+        raise InvalidParameterError(msg) from error

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import polars as pl
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, extra
 from suffice.sources.source import batches_of, reading_of
 
 if TYPE_CHECKING:
@@ -102,11 +102,7 @@ def _web_stamp(address: str) -> tuple[int, str]:
 
 
 def _s3_stamp(address: str) -> tuple[int, str]:
-    try:
-        import boto3
-    except ImportError as error:
-        msg = "a checkpoint of objects in S3 needs the extra 's3': pip install 'suffice[s3]'"
-        raise InvalidParameterError(msg) from error
+    boto3 = extra("boto3", "s3", "a checkpoint of objects in S3")
     bucket, _, key = address.removeprefix("s3://").partition("/")
     try:
         told = boto3.client("s3").head_object(Bucket=bucket, Key=key)

@@ -20,9 +20,9 @@ from suffice.sources.columns import Roles, as_numbers, encoded_levels
 from suffice.sources.source import (
     Progress,
     Source,
+    exactly,
     fetched_ahead,
     frames_of_scan,
-    picked,
     values_of,
 )
 from suffice.table import Table
@@ -102,7 +102,7 @@ class Loader:
         """Return the usable rows of consecutive frames, and what is left out."""
         roles, x = self.roles, self._filled(pieces)
         others = [name for name in pieces[0].columns if name not in self._numbers]
-        frame = pl.concat([picked(piece, others) for piece in pieces])
+        frame = pl.concat([piece.select(map(exactly, others)) for piece in pieces])
         usable = usable_rows(x, holes=roles.holes)
         needed = [frame.get_column(n) for n in (roles.target, roles.weight) if n is not None]
         known = {c.name: c.is_finite() if c.dtype.is_float() else c.is_not_null() for c in needed}
@@ -130,7 +130,7 @@ class Loader:
         roles = self.roles
         classes, codes = _encoded(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
-        kept = picked(frame, roles.kept)
+        kept = frame.select(map(exactly, roles.kept))
         if self._schema is None:
             return Chunk(Table(x, classes, codes, weight, roles.features), kept)
         self._schema, levels = encoded_levels(self._schema, frame)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError
+from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError, extra
 from suffice.sources import frames
 from suffice.sources.checkpoint import Checkpoint
 from suffice.sources.columns import Roles
@@ -29,12 +29,7 @@ _TICK = 0.5  # seconds
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        msg = "a Dask cluster needs the extra 'dask': pip install 'suffice[dask]'"
-        raise InvalidParameterError(msg) from error
-    return distributed
+    return extra("distributed", "dask", "a Dask cluster")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import polars as pl
 
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.sources.columns import ColumnOptions, Roles, refuse_other_columns, roles_for_learning
-from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, picked
+from suffice.sources.source import SAMPLE_ROWS, Scan, Source, batches_of, cast, exactly
 from suffice.table import Table
 from suffice.table.matrix import as_matrix
 from suffice.table.mixed import is_mixed
@@ -145,7 +145,8 @@ def _alike(
 def alike(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
     """Return the columns of a first frame; each part may have its own levels, so these are text."""
     refuse_other_columns(first, frame, label)
-    return picked(frame, first.columns).with_columns(pl.selectors.by_dtype(pl.Enum).cast(pl.String))
+    own = frame.select(map(exactly, first.columns))
+    return own.with_columns(pl.selectors.by_dtype(pl.Enum).cast(pl.String))
 
 
 def levels_in(frame: Any) -> tuple[str, ...]:
@@ -248,11 +249,11 @@ def array_chunks(x: Any, y: Any, weight: Any = None) -> Iterator[Any]:
 
 def opened_for_scoring(source: Any, names: Sequence[str] | None) -> Source | None:
     """Return an array, or chunks (X, y) without names, as a source of named columns, or None."""
-    if isinstance(source, np.ndarray):
-        source = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS))
-    if not is_chunks(source):
+    array = isinstance(source, np.ndarray)
+    if not (array or is_chunks(source)):
         return None
-    rest = iter(source)
+    parts = ((source[lo : lo + _ROWS],) for lo in range(0, len(source), _ROWS)) if array else source
+    rest = iter(parts)
     first = next(rest, None)
     chunks = chain([first], rest)
     if not isinstance(first, tuple):

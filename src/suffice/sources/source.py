@@ -106,11 +106,6 @@ def exactly(name: str) -> Any:
     return pl.col(name) if plain else pl.selectors.by_name(name)
 
 
-def picked(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Return the columns of these very names; ``select`` would take some for patterns."""
-    return pl.DataFrame([frame.get_column(name) for name in names])
-
-
 def values_of(frame: pl.DataFrame, name: str) -> pl.Series:
     """Return one column under a plain name; its methods take some names for patterns, too."""
     return frame.get_column(name).alias("values")

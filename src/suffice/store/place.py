@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from suffice.archive import replacing
-from suffice.errors import DatabaseError, InvalidParameterError
+from suffice.errors import DatabaseError, InvalidParameterError, extra
 from suffice.sources.sql.database import without_secret
 from suffice.text.lists import without_passwords
 
@@ -145,11 +145,7 @@ def _sqlite(address: str, table: str) -> _Rows:
 
 
 def _postgres(address: str, table: str) -> _Rows:
-    try:
-        import psycopg
-    except ImportError as error:
-        needed = "a store in PostgreSQL needs psycopg: pip install 'suffice[sql]'"
-        raise InvalidParameterError(needed) from error
+    psycopg = extra("psycopg", "sql", "a store in PostgreSQL")
 
     def connect(**_: bool) -> Any:
         return psycopg.connect(address, autocommit=True)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, extra
 
 V = TypeVar("V")
 _SMALLEST = 1 << 12  # rows of a block
@@ -123,9 +123,4 @@ def _torch(device: Any) -> Any:
 
 
 def _compat() -> Any:
-    try:
-        import array_api_compat
-    except ImportError as error:
-        msg = 'arrays of other libraries need array-api-compat: pip install "suffice[gpu]"'
-        raise InvalidInputError(msg) from error
-    return array_api_compat
+    return extra("array_api_compat", "gpu", "an array of another library")

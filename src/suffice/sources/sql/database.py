@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from suffice.errors import DatabaseError, InvalidInputError, InvalidParameterError, SufficeError
+from suffice.errors import DatabaseError, InvalidInputError, SufficeError, extra
 from suffice.sources.chunks import frames_of, rows_per_block
 from suffice.sources.columns import DAYS, NUMBER, Roles, is_date, kind_of
 from suffice.sources.source import SAMPLE_ROWS, Scan, Source, Telling, TextStyle, cast, copy_of
@@ -252,12 +252,7 @@ def table_at(address: str | Path, said: TextStyle) -> Any:
 
 def _connected(address: str, shown: str) -> Any:
     """Return a connection, which is closed with whoever holds it last."""
-    try:
-        import ibis
-        import psycopg
-    except ImportError as error:
-        msg = "a database needs the extra 'sql': pip install 'suffice[sql]'"
-        raise InvalidParameterError(msg) from error
+    ibis, psycopg = (extra(name, "sql", "a database") for name in ("ibis", "psycopg"))
     found = _ADDRESS.match(address)
     kind, place = found.groups() if found else (_FILES[Path(address).suffix.lower()], address)
     file = Path(place.removeprefix("//"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,28 +23,12 @@ from suffice.sources.summed import Summed
 from suffice.table.labels import encode
 from suffice.typing import Floats
 
-_DIGITS = 15  # that every engine reads as the same number
-
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
-    """Return a pilot for each feature, shape (d,), from some first rows."""
-    return np.array([_pilot(sample.get_column(name).to_numpy()) for name in features])
-
-
-def _pilot(values: object) -> float:
-    """Return the mean to as many digits as bring it within a tenth of a standard deviation."""
-    x = np.asarray(values, np.float64)
-    x = x[np.isfinite(x)]
-    if not len(x):
-        return 0.0
-    if x.min() == x.max():
-        return float(x[0])
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, spread = float(x.mean()), float(x.std())
-    if not (math.isfinite(mean) and 0 < spread < math.inf):
-        return float(x[0])
-    wanted = math.log10(max(abs(mean) / spread, 1.0)) + 2
-    return float(f"{mean:.{min(math.ceil(wanted), _DIGITS)}g}")
+    """Return a middle value of each feature, shape (d,): no farther than σ from its mean."""
+    columns = (np.asarray(sample.get_column(name).to_numpy(), np.float64) for name in features)
+    known = [np.sort(x[np.isfinite(x)]) for x in columns]
+    return np.array([x[len(x) // 2] if len(x) else 0.0 for x in known])
 
 
 MAX = float(np.finfo(np.float64).max)
@@ -93,10 +76,8 @@ class _Answer(NamedTuple):
 def _answer_of(
     head: pl.DataFrame, d: int, storage: Storage, pooled: pl.DataFrame | None = None
 ) -> _Answer:
-    weights, squares = (
-        _numbers(head, [WEIGHT])[:, 0],
-        _numbers(head, [f"q{j}_{j}" for j in range(d)]),
-    )
+    weights = _numbers(head, [WEIGHT])[:, 0]
+    squares = _numbers(head, [f"q{j}_{j}" for j in range(d)])
     offsets = ratio(_numbers(head, [f"s{j}" for j in range(d)]), weights[:, None])
     scatter: Scatter = DiagonalScatter(squares)
     if storage == "pooled" and pooled is not None:
