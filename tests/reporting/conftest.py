@@ -71,3 +71,19 @@ def many_rows():
 @pytest.fixture(scope="session")
 def many_report(many_rows):
     return sf.report(*many_rows, models=["LDA", "tree"], cv=3, name="leaves")
+
+
+@pytest.fixture(scope="session")
+def first_look_rows():
+    """Return rows of two classes."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(300) % 2, "yes", "no")
+    return rng.normal(size=(300, 3)) + 2 * (y == "yes")[:, None], y
+
+
+@pytest.fixture(scope="session")
+def first_look_report(first_look_rows):
+    """Return a first look at 200 rows, against the 100 others."""
+    X, y = first_look_rows
+    new = X[200:], y[200:]
+    return sf.report(X[:200], y[:200], models=["LDA"], cv=3, fast=True, against=new)

@@ -8,20 +8,23 @@ a sentence has another number than the result, or one that nobody answers for.
 import re
 from html.parser import HTMLParser
 from importlib.metadata import version
-from itertools import permutations
+from itertools import permutations, product
 from platform import python_version
 
 import numpy as np
+from scipy.stats import binomtest
 
+from suffice.curves.reliability import reliability
 from suffice.diagnostics import box_m, class_separation, normality, predictive_check
+from suffice.estimators.gaussian import LDA
 from suffice.moments import Moments
-from suffice.reporting.blocks import Checks, Thresholds
+from suffice.reporting.blocks import Checks, Matrix, Plot, Thresholds
 from suffice.reporting.documented import DocumentedTable
 from suffice.reporting.misclassified import Outliers
 from suffice.reporting.trust import SIMULATIONS, _rows_of_a_class, _seen
 from suffice.reporting.usage import MADE_WITH
 from suffice.sources.predict import OUTLIER_RATE
-from suffice.text.numbers import count, loss, number, p_statement, percent
+from suffice.text.numbers import count, loss, number, p_statement, percent, points
 
 UNITS = ("p", "tr", "figcaption", "h1", "h2", "h3", "li", "div", "label", "summary", "footer")
 UNREAD = ("script", "style", "svg", "pre", "code", "data", "select", "title")  # or numbers alone
@@ -66,9 +69,10 @@ class Units(HTMLParser):
             self._units[-1].append(data)
 
 
-def explained(report, X, y):
+def explained(report, X, y, new=None):
     """Return all that may be said with numbers: fragments, longest first, then names."""
-    known = [text.replace("\N{NO-BREAK SPACE}", " ") for text in expected(report, X, y)]
+    told = (*expected(report, X, y), *(() if new is None else _against(X, y, *new)))
+    known = [text.replace("\N{NO-BREAK SPACE}", " ") for text in told]
     names = map(str, [*_columns(X, report), *_labels(report)])
     return [each for part in (known, CONSTANTS, names) for each in sorted(part, key=len)[::-1]]
 
@@ -189,10 +193,10 @@ def _comparison(report):
     error, between, beside, chance, p = _figures(report)
     comparison, own = report.comparison, report.judgement.outcome
     best = min(comparison.outcomes, key=lambda o: o.error)
-    points = f"{100 * (own.error - best.error):.1f} points more errors than {best.name}"
+    more = f"{100 * (own.error - best.error):.1f} points more errors than {best.name}"
     for word in ("not significant", "significant"):
         tested = p_statement(p.get(best.name, np.nan))
-        yield f"{points} ({percent(best.error)}; {word}, {tested})"
+        yield f"{more} ({percent(best.error)}; {word}, {tested})"
     yield f"{own.name}, {error} misclassified (95 % interval {between})"
     yield f"the constant classifier misclassifies {beside} ({chance})"
     alike = {name: q for name, q in p.items() if q > 0.05 and name != "constant"}
@@ -233,7 +237,8 @@ def _data(report, X, y):
     holed = [p.empty for p in data.profiles if p.empty.any()]
     if len(holed) > 1:
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
-        yield f"{patterns} patterns, the most frequent first, in {len(holed)} columns with empty"
+        yield f"shown: {patterns} of {patterns} patterns"
+        yield f"and {len(holed)} of {len(holed)} columns with empty cells"
     outliers, at = Outliers.of(j), np.zeros(0, int)
     if outliers is not None:
         found = outliers.log_densities < outliers.threshold
@@ -254,17 +259,19 @@ def _data(report, X, y):
         f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
         f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
     )
-    yield (
-        f"the best rule would err on {percent(expects)} of rows; held out, it errs on "
-        f"{percent(j.outcome.error)} (95 % interval {percent(low)} to {percent(high)})"
-    )
+    if expects is not None:
+        yield (
+            f"the best rule would err on {percent(expects)} of rows; held out, it errs on "
+            f"{percent(j.outcome.error)} (95 % interval {percent(low)} to {percent(high)})"
+        )
     wilks, box = class_separation(moments), box_m(moments)
     ratio = np.prod(1 / (1 + wilks.roots))
     yield f"(Wilks' lambda = {number(ratio)}, {p_statement(wilks.p_value)} by Rao's F)"
     yield f"(Box's M = {number(box.statistic)}, {p_statement(box.p_value)})"
     yield repr(normality(*_seen(data, model), max_rows=500))
-    options = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(data)}
-    yield repr(predictive_check(model, data.frame, table.labels, **options))
+    if not j.fast:
+        options = {"simulations": SIMULATIONS, "max_rows": _rows_of_a_class(data)}
+        yield repr(predictive_check(model, data.frame, table.labels, **options))
     (checks,) = (b for s in report.sections for b in s.blocks if isinstance(b, Checks))
     doubts = [check.tone for check in checks.items].count("caution")
     yield f"{doubts} of {len(checks.items)} checks found cause for caution"
@@ -288,3 +295,89 @@ def _slider(report):
         yield f"| {number(at, 3)} |"
         yield f"ROC curve of {slider.positive}, held-out rows: AUC {loss(j.outcome.auc)};"
         yield f"the dashed line is its share of all rows, {percent(mine.mean())}."
+
+
+def _against(X, y, new_rows, new_labels):
+    """Yield what is said of new rows: drift of the fitted moments, and the errors counted."""
+    n, model = len(new_labels), LDA().fit(X, y)
+    wrong = int((model.predict(new_rows) != new_labels).sum())
+    yield f"{count(n)} rows of the new rows against {count(len(y))} of the report"
+    yield f"all columns together {p_statement(model.drift(new_rows).p_value)}"
+    yield f"It is wrong about {count(wrong)} of {count(n)} new rows"
+    low, high = binomtest(wrong, n).proportion_ci(method="wilson")
+    yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"
+
+
+def tips(report, X, y):
+    """Yield what charts may say under the pointer, each written from the result it is of."""
+    j, data = report.judgement, DocumentedTable.of(X, y)
+    names = list(map(str, _labels(report)))
+    yield from _of_classes(j.held_out, names, data)
+    yield from _of_models(j)
+    yield from _stated(j)
+    for block in (b for s in report.sections for b in s.blocks):
+        if isinstance(block, Thresholds):
+            yield from _at_thresholds(block, j.held_out, names)
+        elif isinstance(block, Matrix) and block.distances:
+            cells = product(zip(block.classes, block.counts, strict=True), enumerate(block.classes))
+            yield from (f"{a} and {b}: {number(row[i], 3)}" for (a, row), (i, b) in cells)
+        elif isinstance(block, Plot) and block.key.startswith("effect"):
+            lines = [s for s in block.series if s.shape == "line"]
+            drawn = ((s.name, v, p) for s in lines for v, p in zip(s.x, s.y, strict=True))
+            yield from (f"{block.x.name} {number(v)}: {s} {percent(p)}" for s, v, p in drawn)
+
+
+def _of_classes(rows, names, data):
+    """Yield what is counted: confusions, rows, features of two values, variance between classes."""
+    k, x = len(names), data.table.x
+    counts = np.zeros((k, k), int)
+    np.add.at(counts, (rows.truth, rows.predicted), 1)
+    for a, b in product(range(k), repeat=2):
+        part = counts[a, b] / counts[a].sum()
+        pair = f"{names[a]} → {names[b]}: {count(counts[a, b])}"
+        yield from (pair, f"{pair} ({percent(part)} of {names[a]})")
+    for c, name in enumerate(names):
+        yield f"{name}: {percent(counts[c, c] / counts[c].sum())}"
+        yield f"{name}: {count((data.table.codes == c).sum())}"
+        yield from (f"{name}: {percent((v == v.max())[rows.truth == c].mean())}" for v in x.T)
+    for name, v in zip(data.names, x.T, strict=True):
+        within = v - (np.bincount(rows.truth, v) / np.bincount(rows.truth))[rows.truth]
+        yield f"{name}: {percent(1 - within.var() / v.var())}"
+    for i, identity in enumerate(data.ids):
+        yield f"{identity}: {names[rows.truth[i]]}, predicted {names[rows.predicted[i]]}"
+
+
+def _of_models(j):
+    """Yield differences of models, importances of columns, and errors by the number of rows."""
+    for d in j.comparison.differences():
+        yield f"{d.model}: {points(d.mean)} ({points(d.low)} to {points(d.high)})"
+    for i in j.importance:
+        mean, low, high = map(points if i.loss == "error" else loss, (i.mean, i.low, i.high))
+        yield f"{i.feature}: {mean} ({low} to {high})"
+    if j.growth is not None:
+        later = [(f.n_rows, f.error) for f in j.growth.forecast]
+        seen = zip(j.growth.sizes, j.growth.error, strict=True)
+        yield from (f"{count(n)} rows: {percent(error)}" for n, error in (*seen, *later))
+
+
+def _at_thresholds(block, rows, names):
+    k = names.index(block.positive)
+    mine = rows.truth == k
+    for at in block.thresholds:
+        called = rows.posteriors[:, k] >= at
+        hits, alarms = (called & mine).sum(), (called & ~mine).sum()
+        recall, start = percent(hits / mine.sum()), f"from {number(at, 3)}: "
+        yield f"{start}finds {recall}, false alarms {percent(alarms / (~mine).sum())}"
+        if hits + alarms:
+            yield f"{start}recall {recall}, precision {percent(hits / (hits + alarms))}"
+
+
+def _stated(j):
+    """Yield how often what was stated came true, in bins of equally many rows."""
+    rows = j.held_out
+    two, bins = rows.posteriors.shape[1] == 2, int(np.clip(len(rows.truth) // 25, 3, 10))
+    p = rows.posteriors[:, j.positive] if two else rows.posteriors.max(1)
+    true = rows.truth == j.positive if two else rows.truth == rows.predicted
+    found = reliability(true, p.clip(max=1), rows.weight, bins=bins, equal_counts=True)
+    for stated, observed, n in zip(found.stated, found.observed, found.weights, strict=True):
+        yield f"stated {percent(stated)}, observed {percent(observed)} of {number(n)} rows"

@@ -10,10 +10,8 @@ from .test_report import blocks, section, table
 
 
 @pytest.fixture
-def rows():
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(300) % 2, "yes", "no")
-    X = rng.normal(size=(300, 3)) + 2 * (y == "yes")[:, None]
+def rows(first_look_rows):
+    X, y = first_look_rows
     return X[:200], y[:200], X[200:], y[200:]
 
 
@@ -33,8 +31,8 @@ def test_drift_is_that_of_the_fitted_model(rows):
     assert not blocks(report, Facts, "against")
 
 
-def test_the_score_is_counted_on_the_new_rows(rows):
-    report = of(rows, (rows[2], rows[3]))
+def test_the_score_is_counted_on_the_new_rows(rows, first_look_report):
+    report = first_look_report
     wrong = (sf.LDA().fit(rows[0], rows[1]).predict(rows[2]) != rows[3]).mean()
     (facts,) = blocks(report, Facts, "against")
     told = {f.name: f.value for f in facts.items}

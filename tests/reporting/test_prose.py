@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 from itertools import pairwise
 
 import numpy as np
@@ -9,17 +10,26 @@ import pytest
 
 from suffice.reporting.answer import answer
 
-from .prose import Units, explained, unexplained
+from .prose import Units, explained, tips, unexplained
 
-PAGES = ("iris", "rare", "many")
+PAGES = {"iris": "iris", "rare": "rare_rows", "many": "many_rows", "first_look": "first_look_rows"}
 
 
 @pytest.fixture(scope="module", params=PAGES)
-def told(request):
-    """Return a page, and all that its sentences may say with numbers."""
-    rows = {"rare": "rare_rows", "many": "many_rows"}.get(request.param, "iris")
+def written(request):
+    """Return a report with its page, its rows, and the new rows that it is held against."""
+    X, y = request.getfixturevalue(PAGES[request.param])
     report = request.getfixturevalue(f"{request.param}_report")
-    return report.write("html"), explained(report, *request.getfixturevalue(rows))
+    first = request.param == "first_look"
+    rows, new = ((X[:200], y[:200]), (X[200:], y[200:])) if first else ((X, y), None)
+    return report, report.write("html"), rows, new
+
+
+@pytest.fixture(scope="module")
+def told(written):
+    """Return a page, and all that its sentences may say with numbers."""
+    report, page, rows, new = written
+    return page, explained(report, *rows, new)
 
 
 def test_every_number_in_the_text_is_that_of_its_field(told):
@@ -43,6 +53,23 @@ def test_two_numbers_exchanged_in_any_sentence_are_noticed(told):
             assert unexplained(wrong, known), wrong
             tried += 1
     assert tried > 8
+
+
+def test_every_number_under_the_pointer_is_that_of_its_field(written):
+    report, page, rows, _ = written
+    known = {tip.replace("\N{NO-BREAK SPACE}", " ") for tip in tips(report, *rows)}
+    found = [unescape(tip) for tip in re.findall(r'data-tip="([^"]*)"', page)]
+    found = dict.fromkeys(tip.replace("\N{NO-BREAK SPACE}", " ") for tip in found)
+    assert [tip for tip in found if tip not in known] == []
+    tried = 0
+    for tip in found:
+        name, _, said = tip.rpartition(": ")
+        numbers = list(NUMBER.finditer(said))
+        for a, b in ((a, b) for a, b in pairwise(numbers) if a[0] != b[0]):
+            wrong = f"{said[: a.start()]}{b[0]}{said[a.end() : b.start()]}{a[0]}{said[b.end() :]}"
+            assert f"{name}: {wrong}" not in known, wrong
+            tried += 1
+    assert tried > 4
 
 
 @pytest.mark.parametrize("swapped", [("low", "high"), ("error", "low")])

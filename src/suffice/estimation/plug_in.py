@@ -110,8 +110,8 @@ def _n_free(evidence: Evidence, covariances: list[Covariance]) -> int:
     if how.shrinkage.fixed == 0 or evidence.structure.is_diagonal:
         return nominal
     of_target = d if how.target.keeps_variances or how.target.pooled_units else 1
-    full = [c for c in covariances if isinstance(c, FullCovariance)]
-    shrunk = sum(not np.tril(c.factor, -1).any() for c in full)
+    full = (c.factor for c in covariances if isinstance(c, FullCovariance))
+    shrunk = sum(not np.tril(factor, -1).any() for factor in full)
     return nominal - shrunk * (d * (d + 1) // 2 - of_target)
 
 

@@ -112,15 +112,11 @@ def _gaps(data: DocumentedTable) -> tuple[page.DataTable, ...]:
     body = tuple((int(counts[i]), *("□" if gap else "■" for gap in patterns[i])) for i in order)
     head = ("rows", *shortened([p.name for p in shown]))
     note = (
-        f"■ known, □ empty; {_of(len(order), len(counts), 'pattern')}, the most frequent first, in "
-        f"{_of(len(shown), len(holed), 'column')} with empty cells."
+        f"■ known, □ empty; shown: {len(order)} of {plural(len(counts), 'pattern')}, the most "
+        f"frequent first, and {len(shown)} of {plural(len(holed), 'column')} with empty cells."
     )
     caption, styles = "Which cells are empty together", ("count", *["text"] * len(shown))
     return (page.DataTable(caption, head, styles, body, note),)
-
-
-def _of(shown: int, n: int, what: str) -> str:
-    return f"{shown} of {plural(n, what)}" if shown < n else plural(n, what)
 
 
 def _constant(data: DocumentedTable) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 N_LOOKS = 16  # colours of chart.css
 _GLUED = re.compile(r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\b[pλγT]) (?=[=<≤≥])|(?<=[=<≤≥]) (?=\d)")
+glued = partial(_GLUED.sub, "\N{NO-BREAK SPACE}")  # no line ends in a p-value, or before a unit
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
@@ -109,11 +110,6 @@ def _environment() -> Any:
         "stamped": stamped,
     }
     return environment
-
-
-def glued(text: str) -> str:
-    """Return text that no line breaks between a number and its unit, or in a p-value."""
-    return _GLUED.sub("\N{NO-BREAK SPACE}", text)
 
 
 def raw(value: Any, style: str) -> Markup:
