@@ -36,7 +36,6 @@ _MANY = 5_000  # rows from which a forest gains by threads
 _AS_THEY_ARE = ("calibration_error", "auc", "n_parameters", "fit_seconds", "predict_seconds")
 # in a narrow terminal these go, the least needed first
 _DROPPED = ("approach", "calib.", "predict", "Brier", "params", "AUC", "fit", "95 %", "log-loss")
-_GAP = 2  # letters between columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,25 +119,24 @@ class Comparison(Tabled):
         )
 
     def __str__(self) -> str:
-        cells = self._cells()
+        cells = [_cells(row) for row in self.rows()]
         lines = text_lines(list(cells[0]), [list(line.values()) for line in cells])
         return "\n".join([self._heading(), "", *lines, "", *self._below()])
 
     def _repr_html_(self) -> str:
-        cells = self._cells()
-        lines = [list(line.values()) for line in cells]
-        table = html_table(list(cells[0]), lines, self._heading())
+        cells = [_cells(row) for row in self.rows()]
+        table = html_table(list(cells[0]), [list(line.values()) for line in cells], self._heading())
         return table + "".join(f"<p>{escape(line)}</p>" for line in self._below())
 
     def __rich_console__(self, _: Any, options: Any) -> Iterator[Any]:
         """Yield the columns that a terminal has room for, and the verdict; the reference bold."""
         from rich.text import Text
 
-        cells = self._cells()
+        cells = [_cells(row) for row in self.rows()]
         shown = list(cells[0])
         wide = {name: max(len(name), *(len(line[name]) for line in cells)) for name in shown}
         for heading in _DROPPED:
-            if sum(wide[name] + _GAP for name in shown) < options.max_width:
+            if sum(wide[name] + 2 for name in shown) < options.max_width:
                 break
             shown.remove(heading)
         yield Text(self._heading(), style="italic")
@@ -160,9 +158,6 @@ class Comparison(Tabled):
     def _below(self) -> list[str]:
         left_out = (f"left out for time: {name}" for name in self.left_out)
         return [self.verdict, *self.notes, *left_out]
-
-    def _cells(self) -> list[dict[str, str]]:
-        return [_cells(row) for row in self.rows()]
 
 
 def _row(outcome: Outcome, difference: Difference | None) -> dict[str, Any]:
@@ -237,9 +232,8 @@ def compare(
         marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Any classifiers of scikit-learn's kind, or names of the default ones: LDA, QDA,
-        GaussianNB, RDA, AutoGaussian, logistic regression (its penalty chosen), least squares,
-        nearest neighbours and RBF-SVM in standard units (their settings chosen), decision tree,
-        random forest and gradient boosting. A constant classifier is always added.
+        GaussianNB, RDA, AutoGaussian, logistic regression, least squares, nearest neighbours,
+        RBF-SVM, decision tree, random forest and gradient boosting. A constant one is always added.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds, shuffled by ``random_state``; of whole groups, where
         ``groups`` are given. A class of fewer rows is absent from some. None means ten folds,

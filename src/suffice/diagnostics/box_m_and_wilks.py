@@ -214,13 +214,12 @@ class BoxM(Diagnostic):
         out = self.left_out
         remarks = f"; classes left out: {quoted(out)}, of singular covariance" if len(out) else ""
         remarks += columns_remark(self.left_out_columns, weighted=self.weighted)
-        return f"{self._verdict()} ({account}){remarks}"
-
-    def _verdict(self) -> str:
         if self.p_value > LEVEL:
-            return "Equal covariances: no evidence against them"
-        most, least = (self.classes[i(self.log_det_excess)] for i in (np.argmax, np.argmin))
-        return f"Covariances differ: class {plain(most)!r} spreads most, {plain(least)!r} least"
+            return f"Equal covariances: no evidence against them ({account}){remarks}"
+        ends = (self.classes[i(self.log_det_excess)] for i in (np.argmax, np.argmin))
+        most, least = (repr(plain(label)) for label in ends)
+        found = f"class {most} spreads most, {least} least"
+        return f"Covariances differ: {found} ({account}){remarks}"
 
 
 def box_m(moments: Moments) -> BoxM:

@@ -125,19 +125,16 @@ def _numbering(values: Any) -> str:
 def _alone(values: Any, codes: Codes) -> str:
     """Return what to say of a column that alone predicts nearly every class, else nothing."""
     base = 1 - np.bincount(codes).max() / len(codes)
-    error = _error_by_level(values, codes) if values.dtype.kind != "f" else _error(values, codes)
+    if values.dtype.kind == "f":  # a few intervals of a number, or its being empty
+        from sklearn.tree import DecisionTreeClassifier
+
+        tree = DecisionTreeClassifier(max_leaf_nodes=2 * (int(codes.max()) + 1), random_state=0)
+        error = float(1 - tree.fit(values[:, None], codes).score(values[:, None], codes))
+    else:
+        error = _error_by_level(values, codes)
     if error > min(TOO_GOOD, TOO_GOOD_SHARE * base):
         return ""
     return f"alone predicts {percent(1 - error)} of the classes"
-
-
-def _error(values: Floats, codes: Codes) -> float:
-    """Return the error of a few intervals of a number, or of its being empty."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    tree = DecisionTreeClassifier(max_leaf_nodes=2 * (int(codes.max()) + 1), random_state=0)
-    x = values[:, None]
-    return float(1 - tree.fit(x, codes).score(x, codes))
 
 
 def _error_by_level(levels: Codes, codes: Codes) -> float:

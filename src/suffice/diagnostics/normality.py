@@ -122,11 +122,9 @@ class Normality(Diagnostic):
 
     def __repr__(self) -> str:
         against, said = self.adjusted_p_values <= LEVEL, p_statement(self.p_value)
+        verdict = "Gaussian classes: no evidence against them"
         if against.any():
-            return f"Not Gaussian: {quoted(self.classes[against])} ({said}){self._remarks()}"
-        return f"Gaussian classes: no evidence against them ({said}){self._remarks()}"
-
-    def _remarks(self) -> str:
+            verdict = f"Not Gaussian: {quoted(self.classes[against])}"
         used = self.n_used[self.n_used < self.n_rows]
         remarks = f"; a sample of {max(used)} rows of larger classes" if len(used) else ""
         flat = self.directions < self.n_features
@@ -135,7 +133,7 @@ class Normality(Diagnostic):
             remarks += quoted(self.classes[flat])
         if len(self.left_out):
             remarks += f"; too few rows to test {quoted(self.left_out)}"
-        return remarks
+        return f"{verdict} ({said}){remarks}"
 
 
 def normality(X: Any, y: Any, *, max_rows: int = 4000, random_state: Any = 0) -> Normality:

@@ -43,7 +43,6 @@ FOURIER_SHRINKAGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6)
 SOFTNESS = (0.1, 1.0)  # of the variance of a fair coin, added to indicators
 WIDTH, LAPLACE_WIDTH = 0.4, 0.8
 N_FREQUENCIES, FEWEST_FREQUENCIES = 150, 10
-
 MOST_ROWS = 6_000
 MOST_TRIAL_ROWS = 3_000
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
@@ -61,7 +60,6 @@ class Effort:
 
     @classmethod
     def of(cls, table: Table) -> Self:
-        """Return the greatest effort that a table can be judged with."""
         n, d, k = table.n_rows, table.n_features, table.n_classes
         most = max(min(10 if n < 500 else 5, n // 2), 2)
         five, three = min(most, 5), min(most, 3)

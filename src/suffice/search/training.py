@@ -111,7 +111,10 @@ class Training:
         mean /= np.maximum(weight.sum(0), np.finfo(float).tiny)[:, None]
         sums, pooled, scatters = _centred_sums(x, w, mean, cells, per_class=per_class)
         if noise is not None:
-            _add_noise(noise / np.square(scale), weight, pooled, scatters)
+            added = np.diag(noise / np.square(scale))
+            pooled += weight.sum(1)[:, None, None] * added
+            if scatters is not None:
+                scatters += weight[..., None, None] * added
         weights = others @ weight
         # δ = Σ w z / Σ w over the other folds,   S_k = Σ w z zᵀ − w δ δᵀ
         delta = np.tensordot(others, sums, 1) / np.where(weights > 0, weights, 1.0)[..., None]
@@ -197,14 +200,6 @@ def _centred_sums(
             np.matmul(wz[a:b].T, z[a:b], out=scatters[f, cells.cells[c] - f * k])
         pooled[f] = scatters[f].sum(0)
     return sums, pooled, scatters
-
-
-def _add_noise(noise: Floats, weight: Floats, pooled: Floats, scatters: Floats | None) -> None:
-    """Add a variance of each feature (d,) to the scatters of rows of weights (F, K)."""
-    j = np.arange(len(noise))
-    pooled[:, j, j] += weight.sum(1)[:, None] * noise
-    if scatters is not None:
-        scatters[:, :, j, j] += weight[..., None] * noise
 
 
 def _moments(

@@ -22,18 +22,13 @@ from suffice.validation.predictions import LEVEL, holm
 
 @dataclass(frozen=True, slots=True)
 class ColumnDrift:
-    """How one column differs between the rows of fit and new rows.
-
-    ``before`` and ``after`` are means of a number; for a category, and for the share of empty
-    cells, shares of the level that changed most. ``effect`` is the change of the mean in standard
-    deviations, or the total variation distance between the shares of all levels.
-    """
+    """How one column differs between the rows of fit and new rows."""
 
     column: str
     what: str  # "mean", "spread", "levels" or "missing"
-    before: float
+    before: float  # mean or spread of a number, share of the level that changed most
     after: float
-    effect: float
+    effect: float  # in standard deviations, or the total variation distance of the shares
     p_value: float
 
 

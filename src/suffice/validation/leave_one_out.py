@@ -61,7 +61,6 @@ def leave_one_out(
 
 
 def _power(estimator: Any) -> Any:
-    """Return the transform as it is set, or as it was chosen."""
     fitted = is_open(estimator.power) and hasattr(estimator, "moments_")
     return estimator.moments_.power if fitted else estimator.power
 
