@@ -17,27 +17,26 @@ from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whit
 from suffice.text.tables import jsonable
 
 FORMAT = 2
+_KINDS = {"Plain": "plain", "FourierFeatures": "fourier", "PiecewiseLinear": "piecewise"}
 _PARAMETERS = ("priors_", "means_", "covariance_", "coef_", "intercept_")
 
 
 def document_of(estimator: Any) -> dict[str, Any]:
     """Return the classes, the scores, the decision and the settings of a fitted classifier."""
     classifier = classifier_of(estimator)
-    model, decision = classifier.model, classifier.decision
+    model = classifier.model
     document = {
         "suffice": "classifier",
         "format": FORMAT,
         "model": type(estimator).__name__,
         "settings": estimator.get_params(),
         "classes": classifier.classes,
-        "n_features": classifier.n_features,
-        "feature_names": classifier.feature_names,
-        "has_posterior": classifier.has_posterior,
+        **_named(classifier, "n_features", "feature_names", "has_posterior"),
         "encoding": classifier.encoding and classifier.encoding.to_json(),
         "integrates": integrates(classifier),
         "formula": None if isinstance(model, AveragedModel) else _formula(model),
         "average": _average(model) if isinstance(model, AveragedModel) else None,
-        "decision": {name: getattr(decision, name) for name in ("actions", "costs", "reject")},
+        "decision": _named(classifier.decision, "actions", "costs", "reject"),
     }
     # the same in the words of statistics, where a model has them
     known = {name: getattr(estimator, name, None) for name in _PARAMETERS}
@@ -52,15 +51,13 @@ def document_text(document: dict[str, Any]) -> str:
 def _formula(model: Any) -> dict[str, Any]:
     formula: Formula = model.formula
     tail, shared = formula.tail, formula.shared
-    names = ("constants", "powers", "shares")
     return {
         "power": None if formula.power is None else formula.power.arrays(),
         "origin": formula.scorer.origin,
         "parts": [_part(part) for part in formula.scorer.parts],
-        "tail": None if tail is None else {name: getattr(tail, name) for name in names},
+        "tail": None if tail is None else _named(tail, "constants", "powers", "shares"),
         "precision": None if shared is None else shared.dense_precision(),
-        "levels": formula.levels,
-        "class_of": formula.class_of,
+        **_named(formula, "levels", "class_of"),
         "log_priors": None if isinstance(model, LinearModel) else model.log_priors,
         "prior_if_empty": isinstance(model.allowing_missing(), MarginalModel),
         "temperature": model.temperature,
@@ -75,30 +72,25 @@ def _part(part: ScorePart) -> dict[str, Any]:
 
 
 def _average(model: AveragedModel) -> dict[str, Any]:
-    return {
-        "features": model.features,
-        "doubt": model.doubt,
-        "frequencies": model.frequencies,
-        "shares": [
-            {
-                "weight": share.weight,
-                "view": view_document(share.view),
-                "integrates": share.integrates,
-                **_member(share.model),
-            }
-            for share in own_members(model)
-        ],
-        "best": _formula(model.best),
-    }
+    shares = [
+        {**_named(s, "weight", "integrates"), "view": view_document(s.view), **_member(s.model)}
+        for s in own_members(model)
+    ]
+    known = _named(model, "features", "doubt", "frequencies")
+    return {**known, "shares": shares, "best": _formula(model.best)}
+
+
+def _named(value: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
 def _member(model: Any) -> dict[str, Any]:
     if not isinstance(model, TemperedModel):
         return {"formula": _formula(model)}
-    tempered = {"doubt": model.doubt, "temperature": model.temperature}
+    tempered = _named(model, "doubt", "temperature")
     if not isinstance(model.inner, Trees):
         return {"formula": _formula(model.inner), "tempered": tempered}
-    trees = {field.name: getattr(model.inner, field.name) for field in fields(Trees)}
+    trees = _named(model.inner, *(field.name for field in fields(Trees)))
     return {"formula": None, "trees": trees, "tempered": tempered}
 
 
@@ -109,14 +101,7 @@ def view_document(view: views.View) -> dict[str, Any]:
     if isinstance(view, views.PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}
     names = (field.name for field in fields(view) if field.name not in ("width", "kernel"))
-    parts = {name: getattr(view, name) for name in names}
+    parts = _named(view, *names)
     if "below" in parts:
         parts["below"] = view_document(parts["below"])
-    return {"kind": _VIEWS[type(view)], **parts}
-
-
-_VIEWS: dict[type, str] = {
-    views.Plain: "plain",
-    views.FourierFeatures: "fourier",
-    views.PiecewiseLinear: "piecewise",
-}
+    return {"kind": _KINDS[type(view).__name__], **parts}

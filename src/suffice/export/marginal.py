@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
-from suffice.model.averaged import ForeignModel
+from suffice.model.averaged import AveragedModel, ForeignModel, Share
 from suffice.model.class_model import MarginalModel
 from suffice.model.linear import LinearModel
 from suffice.model.mixture import MixtureModel
 from suffice.model.scoring import Formula, LinearScores, Scaled
-from suffice.model.student import Tailed
 from suffice.typing import Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.decision import Classifier
-    from suffice.model.averaged import AveragedModel, Share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +89,3 @@ def empty_scores(model: Any) -> Floats:
     of_components = np.full(len(model.class_of), -1e300)
     of_components[model.starts] = scores
     return of_components
-
-
-def tail_constants(tail: Tailed, d: int) -> Floats:
-    """Return what 0, 1, … d holes add to the constants of Student t scores, (d + 1, K)."""
-    from scipy.special import gammaln
-
-    holes = np.arange(d + 1)[:, None]
-    # log Γ((f + d_o)/2) + ½ (d − d_o) log(π/s),  f + d = 2p
-    gains: Floats = gammaln(tail.powers - holes / 2) - gammaln(tail.powers)
-    return gains + holes / 2 * np.log(np.pi / tail.shares)

@@ -13,14 +13,7 @@ from suffice.archive import replacing
 from suffice.decision import Classifier, classifier_of
 from suffice.errors import InvalidParameterError
 from suffice.export.graph import ML, Deferred, Graph
-from suffice.export.marginal import (
-    Marginal,
-    empty_scores,
-    integrates,
-    marginals,
-    own_members,
-    tail_constants,
-)
+from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, own_members
 from suffice.model import views
 from suffice.model.averaged import AveragedModel, TemperedModel, Trees
 from suffice.model.scoring import Formula
@@ -217,7 +210,7 @@ def _marginal(formula: Formula, found: list[Marginal], missing: Any, base: Any, 
     scores, tail = base + 0.5 * _by_class(drops, found), formula.tail
     if tail is not None:
         n = missing.sum(1, keepdims=True)
-        gains = x.graph.array(tail_constants(tail, len(formula.scorer.origin)))
+        gains = x.graph.array(tail.hole_constants(len(formula.scorer.origin)))
         constants = tail.constants + gains[n.astype(int)]
         scores = replace(tail, constants=constants, powers=tail.powers - 0.5 * n).bent(scores)
     return scores - 0.5 * _by_class(log_dets, found)

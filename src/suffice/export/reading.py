@@ -75,11 +75,6 @@ def tree(terms: Sequence[str], joined: Any) -> str:
     return str(joined(tree(terms[:half], joined), tree(terms[half:], joined)))
 
 
-def square(term: str) -> str:
-    """Return the square of a short term."""
-    return f"{term} * {term}"
-
-
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """One engine's words; the stages of a query must not be merged, or formulas multiply."""

@@ -13,17 +13,8 @@ import numpy as np
 
 from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
-from suffice.export.marginal import Marginal, empty_scores, integrates, marginals, tail_constants
-from suffice.export.reading import (
-    ColumnReading,
-    Dialect,
-    Stage,
-    literal,
-    number,
-    square,
-    total,
-    tree,
-)
+from suffice.export.marginal import Marginal, empty_scores, integrates, marginals
+from suffice.export.reading import ColumnReading, Dialect, Stage, literal, number, total, tree
 from suffice.model.scoring import Formula, LinearScores, Scaled, ScorePart, Whitened
 from suffice.table.schema import Encoding, Number, Schema
 from suffice.typing import Codes, Floats
@@ -155,7 +146,7 @@ class Stages:
             c, s, distance = number(tail.constants[k]), number(tail.shares[k]), f"a{k}"
             p, n_holes = number(tail.powers[k]), self.reading.n_holes
             if drop:
-                gains = tail_constants(tail, len(self.formula.scorer.origin))[:, k]
+                gains = tail.hole_constants(len(self.formula.scorer.origin))[:, k]
                 cases = " ".join(f"WHEN {n} THEN {number(x)}" for n, x in enumerate(gains))
                 c, distance = f"{c} + CASE {n_holes} {cases} END", f"(a{k} - {drop})"
                 p = f"({p} - 5e-1 * {n_holes})"
@@ -231,7 +222,7 @@ def _eliminated(at: int, q: Marginal, holes: list[int], reading: ColumnReading) 
             for i in later:
                 step = f"{p[i, j]} * ({g[k, j]} / {pivot})"
                 stage[f"g{k}_{i}"] = f"{g[k, i]} - {here} {step} {not_here}"
-            small = f"ABS({g[k, j]}) < 1e150 THEN {before} + {square(g[k, j])} / {pivot} END"
+            small = f"ABS({g[k, j]}) < 1e150 THEN {before} + {_square(g[k, j])} / {pivot} END"
             stage[f"r{k}"] = f"CASE WHEN {flag} = 0 THEN {before} WHEN {small}"
         stage[f"l{at}"] = f"{log_det} + {here} LN({pivot}) {not_here}"
         yield stage
@@ -256,7 +247,7 @@ def _single(at: int, marginal: Marginal, flags: Sequence[str | None]) -> tuple[S
         for own, pull in zip(
             cases, np.linalg.solve(factor, marginal.pulls.T[block]).T, strict=False
         ):
-            far = [square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
+            far = [_square(f"({y} - {number(v)})") for y, v in zip(names, pull, strict=True)]
             own.append(f"WHEN {flag} = 1 THEN CASE WHEN {near} THEN {total(far)} END")
         log_det = number(2 * float(np.log(np.diagonal(factor)).sum()))
         cases[-1].append(f"WHEN {flag} = 1 THEN {log_det}")
@@ -322,10 +313,14 @@ def product(row: Floats, letter: str = "c") -> str:
     return total([f"{number(w)} * {letter}{j}" for j, w in enumerate(row)])
 
 
+def _square(term: str) -> str:
+    return f"{term} * {term}"
+
+
 def _scaled(part: Scaled, m: int) -> list[str]:
     """Return ((c − μ) / σ)² of each feature."""
     pairs = zip(part.means[m], part.scale, strict=True)
-    return [square(f"((c{j} - {number(mu)}) / {number(s)})") for j, (mu, s) in enumerate(pairs)]
+    return [_square(f"((c{j} - {number(mu)}) / {number(s)})") for j, (mu, s) in enumerate(pairs)]
 
 
 def _whitened(parts: Sequence[Whitened]) -> Stage:
@@ -343,5 +338,5 @@ def _far(part: Whitened, m: int) -> list[str]:
     """Return (u − W (μ − μ₀))² of each whitened coordinate."""
     u, mean = f"u{part.classes[0]}", part.whitened_means[m]
     if not m:
-        return [square(f"{u}_{i}") for i in range(len(mean))]
-    return [square(f"({u}_{i} - {number(v)})") for i, v in enumerate(mean)]
+        return [_square(f"{u}_{i}") for i in range(len(mean))]
+    return [_square(f"({u}_{i} - {number(v)})") for i, v in enumerate(mean)]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,15 +19,13 @@ from suffice.errors import (
 from suffice.linalg import LOG_2PI
 from suffice.model.class_model import ClassModel, WrappedModel
 from suffice.model.gaussian import GaussianModel
+from suffice.model.level_forest import LevelBlocks, LevelForest
 from suffice.model.posterior import Readout
 from suffice.model.scoring import Formula, refuse_unread
 from suffice.moments import Moments
 from suffice.moments.scatter_storage import DiagonalScatter, PerClassScatter
 from suffice.threads import side_by_side
 from suffice.typing import Array, Codes, Floats
-
-if TYPE_CHECKING:
-    from suffice.model.level_forest import LevelBlocks, LevelForest
 
 MOST_COMBINATIONS = 4096  # of unknown levels that are summed over one by one
 _BLOCK = 1 << 13  # rows read at a time

@@ -37,6 +37,15 @@ class Tailed(Readout):
         """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
+    def hole_constants(self, d: int) -> Floats:
+        """Return what 0, 1, … d holes in a row add to the constants, (d + 1, K)."""
+        from scipy.special import gammaln
+
+        holes = np.arange(d + 1)[:, None]
+        # log Γ((f + d_o)/2) − log Γ((f + d)/2) + ½ (d − d_o) log(π/s),  f + d = 2p
+        gains = gammaln(self.powers - holes / 2) - gammaln(self.powers)
+        return np.asarray(gains + holes / 2 * np.log(np.pi / self.shares))
+
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
         """Write ``read`` of a tile (chunks, classes, rows), which is changed in place."""
         a = tile[:, :n_classes]

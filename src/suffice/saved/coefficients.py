@@ -14,7 +14,7 @@ from suffice.errors import FileFormatError
 from suffice.model.linear import LinearModel
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
-from suffice.saved.fields import Fields, State, check_shapes, over, plain, under
+from suffice.saved.fields import Fields, State, check_dims, over, plain, under
 from suffice.table.schema import Encoding
 
 Inference: TypeAlias = LogisticSummary | None
@@ -70,7 +70,7 @@ def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
     # files of earlier versions measure scores from the origin
     arrays = {"centre": np.zeros(d), "at_centre": arrays["intercept"], **arrays}
     shapes = {"classes": (k,), "coef": (scores, d), "intercept": (scores,)}
-    check_shapes(arrays, {**shapes, "centre": (d,), "at_centre": (scores,)})
+    check_dims(arrays, {**shapes, "centre": (d,), "at_centre": (scores,)})
     check_names(header["feature_names"], header["n_features"])
     facts = {name: header["fit"][name] for name in _FACTS if name in header["fit"]}
     known = {own: arrays[name] for name, own in _ARRAYS.items()}
@@ -104,7 +104,7 @@ def logistic_from(header: Fields, arrays: Fields) -> tuple[Stream, Inference, Se
     if (moments.n_classes - 1, moments.n_features + 1) != shape:
         msg = "the sums of the stream have other classes or features than the coefficients"
         raise FileFormatError(msg)
-    check_shapes(arrays, {"stream_beta": shape, "stream_average": shape})
+    check_dims(arrays, {"stream_beta": shape, "stream_average": shape})
     known = arrays["stream_beta"], arrays["stream_average"], int(header["stream"]["n_steps"])
     stream = Stream(replace(moments, fourth=None), *known)
     inference, separation = _inference(header["inference"], arrays, shape), header["separation"]
@@ -119,7 +119,7 @@ def _inference(header: Fields | None, arrays: Fields, shape: tuple[int, int]) ->
         return None
     size = shape[0] * shape[1]
     wanted = {"inference_beta": shape, "inference_covariance": (size, size)}
-    check_shapes(arrays, wanted, finite=False)
+    check_dims(arrays, wanted, finite=False)
     beta, covariance = (arrays[name] for name in wanted)
     known: Any = {name: float(header[name]) for name in _NUMBERS}
     return LogisticSummary(beta, covariance, **known)

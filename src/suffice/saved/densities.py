@@ -19,16 +19,7 @@ from suffice.model.views import VIEWS, Plain, PowerTransformed, View
 from suffice.moments import Moments
 from suffice.moments.file import arrays_of, check_names, checked_classes, header_of
 from suffice.power_transform import PowerTransform
-from suffice.saved.fields import (
-    Fields,
-    State,
-    check_shapes,
-    over,
-    plain,
-    revived,
-    settings_of,
-    under,
-)
+from suffice.saved.fields import Fields, State, check_dims, over, plain, revived, settings_of, under
 from suffice.table.schema import Encoding
 from suffice.validation.conformal import Conformity
 
@@ -65,7 +56,7 @@ def conformity_in(arrays: Fields) -> dict[str, Conformity]:
     known = under(arrays, "conformity_")
     if not known:
         return {}
-    check_shapes(known, dict.fromkeys(_CONFORMITY, (len(known["weights"]),)))
+    check_dims(known, dict.fromkeys(_CONFORMITY, (len(known["weights"]),)))
     return {"_conformity": Conformity(**known)}
 
 
@@ -97,7 +88,7 @@ def mixture_from(header: Fields, arrays: Fields) -> Classifier:
     (g, d), diagonal = factors.shape[:2], factors.ndim == 2
     shapes = {"factors": (g, d) if diagonal else (g, d, d), "class_priors": classes.shape}
     shapes |= {"offsets": (len(class_of), d), "centre": (d,), "priors": class_of.shape}
-    check_shapes(arrays, shapes)
+    check_dims(arrays, shapes)
     check_names(header["feature_names"], d)
     if np.any(np.diff(class_of) < 0) or np.any(np.unique(class_of) != np.arange(len(classes))):
         msg = "field 'class_of' must name every class, in order: write the file again"

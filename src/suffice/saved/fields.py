@@ -85,7 +85,7 @@ def under(arrays: Fields, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
-def check_shapes(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
+def check_dims(arrays: Fields, shapes: Fields, *, finite: bool = True) -> None:
     """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape, finite=finite)
