@@ -50,11 +50,11 @@ def check_criterion(criterion: str) -> None:
 
 def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
     """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
-    rows = np.arange(len(truth))
-    log_true = log_posterior[rows, truth]
+    known = log_posterior[np.arange(len(truth)), truth]
+    log_true = np.where(truth >= 0, known, -np.inf)  # −1: none of the classes
     p = np.exp(log_posterior)
     # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
-    briers = np.einsum("nk,nk->n", p, p) - 2 * p[rows, truth] + 1
+    briers = np.einsum("nk,nk->n", p, p) - 2 * np.exp(log_true) + 1
     log_losses = np.where(np.isfinite(log_true), -log_true, ABSENT_LOSS)
     return np.stack([log_posterior.argmax(1) != truth, log_losses, briers])
 
