@@ -49,12 +49,10 @@ from suffice.typing import Codes
 class AutoGaussian(DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
-    Pooling λ between classes (from QDA to LDA), shrinkage γ towards the diagonal (from full to
-    naive Bayes), a Yeo–Johnson transform of the features, random Fourier features where
-    boundaries bend more than a quadric can, and a temperature for calibrated posteriors: all are
+    Pooling, shrinkage, a Yeo–Johnson transform, random Fourier features and a temperature are
     judged by exact cross-validated log-loss, and the posteriors of the best few settings are
     averaged with weights that held-out rows choose. The best single Gaussian model stays at hand
-    for densities, samples, boundaries and explanation.
+    for densities, samples and boundaries.
 
     Parameters
     ----------
@@ -67,8 +65,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         Classifiers of scikit-learn's kind, with ``predict_proba``, that may join the average; a
         pair (name, classifier) names one. Each is judged on rows that it has not seen.
     categorical : list of columns, optional
-        Columns of numbers that are levels, by name or position; text, truth values and a
-        library's own categories always are. Empty numbers are filled and marked by an indicator.
+        Columns of numbers that are levels, by name or position; text always is.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are judged on, and the frequencies.
 
@@ -176,14 +173,10 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
         return self
 
-    @property
-    def gaussians_(self) -> list[Candidate]:
-        """The choices that are Gaussians, best first."""
-        return [c for c in self.choices_ if isinstance(c, Candidate)]
-
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        simple = (c for c in self.gaussians_ if isinstance(c.view, Plain | PowerTransformed))
+        gaussians = (c for c in self.choices_ if isinstance(c, Candidate))
+        simple = (c for c in gaussians if isinstance(c.view, Plain | PowerTransformed))
         best = next(simple, None)
         if best is None:
             return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
@@ -234,11 +227,9 @@ _FEW_ROWS, _FEW_NUMBERS = 2_000, 200_000  # up to which several settings are jud
 class AutoClassifier(AutoGaussian):
     """Automatic classifier: Gaussians, logistic regression and extra trees, averaged.
 
-    The search of ``AutoGaussian``, and two kinds beside it: logistic regression of standardised
-    features with much, some and little penalty, and a hundred extra trees with leaves of one row
-    or of two, each tree of at most 5,000 rows. Held-out rows choose the shares; ``explain()`` says
-    who answers for what, and ``best_estimator_`` stays the best single Gaussian. Tables of many
-    rows are judged at one setting of each. It takes about three times as long as ``AutoGaussian``.
+    The search of ``AutoGaussian``, with logistic regression of several penalties and a hundred
+    extra trees beside it. Held-out rows choose the shares; ``explain()`` says who answers for
+    what, and ``best_estimator_`` stays the best single Gaussian.
 
     Parameters
     ----------

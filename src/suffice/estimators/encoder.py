@@ -21,8 +21,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     categorical : list of columns, optional
-        Columns of numbers that are levels, by name or position; text, truth values and a
-        library's own categories always are.
+        Columns of numbers that are levels, by name or position; text always is.
 
     Attributes
     ----------
@@ -45,19 +44,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.categorical = categorical
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn may ask about this transformer."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the columns and their levels; labels play no part."""
-        rows = read(
-            _checked(self, X, reset=True), categorical=self.categorical, missing="indicator"
-        )
-        numbers = rows.schema.numbers
+        checked = _checked(self, X, reset=True)
+        rows = read(checked, categorical=self.categorical, missing="indicator")
         # of every number its mean, for cells that are empty only later
-        self._fills = np.array([_mean(rows.x[:, j]) for j in range(len(numbers))])
+        self._fills = np.array([_mean(rows.x[:, j]) for j in range(len(rows.schema.numbers))])
         placed = np.where(rows.indicators < 0, -1, rows.indicators + rows.schema.starts[:-1])
         weights = np.bincount(placed[placed >= 0], minlength=rows.schema.n_indicators)
         self.encoding_ = Encoding.of(rows.schema, weights.astype(np.float64))
@@ -68,9 +64,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows: MixedRows = read(_checked(self, X, reset=False), self.encoding_.schema)
         encoded = self.encoding_.rows(rows.x, rows.indicators)
-        p = len(self._fills)
-        numbers = encoded[:, :p]
-        encoded[:, :p] = np.where(np.isnan(numbers), self._fills, numbers)
+        numbers = encoded[:, : len(self._fills)]
+        numbers[:] = np.where(np.isnan(numbers), self._fills, numbers)
         return np.nan_to_num(encoded, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:  # noqa: ARG002
@@ -85,9 +80,8 @@ def takes(estimator: Any, X: Any, *, has_gaps: bool) -> bool:
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
-    steps = (
-        [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    )
+    named = estimator.steps if isinstance(estimator, Pipeline) else [("", estimator)]
+    steps = [step for _, step in named]
     if isinstance(steps[0], ColumnTransformer):
         return True  # it was made for a certain table
     tags = [get_tags(step).input_tags for step in steps]

@@ -70,38 +70,32 @@ class GaussianClassifier(
         True: one covariance for all classes (linear boundaries). False: one per class
         (quadratic boundaries). Groups of labels: classes of one group share one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        Divide scatter by the weight (maximum likelihood, the default: it is what the likelihood,
-        AIC and BIC speak of), or by the weight less one per mean (Bessel). "averaged": class by
-        class by w_k − 1, tied classes sharing the mean by weight, Σ_k w_k / w · S_k / (w_k − 1).
+        Divide scatter by the weight (maximum likelihood), or by the weight less one per mean
+        (Bessel); "averaged": the mean by weight of S_k / (w_k − 1) over tied classes.
     pooling : float in [0, 1] or "auto", optional
         Friedman's λ: how much each group borrows from all.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf" or "auto", optional
-        Friedman's γ: how much each covariance is pulled towards ``target``. The closed forms
-        give each group of tied classes its own γ, from its own sums.
+        Friedman's γ: how much each covariance is pulled towards ``target``; the closed forms
+        give each group of tied classes its own γ.
     target : {"diagonal", "sphere", "identity"}, default="diagonal"
-        What shrinkage pulls towards: the covariance's own diagonal, or a sphere once features
-        are measured in units of their pooled standard deviation; neither depends on units.
-        "identity" is (tr Σ / d) I in the units of the data, as in Friedman's paper.
+        What shrinkage pulls towards: the covariance's own diagonal, or a sphere in units of
+        pooled standard deviations; "identity" is (tr Σ / d) I in the units of the data.
     estimate : {"plug-in", "map", "predictive", "debiased"}, default="plug-in"
         Estimates in the place of parameters; most probable parameters; parameters integrated
-        out (a Student t per class, good for one row or fewer rows than features); or plug-in
-        scores without their bias. The last three learn full covariances and ignore ``divisor``.
+        out (a Student t per class); or plug-in scores without their bias. The last three learn
+        full covariances and ignore ``divisor``.
     prior : None, "flat" or NormalInverseWishart, default=None
-        Prior of means and covariances for "map" and "predictive". None is weak, proper, and in
-        the units of the data (see ``NormalInverseWishart.default``).
+        Prior of means and covariances for "map" and "predictive"; None is weak and proper.
     dirichlet : float, optional
-        Concentration of a symmetric Dirichlet prior of class priors, where these are learnt:
-        as many imagined rows of each class, and of each level where categories are factors or
-        a tree. None counts rows alone for the classes, and one imagined row of each level.
+        Imagined rows of each class, and of each level where categories are factors or a tree.
+        None counts rows alone for the classes, and one imagined row of each level.
     categories : {"indicators", "tree"}, default="indicators"
-        How columns of text are read. "indicators": features of the Gaussian, one level of each
-        left out; factors of their own where ``covariance`` is diagonal (naive Bayes). "tree":
-        a density of levels, each category depending on one other (Chow–Liu), and of numbers
-        regressed on the levels.
+        How columns of text are read: as features of the Gaussian, one level of each left out
+        (factors of their own where ``covariance`` is diagonal); or by a density of levels, each
+        category depending on one other (Chow–Liu), with numbers regressed on the levels.
     n_components : int, optional
-        How many discriminant coordinates ``transform`` gives, those in which the class means lie
-        furthest apart; in a tied model (one full covariance, plug-in) predictions are made from
-        these alone. None, and K − 1 or more, is all of them.
+        How many discriminant coordinates ``transform`` gives; in a tied model (one full
+        covariance, plug-in) predictions are made from these alone. None is all, K − 1.
     priors : None, "uniform", array or {label: p}, default=None
         Class priors; None takes class frequencies.
     costs : array (K, K) or {(action, truth): cost}, optional
@@ -112,32 +106,27 @@ class GaussianClassifier(
         What ``predict`` returns for a refused row: None gives NaN among numeric labels and None
         among text labels.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Change each feature by a monotone power first, fitted to the rows without their labels,
-        or given; densities, samples and posteriors stay those of the rows as they are, means_,
-        covariance_ and coef_ are of transformed rows. ``partial_fit`` keeps the transform of
-        its first chunk.
+        Change each feature by a monotone power first, fitted without labels, or given. Densities,
+        samples and posteriors are of the rows as they are, means_, covariance_ and coef_ of
+        transformed ones.
     temperature : float, default=1.0
-        T of the posteriors softmax(a / T), a the log joint density: 1 is Bayes, larger is softer;
-        "auto" is chosen by held-out log-loss.
+        T of the posteriors softmax(a / T), a the log joint density; "auto" is chosen by held-out
+        log-loss.
     base : float, optional
         The base b of the posteriors bᵃ / Σ bᵃ, in the place of a temperature: T = 1 / ln b.
     categorical : list of columns, optional
-        Columns of numbers that are levels, by name or position; text, truth values and a
-        library's own categories always are.
+        Columns of numbers that are levels, by name or position; text always is.
     missing : {"marginal", "indicator"}, default="marginal"
-        Empty numbers are integrated out, in ``fit`` by EM on sums per pattern of empty cells; or
-        filled by a mean and marked by an indicator, where being empty tells something. An empty
-        category is a level of its own.
+        Empty numbers are integrated out; or filled by a mean and marked by an indicator, where
+        being empty tells something. An empty category is a level of its own.
     unlabelled : float in [0, 1] or "auto", default=0
-        Weight of a row without a label (None or NaN) against one with: such rows are shared out
-        among the classes by their posteriors (EM). 0 leaves them out; "auto" takes the weight of
-        least log-loss on labelled rows held out, kept as ``unlabelled_``.
+        Weight of a row without a label (None or NaN): such rows are shared out among the classes
+        by their posteriors (EM). 0 leaves them out; "auto" takes the weight of least held-out
+        log-loss, kept as ``unlabelled_``.
     prediction_sets : bool, default=False
-        Measure in ``fit`` how strange each row's label looks to all other rows, as
-        ``predict_set`` needs; later, ``calibrate`` does it.
+        Measure in ``fit`` what ``predict_set`` needs; later, ``calibrate`` does it.
     n_jobs : int, optional
-        Threads of fit and prediction; None and -1 use every core. The answer is the same for
-        any number.
+        Threads of fit and prediction; None and -1 use every core. The answer is the same.
 
     Attributes
     ----------
@@ -222,8 +211,7 @@ class GaussianClassifier(
     ) -> "GaussianClassifier":
         """Return the model with these parameters, as if it had been fitted.
 
-        It draws rows, predicts, has boundaries, figures and files, and knows the error of any
-        rule (``true_error``). No row was seen: were rows added, it would weigh as much as one.
+        It knows the error of any rule (``true_error``). Were rows added, it would weigh as one.
 
         Parameters
         ----------
@@ -322,10 +310,9 @@ class GaussianClassifier(
     ) -> Self:
         """Measure how strange the label of each row looks, as ``predict_set`` needs.
 
-        The rows are those of ``fit``, each judged by the model of all others, as
-        ``prediction_sets=True`` does in ``fit``; or, with ``held_out=True``, rows that ``fit``
-        has not seen, judged by the model as it is: then the coverage is guaranteed (split
-        conformal). What is learnt later, by ``partial_fit`` or ``forget``, undoes it.
+        The rows are those of ``fit``, each judged by the model of all others; or, with
+        ``held_out=True``, rows that ``fit`` has not seen: then the coverage is guaranteed (split
+        conformal). What is learnt later undoes it.
         """
         with at_most(self.n_jobs):
             judged = partial(Predictions.by, strict=False) if held_out else leave_one_out
@@ -450,11 +437,9 @@ class GaussianClassifier(
     def predict_set(self, X: Any, coverage: float = 0.95) -> PredictionSets:
         """Return for each row the set of classes that holds the true one with ``coverage``.
 
-        After ``calibrate`` with rows held out, sets hold the true class of rows drawn like these
-        with at least this probability, whether the model is right or not; it is an average over
-        calibrations, of which a single one of n rows may be off by about √(1 / 4n). Calibrated on
-        the rows of ``fit``, by leave-one-out, it is about this probability, without a guarantee:
-        right where leaving a row out hardly changes the model.
+        After ``calibrate`` with n rows held out this is guaranteed on average over calibrations,
+        of which a single one may be off by about √(1 / 4n), whether the model is right or not;
+        calibrated on the rows of ``fit``, it is about this probability, without a guarantee.
 
         Examples
         --------
@@ -495,11 +480,7 @@ class GaussianClassifier(
     def adapt_priors(self, X: Any) -> Self:
         """Return a copy under the priors that unlabelled rows ``X`` are most likely to come from.
 
-        The classes keep their densities, only their shares change (EM on the posteriors). What was
-        found, and whether the change is significant, is ``prior_shift_`` of the copy.
-
-        References
-        ----------
+        What was found, and whether the change is significant, is ``prior_shift_`` of the copy.
         Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), 21–41.
 
         Examples
@@ -658,10 +639,9 @@ class GaussianClassifier(
     def true_error(self, rule: Any, n_samples: int = 100_000, random_state: int = 0) -> ErrorRate:
         """Return the error of any fitted classifier if this model were true.
 
-        Exact for a linear rule between two Gaussian classes; otherwise the mean over rows drawn
-        from the model of 1 − p(predicted class | x), with its standard error. The rows are those
-        of ``bayes_error``, so that no rule is found to be better than the best one. Rows that the
-        rule refuses to answer are left out.
+        Exact for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted
+        class | x) over rows drawn from the model, those of ``bayes_error``, with its standard
+        error. Rows that the rule refuses to answer are left out.
         """
         x, _ = self.sample(n_samples, random_state)
         asked = predictor.DecisionRule.of(rule, self.classes_, self._numbers.feature_names)
@@ -720,12 +700,9 @@ def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:
     signature = general.replace(parameters=parameters)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}() {error}") from None
+        bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        vars(self).update(list(bound.arguments.items())[1:])
+        predictor.keep(bound.arguments)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     return __init__
@@ -768,20 +745,15 @@ class QDA(GaussianClassifier):
 class RDA(GaussianClassifier):
     """Regularised discriminant analysis: between LDA, QDA and naive Bayes, as the data ask.
 
-    ``GaussianClassifier(pooling="auto", shrinkage="auto")``; every other parameter and attribute
-    is the same. Both are chosen by exact cross-validation.
-
-    References
-    ----------
-    Friedman (1989), *JASA* 84, 165–175.
+    ``GaussianClassifier(pooling="auto", shrinkage="auto")``: both are chosen by exact
+    cross-validation. Friedman (1989), *JASA* 84, 165–175.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from suffice import RDA
-    >>> RDA(pooling=0.5, shrinkage=0.1).fit(*load_iris(return_X_y=True)).score(
-    ...     *load_iris(return_X_y=True)
-    ... )
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RDA(pooling=0.5, shrinkage=0.1).fit(X, y).score(X, y)
     0.98
     """
 
@@ -813,8 +785,8 @@ def _documented(preset: type) -> str:
     shared = general[general.index("Parameters\n---") : general.index("Examples\n---")]
     entry = re.compile(r"^(\w*[a-z]) : .*\n(?: +.*\n)+", re.MULTILINE)  # a_ is an attribute
     shared = entry.sub(lambda found: found[0] if found[1] in known else "", shared)
-    head, *rest = re.split(r"^(?=References$|Examples$)", own, flags=re.MULTILINE)
-    return "".join([head, shared, *rest])
+    head, mark, example = own.partition("Examples\n---")
+    return f"{head}{shared}{mark}{example}"
 
 
 for _preset in (LDA, QDA, RDA, GaussianNB):

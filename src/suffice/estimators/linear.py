@@ -272,28 +272,24 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         set_features(self, d - 1, others)
         return self._set_moments(moments, column)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:  # noqa: FBT001, FBT002
-        """Return the mean of y given x, (n,), and if asked for the standard deviation, (n,)."""
-        mean = self._mean(X)
-        return (mean, np.full(len(mean), np.sqrt(self.variance_))) if return_std else mean
+    def predict(self, X: Any) -> Floats:
+        """Return the mean of y given x, (n,); its standard deviation is √``variance_``."""
+        check_is_fitted(self)
+        x = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        return np.asarray(x @ self.coef_ + self.intercept_, np.float64)
 
     def sample(self, X: Any, random_state: Any = None) -> Floats:
         """Draw one y for each row, (n,)."""
-        mean = self._mean(X)
+        mean = self.predict(X)
         noise = check_random_state(random_state).standard_normal(len(mean))
         return np.asarray(mean + np.sqrt(self.variance_) * noise)
 
     def log_density(self, X: Any, y: Any) -> Floats:
         """Return log p(y | x) of each row, (n,)."""
-        residual = np.asarray(y, np.float64) - self._mean(X)
+        residual = np.asarray(y, np.float64) - self.predict(X)
         # −½ (log 2πσ² + (y − ŷ)² / σ²)
         variance = self.variance_
         return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance))
-
-    def _mean(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        x = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
-        return np.asarray(x @ self.coef_ + self.intercept_, np.float64)
 
     def _set_moments(self, moments: Moments, column: int) -> Self:
         unbiased = parse_word(self.divisor, {"mle": False, "unbiased": True}, "divisor")

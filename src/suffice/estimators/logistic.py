@@ -80,26 +80,22 @@ _OF_A_FIT = ("n_iter_", "converged_", "gradient_norm_", "log_likelihood_", "path
 class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     """Logistic regression of two classes, softmax regression of more.
 
-    Minimises −Σ_i w_i log p(y_i∣x_i) + (λ/2) Σ_j (s_j w_j)², s_j
-    the standard deviation of feature j (divisor Σw − 1), intercepts free: the answer does not
-    depend on the units of the features.
+    Minimises −Σ_i w_i log p(y_i∣x_i) + (λ/2) Σ_j (s_j w_j)², s_j the standard deviation of
+    feature j (divisor Σw − 1), intercepts free: the units of the features do not matter.
 
     Parameters
     ----------
     l2 : float or "auto", default=1.0
-        λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature, which
-        keeps separable classes finite and fades as rows come in; 0 is maximum likelihood, as
-        R's ``glm``. Where l2=0 and the classes are separable, so that no maximum exists, this
-        is said, and the fit of l2=1 is returned. "auto" is the λ of least leave-one-out log-loss,
-        read from one fit of each of some λ, no row left out (Rad & Maleki 2020).
+        λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature; 0 is
+        maximum likelihood, and where the classes are separable, so that no maximum exists, this is
+        said, and the fit of l2=1 is returned. "auto" is the λ of least leave-one-out log-loss.
     solver : {"auto", "newton", "quasi-newton", "gd", "sgd", "averaged-sgd"}, default="auto"
-        Newton steps (exact Hessian, few passes); quasi-Newton (one gradient a pass, metric from
-        a sample of rows; for many classes × features); gradient descent; plain stochastic
+        Newton steps; quasi-Newton (for many classes × features); gradient descent; stochastic
         gradient descent, w ← w − η (y − t) x row by row; the same with falling rates and averaged
         weights, which arrives. "auto" is one of the first two, by size.
     start : {"lda", "zero", "random"}, optional
-        First parameters: linear discriminant analysis in closed form, zeros, or normal numbers.
-        By default "lda"; "zero" for "sgd".
+        First parameters: linear discriminant analysis, zeros, or normal numbers. By default
+        "lda"; "zero" for "sgd".
     learning_rate : "auto" or float, default="auto"
         η of the descents, for the mean loss in the units walked in; one at which the loss rises
         is refused, "auto" is sure to descend.
@@ -109,20 +105,18 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         Whether "sgd" visits the rows in a random order, drawn anew for each pass, or in theirs.
     tol : float, optional
         Stop where no mean gradient, in standard units, exceeds this. By default 1e-8; 1e-3 for
-        "averaged-sgd"; 0 for "sgd", which stops by ``epsilon`` alone.
+        "averaged-sgd"; 0 for "sgd".
     epsilon : float, optional
-        Stop where the log-likelihood changes by less than this in a step (a pass, for "sgd"). By
-        default 1e-4 for "sgd"; otherwise ``tol`` alone counts.
+        Stop where the log-likelihood changes by less than this in a step; by default 1e-4 for
+        "sgd".
     max_iter : int, optional
-        Most steps (passes, for "sgd"): by default 100 for "newton", 1000 for "quasi-newton" and
-        "sgd", 10000 for "gd".
+        Most steps (passes, for "sgd"): by default 100 for "newton", 10000 for "gd", else 1000.
     fit_intercept : bool, default=True
         Whether scores have an intercept. Without one, s_j is the root mean square of feature j.
     class_weight : None, "balanced" or {label: weight}, default=None
         Factor on the weights of each class's rows.
     standardize : bool, default=True
-        Whether solvers walk in standard units. False shows how "gd" stalls on raw units; the
-        minimum is the same.
+        Whether solvers walk in standard units; the minimum is the same.
     warm_start : bool, default=False
         Start from the last fit.
     record : bool, default=False
@@ -148,20 +142,15 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         How the classes are separated, if l2=0 was asked for and they are.
     path_ : DescentPath or None
 
-    ``n_iter_``, ``converged_``, ``gradient_norm_``, ``log_likelihood_`` and ``path_`` describe a
-    ``fit``; after ``partial_fit`` there are none.
-
     References
     ----------
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from suffice.estimators.logistic import LogisticRegression
-    >>> hours = np.array([[0.5], [1.0], [1.75], [2.0], [2.5], [3.0], [3.5], [4.0], [5.0]])
-    >>> passed = np.array([0, 0, 1, 0, 0, 1, 0, 1, 1])
-    >>> fit = LogisticRegression(l2=0).fit(hours, passed)
+    >>> from suffice import LogisticRegression
+    >>> hours = [[0.5], [1.0], [1.75], [2.0], [2.5], [3.0], [3.5], [4.0], [5.0]]
+    >>> fit = LogisticRegression(l2=0).fit(hours, [0, 0, 1, 0, 0, 1, 0, 1, 1])
     >>> fit.coef_.round(3).tolist(), fit.intercept_.round(3).tolist()
     ([[1.089]], [-3.112])
     """

@@ -31,8 +31,7 @@ from suffice.typing import Floats, Labels
 class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
     """Bayes classifier with a mixture of Gaussians per class (mixture discriminant analysis).
 
-    With one component per class it is QDA, or LDA if tied. Empty cells (NaN) are integrated out,
-    in ``fit`` by EM on sums per pattern of empty cells.
+    With one component per class it is QDA, or LDA if tied. Empty cells (NaN) are integrated out.
 
     Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
 
@@ -47,11 +46,9 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         One covariance for each component, for each class, or for all.
     prior_rows : float, optional
         Strength of the inverse-Wishart prior against collapse: as many imagined rows of each
-        component, spread like its class, whatever the units; by default two more than there are
-        features. 0 is maximum likelihood.
+        component, spread like its class; by default two more than features. 0 is none.
     n_init : int, default=3
-        Starts by k-means++; the best is kept. Of a class of more than 20 000 rows they are tried
-        on so many.
+        Starts by k-means++; the best is kept.
     max_iter : int, default=500
         Most steps of EM.
     tol : float, default=1e-6

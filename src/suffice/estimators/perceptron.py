@@ -34,24 +34,21 @@ _WORDS: dict[str, Any] = {
 class Perceptron(linear.LinearDecisions, BaseEstimator):
     """Rosenblatt's perceptron: weights move only when a row is misclassified.
 
-    With labels t = ±1 it descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It
-    converges if, and only if, the classes are linearly separable, after at most (R / γ)²
-    mistakes; otherwise ``converged_`` is False, and a warning says so unless the variant is made
-    for it.
+    With labels t = ±1 it descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It converges if, and only if,
+    the classes are linearly separable; otherwise ``converged_`` is False, and a warning says so.
 
     Parameters
     ----------
     learning : {"stochastic", "batch"}, default="stochastic"
         w ← w + η t x at each mistake; or w ← w + η Σ t x once a pass.
     shuffle : bool, default=True
-        Whether stochastic steps visit the rows in a random order, drawn anew for each pass, or in
-        theirs.
+        Whether stochastic steps visit the rows in an order drawn anew for each pass.
     multiclass : {"one-against-rest", "direct"}, default="direct"
         K perceptrons; or one weight vector a class, a mistake moving the right class up and its
         best rival down. Two classes always have one weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
         Answer with the last weights, with their mean over all rows shown, or with those of the
-        pass that left the fewest errors. The last two suit classes that cannot be separated.
+        pass that left the fewest errors.
     learning_rate : float, default=1.0
         η. From a zero start it only scales the answer.
     start : {"zero", "random"}, default="zero"
@@ -79,20 +76,18 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     n_updates_ : int
         Mistakes made in all passes.
     margin_ : float
-        Least distance of a row from a boundary, in the units worked in; negative if some row is
-        misclassified.
+        Least distance of a row from a boundary; negative if some row is misclassified.
     path_ : DescentPath or None
     mistakes_ : tuple of int
         Rows that moved the weights, in order, if ``record="mistakes"``.
 
     References
     ----------
-    Rosenblatt (1958), *Psychological Review* 65, 386–408; Novikoff (1962), *Symposium on the
-    Mathematical Theory of Automata* 12, 615–622.
+    Rosenblatt (1958), *Psychological Review* 65, 386–408.
 
     Examples
     --------
-    >>> from suffice.estimators.perceptron import Perceptron
+    >>> from suffice import Perceptron
     >>> p = Perceptron().fit([[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"])
     >>> p.converged_, p.predict([[0.5], [3.5]]).tolist()
     (True, ['low', 'high'])
