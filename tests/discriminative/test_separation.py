@@ -28,7 +28,7 @@ SOLVERS = [Newton(), QuasiNewton(), GradientDescent()]
 def test_complete_separation_names_the_feature(problem, noise, solver):
     codes = (noise[:, 2] > 0.1).astype(int)
     found = separation(problem, noise, codes, solver)
-    assert found.kind == "complete"
+    assert found.complete
     assert found.features.tolist() == [2]
 
 
@@ -38,7 +38,7 @@ def test_an_empty_cell_of_a_table_is_quasi_separation(problem, noise, solver):
     codes = rng.integers(0, 2, 80)
     noise[:, 1] = (codes == 1) & (rng.uniform(size=80) < 0.3)  # all ones are of class 1
     found = separation(problem, noise, codes, solver)
-    assert found.kind == "quasi"
+    assert not found.complete
     assert found.features.tolist() == [1]
 
 
@@ -62,7 +62,7 @@ def test_one_class_apart_from_two_that_overlap_is_quasi_separation(problem, nois
     codes = np.random.default_rng(2).integers(0, 2, 80)
     codes[noise[:, 0] > 1] = 2
     found = separation(problem, noise, codes)
-    assert found.kind == "quasi"
+    assert not found.complete
     assert found.features.tolist() == [0]
 
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from glob import glob
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +106,10 @@ def _said(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 learning_data, new_data = _described(_COLUMNS), _described({})
 
 
+_STORAGE = "What scatter to keep; auto keeps one matrix per class where that is affordable."
+_STORAGES = ["auto", "per-class", "pooled", "diagonal"]
 sums_options = given(
-    choice(
-        "--storage",
-        of=["auto", "per-class", "pooled", "diagonal"],
-        text="What scatter to keep; auto keeps one matrix per class where that is affordable.",
-        default="auto",
-    ),
+    choice("--storage", of=_STORAGES, text=_STORAGE, default="auto"),
     click.option("--fourth", is_flag=True, help="Also keep what Ledoit-Wolf shrinkage needs."),
 )
 
@@ -146,9 +144,7 @@ def file_argument(name: str, **options: Any) -> Decorator:
     return click.argument(name, type=click.Path(path_type=Path), **options)
 
 
-folds = click.option(
-    "--cv", type=click.IntRange(min=2), help="Folds; by default 10, or 5 of many rows."
-)
+folds = option("--cv", text="Folds; by default 10, or 5 of many rows.", type=click.IntRange(2))
 
 
 def seed(text: str, default: int | None = 0) -> Decorator:
@@ -157,18 +153,14 @@ def seed(text: str, default: int | None = 0) -> Decorator:
 
 
 def refuse_overwriting(ctx: click.Context, in_place: str | None) -> None:
-    """Raise if an output of a command is one of its inputs, however either is spelt.
-
-    ``in_place`` names the argument that the command may replace.
-    """
+    """Raise if an output of a command is one of its inputs, but the one it may replace."""
     said = [(p, ctx.params.get(p.name or "")) for p in ctx.command.params]
     outputs = [path for p, path in said if isinstance(p.type, OutputFile) and path is not None]
     read = [v for p, v in said if isinstance(p, click.Argument) and v and p.name != in_place]
-    for path in outputs:
-        for found in (found for value in read for found in _files(value)):
-            if os.path.isfile(path) and os.path.samefile(path, found):
-                msg = f"{path} would replace the input {found}: name another output"
-                raise InvalidParameterError(msg)
+    for path, found in product(outputs, (found for value in read for found in _files(value))):
+        if os.path.isfile(path) and os.path.samefile(path, found):
+            msg = f"{path} would replace the input {found}: name another output"
+            raise InvalidParameterError(msg)
     if len({os.path.realpath(path) for path in outputs}) < len(outputs):
         raise InvalidParameterError(f"{outputs[0]} is named for two outputs: name two files")
 

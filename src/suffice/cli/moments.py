@@ -56,8 +56,12 @@ def merge(terminal: Terminal, /, files: tuple[Path, ...], output: Path) -> None:
 
     FILES are moments or models of the same columns; the order does not matter.
     """
-    _refuse_twins(files)
-    parts, seen = [load_moments(file) for file in files], dict[bytes, Path]()
+    seen: dict[Any, Path] = {}
+    for file in files:
+        if (twin := seen.setdefault(file.resolve(), file)) is not file:
+            msg = f"{file} is named twice ({twin}), and its rows would count twice: name it once"
+            raise InvalidParameterError(msg)
+    parts = [load_moments(file) for file in files]
     for file, part in zip(files, parts, strict=True):
         if part.counts.any() and (same := seen.setdefault(_digest(part), file)) is not file:
             terminal.note(f"{file} holds the same sums as {same}: its rows count twice")
@@ -72,15 +76,6 @@ def _digest(sums: Moments) -> bytes:
     """Return what two sums have in common only if they are of the same rows."""
     arrays = sums.classes, sums.counts, sums.weights, sums.means, sums.means_low
     return sha256(b"".join(part.tobytes() for part in arrays)).digest()
-
-
-def _refuse_twins(files: tuple[Path, ...]) -> None:
-    """Raise if a file is named twice, however it is spelt."""
-    seen: dict[Path, Path] = {}
-    for file in files:
-        if (twin := seen.setdefault(file.resolve(), file)) is not file:
-            msg = f"{file} is named twice ({twin}), and its rows would count twice: name it once"
-            raise InvalidParameterError(msg)
 
 
 @subcommand(

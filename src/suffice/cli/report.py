@@ -41,17 +41,7 @@ ROW = "\0row"  # no column is called so
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @seed("Of folds and samples.")
 def report(
-    terminal: Terminal,
-    /,
-    data: Data,
-    output: Path | None,
-    form: str | None,
-    cv: int | None,
-    seed: int,
-    against: str | None,
-    *,
-    fast: bool,
-    force: bool,
+    terminal: Terminal, /, data: Data, output: Path, form: str, against: str, **asked: Any
 ) -> None:
     """Write a page that says which classifier to use, how good it is, and why."""
     from suffice.reporting.build import FORMATS, report_of
@@ -64,18 +54,20 @@ def report(
     if written is None:
         msg = f"{path}: no format has this extension: use .html, .md or .json, or name a --format"
         raise InvalidParameterError(msg)
-    if output is not None and output.exists() and not force:
+    if output is not None and output.exists() and not asked["force"]:
         msg = f"{output} is there already: name another page, or replace it with --force"
         raise InvalidParameterError(msg)
     model = path.with_name(f"{stem}.suffice")
-    if not force:
+    if not asked.pop("force"):
         path, model = (_unused(each, terminal) for each in (path, model))
-    progress = False if terminal.quiet else None
-    settings = ReportSettings(cv=cv, seed=seed, progress=progress, fast=fast)
-    command = without_passwords(without_folders(click.get_current_context().meta["typed"]))
+    settings = ReportSettings(**asked, progress=False if terminal.quiet else None)
+    typed = shlex.split(click.get_current_context().meta["typed"])
+    # the page travels: its files lie in no folder of this machine
+    words = [re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in typed]
+    provenance = Provenance(without_passwords(shlex.join(words)), model.name, settings.seed)
     documented = _documented(data, stem)
     new = None if against is None else _new_rows(against, data, documented)
-    made = report_of(documented, settings, Provenance(command, model.name, seed), new)
+    made = report_of(documented, settings, provenance, new)
     kept = hasattr(made.estimator, "save")
     if kept:
         made.estimator.save(model)
@@ -94,12 +86,6 @@ def _tell_verdict(made: Any, path: Path, model: Path | None, terminal: Terminal)
         click.echo(printable(verdict))
     facts = {"model": model and str(model), "verdict": verdict, "models": made.comparison.rows()}
     terminal.written(path, f"report; {model}: the model" if model else "report", **facts)
-
-
-def without_folders(command: str) -> str:
-    """Return a command whose files lie in no folder of this machine: the page travels."""
-    words = (re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in shlex.split(command))
-    return shlex.join(words)
 
 
 def _unused(path: Path, terminal: Terminal) -> Path:
@@ -180,31 +166,18 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
 @output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")
 def compare(
-    terminal: Terminal,
-    /,
-    data: Data,
-    cv: int | None,
-    models: tuple[str, ...],
-    added: tuple[str, ...],
-    seed: int,
-    plot: Path | None,
-    output: Path | None,
+    terminal: Terminal, /, data: Data, models: Any, added: Any, plot: Path, output: Path, **how: Any
 ) -> None:
     """Compare classifiers by cross-validation."""
     if plot is not None and plot.suffix not in FIGURES:
         raise InvalidParameterError(f"--plot {plot}: a figure is written to {', '.join(FIGURES)}")
     from suffice import comparison
 
-    rows = data.rows()
-    result = comparison.compare(
-        rows.frame,
-        rows.table.labels,
-        _chosen_models(models, added, seed),
-        cv,
-        sample_weight=rows.table.weight,
-        random_state=seed,
-        progress=False if terminal.quiet else None,
-    )
+    rows, seed = data.rows(), how["seed"]
+    said: Any = {"sample_weight": rows.table.weight, "random_state": seed}
+    said["progress"] = False if terminal.quiet else None
+    compared = rows.frame, rows.table.labels, _chosen_models(models, added, seed), how["cv"]
+    result = comparison.compare(*compared, **said)
     if output is not None:
         import polars as pl
 

@@ -91,10 +91,7 @@ class DescentPath:
         return cast("Figure", draw("path", self, self.pair(parameters), window))
 
     def animate(self, parameters: ParameterPair | None = None, n_frames: int = 60) -> FuncAnimation:
-        """Return an animation of the way over the contours of the loss.
-
-        Its ``save("way.gif", "pillow")`` writes a file, its ``to_jshtml()`` makes a page.
-        """
+        """Return an animation of the way over the contours of the loss, with ``save(path)``."""
         return cast("FuncAnimation", draw("animated path", self, self.pair(parameters), n_frames))
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
@@ -177,21 +174,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """When to stop.
+    """When to stop."""
 
-    On the gradient: its greatest mean component, in standard units, is at most ``tol``, and
-    the loss still to gain, where known, at most ``tol`` too. Or on the change of the
-    log-likelihood: under ``epsilon``. Or after ``max_iter`` steps.
-    """
-
-    tol: float = 1e-8
-    epsilon: float | None = None
+    tol: float = 1e-8  # greatest mean gradient, in standard units, and loss still to gain
+    epsilon: float | None = None  # change of the log-likelihood
     max_iter: int = 100
 
     def met(self, gradient_norm: float, before: Step | None, now: Step) -> bool:
-        if gradient_norm <= self.tol and now.decrement <= self.tol:
-            return True
-        if 0 < now.decrement <= _INVISIBLE * now.point.loss:
+        small = gradient_norm <= self.tol and now.decrement <= self.tol
+        if small or 0 < now.decrement <= _INVISIBLE * now.point.loss:
             return True
         if self.epsilon is None or before is None:
             return False

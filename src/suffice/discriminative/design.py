@@ -27,12 +27,12 @@ SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not im
 def feature_sizes(moments: Moments, *, fit_intercept: bool = True) -> Floats:
     """Return the standard deviation s_j of each feature over all rows, (d,).
 
-    The divisor is Σw − 1, as R's ``sd``; never less than half of Σw, so that weights which sum
-    to one or less have a standard deviation too. Without an intercept, the root mean square.
+    Without an intercept, the root mean square.
     """
     if not fit_intercept:
         return np.hypot(np.sqrt(moments.total_variances), moments.grand_mean)
     weight = moments.total_weight
+    # divisor Σw − 1, as R's sd, but never less than ½ Σw: weights may sum to one or less
     return np.sqrt(moments.total_variances * weight / max(weight - 1, weight / 2))
 
 
@@ -46,11 +46,7 @@ class Scaling:
 
     @classmethod
     def of(cls, moments: Moments, *, fit_intercept: bool = True, standardize: bool = True) -> Self:
-        """Return the map that gives every feature mean zero and standard deviation one.
-
-        Without an intercept features stay about zero, and their root mean square becomes one. If
-        not ``standardize``, every feature is left as it is.
-        """
+        """Return the map to mean zero and deviation one; without an intercept, about zero."""
         zero, lead = np.zeros(moments.n_features), float(fit_intercept)
         if not standardize:
             return cls(zero, zero + 1, lead)
@@ -164,7 +160,6 @@ class CompiledDesign(Design):
         yield from (self.take(slice(lo, hi)) for lo, hi in chunk_edges(self.table.n_rows))
 
     def _chunk(self, lo: int, hi: int) -> tuple[Any, ...]:
-        """Return what the compiled sums ask of the rows lo … hi−1."""
         table, scaling = self.table, self.scaling
         weight = np.zeros(0) if table.weight is None else table.weight
         return table.x, table.codes, weight, lo, hi, scaling.centre, scaling.inverse
@@ -262,11 +257,7 @@ class Problem:
         fit_intercept: bool = True,
         per_deviation: bool = True,
     ) -> Self:
-        """Return the problem of a table whose moments are known.
-
-        The penalty is of coefficients per standard deviation of their features, or, if not
-        ``per_deviation``, of the coefficients as they are.
-        """
+        """Return the problem; the penalty is of coefficients per deviation, or as they are."""
         s = feature_sizes(moments, fit_intercept=fit_intercept)
         scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)
         aliased = np.flatnonzero(s == 0)
@@ -307,10 +298,7 @@ class Problem:
 
 
 def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
-    """Return the columns that are constant, or combinations of the columns before them.
-
-    Without an intercept a constant column tells something, unless it is zero.
-    """
+    """Return the columns that are constant, or combinations of the columns before them."""
     constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
     mean = moments.grand_mean
     if moments.storage == "diagonal":

@@ -25,8 +25,7 @@ _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 class GradientDescent(Solver):
     """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem.
 
-    Without a rate, η = 1 / L, L the greatest curvature that the mean loss can have; it is sure
-    to descend up to 2 / L. A rate at which the loss rises is refused.
+    A rate at which the loss rises is refused; without one, η = 1 / L is sure to descend.
     """
 
     rate: float | None = None
@@ -72,8 +71,7 @@ class Iterate:
 class StochasticDescent(Solver):
     """Steps of constant rate by one row at a time, or a few; the answer is where it stands.
 
-    Rows are visited in their order or, with a seed, in an order drawn anew for each pass. A rate
-    is refused if after some pass the loss is worse than that of the start and of knowing nothing.
+    A rate is refused if the loss gets worse than that of the start and of knowing nothing.
     """
 
     rate: float | None = None
@@ -114,10 +112,9 @@ class StochasticDescent(Solver):
 
 @dataclass(frozen=True, slots=True)
 class AveragedDescent(StochasticDescent):
-    """Steps of falling rate, rows in random order; the answer is an average of polynomial decay.
+    """Steps of falling rate; the answer is an average of polynomial decay.
 
-    A step looks at ``batch_size`` rows, or a tenth of all if that is less. Shamir & Zhang (2013),
-    *ICML*.
+    Shamir & Zhang (2013), *ICML*.
     """
 
     batch_size: int = 32
@@ -168,11 +165,7 @@ def epoch(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """Coefficients after some batches, in original units, and the moments of all of them.
-
-    Units are those of all rows so far, so they settle as the stream goes on, and the
-    coefficients are carried over from batch to batch.
-    """
+    """Coefficients after some batches, in original units, and the moments of all of them."""
 
     moments: Moments
     beta: Floats  # where the descent stands  (C, D)

@@ -1,9 +1,7 @@
 """Compiled sums of logistic regression over chunks of rows, and the perceptron's pass.
 
-Rows are standardised in tiles of transposed lanes. Two classes whose rows lie one after another
-in memory take another way (``chunk_gradient``): one score a row leaves so little arithmetic that
-a tile costs more than it saves, so rows are read where they are, once for the scores of a group
-and once, from the cache, for the gradient.
+Rows are standardised in tiles of transposed lanes. Of two classes, one score a row leaves so little
+arithmetic that rows in C order are read where they are (``chunk_gradient``), twice as fast.
 """
 
 import math
@@ -124,11 +122,10 @@ def chunk_sums(
     x: Any, codes: Any, weight: Any, lo: int, hi: int, centre: Any, inverse: Any,
     phi: Any, gradient: Any, blocks: Any,
 ) -> float:  # fmt: skip
-    """Add the gradient and, unless ``blocks`` is empty, the Hessian of rows lo … hi−1.
+    """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood.
 
-    ``weight`` is empty where every weight is one. ``gradient`` is (C, 1 + d); ``blocks`` holds
-    the C (C + 1) / 2 Hessian blocks, each D × D, D = 1 + d rounded up to a multiple of 4.
-    Returns the negative log-likelihood of the rows.
+    ``weight`` is empty where all are one; ``blocks``, where no Hessian is asked for, otherwise of
+    shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4.
     """
     n_scores, n_terms = phi.shape
     padded = (n_terms + 3) // 4 * 4
@@ -205,10 +202,7 @@ def chunk_gradient(
     x: Any, codes: Any, weight: Any, lo: int, hi: int, centre: Any, inverse: Any,
     phi: Any, gradient: Any,
 ) -> float:  # fmt: skip
-    """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood.
-
-    ``weight`` is empty where every weight is one.
-    """
+    """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood."""
     slopes, slope_gradient = phi[0, 1:] * inverse, np.zeros(len(inverse))
     a, p, w = np.zeros((1, LANES)), np.zeros((1, LANES)), np.ones(LANES)
     top, total = np.empty(LANES), np.empty(LANES)

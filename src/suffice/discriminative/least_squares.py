@@ -20,8 +20,6 @@ def regress_indicators(moments: Moments) -> LinearModel:
 
     .. math::  w_k = T^{-1} n_k (\mu_k - \mu), \qquad w_{k0} = \pi_k - w_k^\top \mu
 
-    T is the total scatter. The K fits sum to one everywhere.
-
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.2.
     """
     scaling = Scaling.of(moments)
@@ -57,9 +55,6 @@ def regress_column(
     r"""Return w_0, w (d,) and σ² of one column y | x ~ N(wᵀx + w_0, σ²), x all the others.
 
     .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}
-
-    Classes are pooled about the grand mean. σ² is the residual divided by the weight of the rows,
-    or, ``unbiased``, by that less the number of coefficients that the rows can tell.
     """
     others = np.delete(np.arange(moments.n_features), target)
     features = moments.select(others)

@@ -56,11 +56,9 @@ def random_start(problem: Problem, seed: int = 0) -> Floats:
 
 
 def lda_start(problem: Problem) -> Floats:
-    """Return the log odds of Gaussian classes of one covariance, shape (C, D).
+    """Return the log odds of Gaussian classes of one covariance, or zeros, shape (C, D).
 
-    Linear discriminant analysis is a closed form of the same linear log odds (Efron 1975, *Journal
-    of the American Statistical Association* 70, 892–898). Zeros where moments hold no full
-    covariance (very many features) or there is no intercept.
+    Efron (1975), *Journal of the American Statistical Association* 70, 892–898.
     """
     m, v = problem.moments, problem.scaling.inverse
     if m.storage == "diagonal" or not problem.scaling.lead:
@@ -131,11 +129,9 @@ def fit_logistic(
     refuse_separation: bool = True,
     **posed: bool,
 ) -> LogisticFit:
-    """Return the fit of a table whose moments are known.
+    """Return the fit of a table; of separable classes and l2 = 0, that of ``SUBSTITUTE_L2``.
 
-    Without a solver, the one that suits the size. ``limits`` are fields of ``Stopping`` that
-    replace the solver's own. Where l2 = 0 and the classes turn out to be separable, the fit of
-    ``SUBSTITUTE_L2`` is returned, and says so, unless told not to look. ``posed`` are settings of
+    ``limits`` are fields of ``Stopping`` in the place of the solver's own, ``posed`` settings of
     ``Problem.of``.
     """
 
@@ -156,10 +152,7 @@ def fit_logistic(
 
 
 def choose_penalty(table: Table, moments: Moments, **posed: bool) -> float:
-    """Return the λ of least leave-one-out log-loss, read from one fit of each λ.
-
-    Of many rows a sample says: λ is what a prior knows, whatever the number of rows.
-    """
+    """Return the λ of least leave-one-out log-loss, read from one fit of each λ."""
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)
     if n_parameters > WIDEST_HESSIAN:
         raise InvalidParameterError(
@@ -187,10 +180,7 @@ def penalties(weight: float) -> Floats:
 
 
 def held_out_loss(problem: Problem, point: Evaluation) -> float:
-    """Return the mean of −log p(y_i | x_i) by coefficients that row i had no part in.
-
-    One Newton step from the fit of all rows gives those of all but one, from the Hessian without
-    that row: a rank-C change, so that no row needs a factorisation of its own.
+    """Return the mean of −log p(y_i | x_i) by coefficients one Newton step away, without row i.
 
     Rad & Maleki (2020), *JRSS B* 82, 965–996.
     """
@@ -222,11 +212,7 @@ def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
 
 
 def suitable_solver(problem: Problem) -> Solver:
-    """Return Newton where Hessians are affordable, otherwise quasi-Newton.
-
-    A Hessian costs about (C + 1) D / 8 times a gradient; of many rows in two classes, one
-    Hessian is computed, near the end.
-    """
+    """Return Newton where Hessians are affordable, (C + 1) D / 8 gradients, else quasi-Newton."""
     c, d = problem.objective.shape
     design = problem.objective.design
     few = isinstance(design, DeviceDesign) or not isinstance(design, CompiledDesign)

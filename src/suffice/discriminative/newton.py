@@ -25,10 +25,8 @@ InverseHessian: TypeAlias = Callable[["Floats"], "Floats"]  # g ↦ B⁻¹ g, sh
 class Newton(Solver):
     """Newton steps; the point reached knows its Hessian.
 
-    Once the rule is met, the step already computed there is taken as well: it doubles the
-    number of correct digits. Few rows are then summed once more, so that the Hessian has as
-    many; many are not, since it is off by no more than the last step (Boyd & Vandenberghe 2004,
-    *Convex Optimization*, section 9.5).
+    Once the rule is met, the step already computed there doubles the number of correct digits
+    (Boyd & Vandenberghe 2004, *Convex Optimization*, section 9.5).
     """
 
     default = Stopping(tol=1e-8, max_iter=100)
@@ -64,11 +62,7 @@ def _stepped(objective: Objective, here: Evaluation) -> Evaluation:
 
 
 class QuasiNewton(Solver):
-    """L-BFGS that begins with the Hessian of a sample of rows, after a few Newton steps there.
-
-    Each step costs one pass for loss and gradient. Where there are too many parameters for a
-    Hessian, it begins with Böhning's bound, read from the moments.
-    """
+    """L-BFGS from the Hessian of a sample of rows, or of too many parameters Böhning's bound."""
 
     default = Stopping(tol=1e-8, max_iter=1000)
 
@@ -95,8 +89,7 @@ class QuasiNewton(Solver):
 class SampledNewton(Solver):
     """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough.
 
-    The last step is Newton's, with the Hessian of all rows (Byrd, Chin, Neveitt & Nocedal 2011,
-    *SIAM Journal on Optimization* 21, 977–995).
+    Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995.
     """
 
     default = Newton.default
@@ -112,10 +105,7 @@ class SampledNewton(Solver):
 
 
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:
-    """Return where a few Newton steps on a sample of rows lead, and the inverse Hessian there.
-
-    Few rows are not sampled: what is returned is the Hessian of all of them at the start.
-    """
+    """Return where a few Newton steps on a sample of rows lead, and the inverse Hessian there."""
     n_rows = objective.design.table.n_rows
     n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
     if n >= n_rows:

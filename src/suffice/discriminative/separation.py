@@ -38,18 +38,11 @@ class Separation:
     complete: bool  # every row on its own side; otherwise some lie on the boundary (quasi)
     features: Codes  # columns that a sparse separating direction uses
 
-    @property
-    def kind(self) -> str:
-        """``"complete"`` or ``"quasi"``."""
-        return "complete" if self.complete else "quasi"
-
 
 def find_separation(problem: Problem, solution: Solution) -> Separation | None:
     """Return how the classes are separated, or None, after a descent without penalty.
 
-    The linear program is run only if the descent did not arrive, or the loss has gone flat in
-    some direction. With more than 1500 parameters it is not run: only complete separation is
-    then found.
+    With more than 1500 parameters only complete separation is found.
     """
     point = solution.point
     if solution.converged and not _flat(problem, point):
@@ -98,11 +91,7 @@ def _gain(problem: Problem) -> Floats:
 
 
 def _constraints(block: Table, delta: Floats, n: int) -> Floats:
-    """Return the n constraints (δ_y − δ_k)ᵀ z ≥ 0 of least margin in some rows (1, z).
-
-    Each is a row: its margin at δ, then its coefficients, (n, 1 + C·D), z scaled to a greatest
-    entry of one.
-    """
+    """Return margin and coefficients of the n hardest (δ_y − δ_k)ᵀ z ≥ 0, |z| ≤ 1, (n, 1 + C·D)."""
     scale = np.maximum(np.abs(block.x).max(1), np.finfo(float).tiny)
     scores = all_scores(delta @ block.x.T) / scale
     row = np.arange(len(scale))

@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 class LogisticSummary:
     r"""Coefficients of each class against the first, and how well they are known.
 
-    Standard errors are the roots of the inverse Hessian's diagonal, z = coefficient / error, p
-    two-sided normal, and the interval of an odds ratio is exp(coefficient ± z error). With a
-    penalty the errors describe the penalised fit, the spread of a Bayesian posterior whose prior
-    is the penalty, and AIC and BIC count effective parameters.
-
-    McFadden (1974), pseudo-R² = 1 − log L / log L of the model with intercepts only.
+    Standard errors are the roots of the inverse Hessian's diagonal; with a penalty they describe
+    the penalised fit, and AIC and BIC count effective parameters.
     """
 
     coefficients: Floats  # log odds of each class against the first, intercept first  (C, D)
