@@ -289,11 +289,7 @@ _FEWEST = 5  # rows that a level needs to have a feature of its own
 
 
 def varying_features(table: Table, encoding: Encoding | None) -> Codes:
-    """Return which features are neither constant nor combinations of others.
-
-    A level of very few rows is as good as constant: most folds have no variance in it. NaN,
-    infinity and overflow are refused.
-    """
+    """Return which features are neither constant, in most folds too, nor combinations of others."""
     unweighted = replace(table, weight=None)
     storage = "pooled" if table.n_features < table.n_rows else "diagonal"
     moments = Moments.of_table(unweighted, storage=storage, fourth=False)

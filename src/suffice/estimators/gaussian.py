@@ -404,7 +404,6 @@ class GaussianClassifier(
 
     @property
     def classifier_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn."""
         check_is_fitted(self)
         if "_classifier" not in vars(self):
             self._classifier = self._estimate(self.recipe())

@@ -42,7 +42,7 @@ def labelled(
     """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
     given = map(to_numpy, (X, y, sample_weight))
     x, y, sample_weight = checked_table(estimator, *given, reset=reset)
-    known = None if reset else getattr(estimator, "encoding_", None)
+    known = None if reset else estimator.encoding_
     reading: Any = {"names": feature_names(estimator), "schema": known and known.schema}
     if is_mixed(x):  # of numbers alone, an empty cell is an error
         reading["missing"] = "indicator"
@@ -91,6 +91,7 @@ class LinearDecisions(ScoreMixin):
 
     coef_: Floats
     intercept_: Floats
+    encoding_: Encoding | None = None  # of a mixed table
     _centre: Floats
     _at_centre: Floats
 
@@ -101,21 +102,16 @@ class LinearDecisions(ScoreMixin):
 
     @property
     def classifier_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn."""
         check_is_fitted(self)
         about: Any = {"has_posterior": hasattr(type(self), "predict_proba")}
         model = LinearModel.of(self.coef_, self._at_centre, centre=self._centre, **about)
         if not np.array_equal(model.at_origin, self.intercept_):  # changed by hand
             model = LinearModel.of(self.coef_, self.intercept_, **about)
-        return Classifier.of(self.classes_, self._names(), model, encoding=self._encoding())
-
-    def _encoding(self) -> Encoding | None:
-        return getattr(self, "encoding_", None)
+        return Classifier.of(self.classes_, self._names(), model, encoding=self.encoding_)
 
     def _names(self) -> tuple[str, ...] | None:
         """Return the names of the features that coefficients are of."""
-        encoding = self._encoding()
-        return encoding.feature_names if encoding else feature_names(self)
+        return self.encoding_.feature_names if self.encoding_ else feature_names(self)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return coefficients_of(self)
@@ -222,7 +218,7 @@ class LeastSquaresClassifier(LinearDecisions, BaseEstimator):
 
 
 class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
-    r"""Linear regression as a generative model: y | x ~ N(wᵀx + w_0, σ²).
+    """Linear regression as a generative model: y | x ~ N(wᵀx + w_0, σ²).
 
     Parameters
     ----------

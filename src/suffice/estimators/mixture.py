@@ -119,7 +119,6 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """The fitted classifier, free of scikit-learn."""
         check_is_fitted(self)
         costs = {name: getattr(self, name) for name in COSTS}
         found = Classifier.of(self.classes_, feature_names(self), self.model_, **costs)

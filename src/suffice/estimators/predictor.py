@@ -50,10 +50,8 @@ def checked_table(
 ) -> tuple[Any, Any, Any]:
     """Return rows, labels and weights to learn from; rows without a label are left out."""
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None: "
-            "pass one label per row"
-        )
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None: pass labels")
     there = is_on_device(X)
     if there and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -91,13 +89,9 @@ def checked_rows(estimator: Any, X: Any) -> Any:
 
 def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return rows of numbers as an array; other libraries' arrays and mixed tables as they are."""
-    if is_foreign(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return X
     schema = getattr(getattr(estimator, "moments_", None), "schema", None)
     known = schema or getattr(estimator, "categorical", None) is not None
-    takes_categories = estimator.__sklearn_tags__().input_tags.categorical
-    if takes_categories and (known or is_mixed(X)):
+    if is_foreign(X) or ("categorical" in estimator._takes and (known or is_mixed(X))):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     if getattr(X, "columns", None) is not None and is_mixed(X):
@@ -172,10 +166,7 @@ class PredictorMixin(ClassifierMixin, ABC):
             return cast("Answer", self.classifier_.answer(verb, x))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of ``predict``, of a rejecting classifier among the rows it answers.
-
-        ``rejection_rate`` is the share of the others; where there are no rows left, NaN.
-        """
+        """Return the accuracy of ``predict`` among the rows that it answers."""
         X, y, sample_weight = map(to_numpy, (X, y, sample_weight))
         if not self.classifier_.decision.can_reject:
             return float(super().score(X, y, sample_weight))
@@ -208,10 +199,7 @@ class PredictorMixin(ClassifierMixin, ABC):
         return settings
 
     def report(self, X: Any, y: Any, path: str | Path | None = None, **options: Any) -> Any:
-        """Return a report about this classifier on labelled rows; see ``sf.report``.
-
-        Settings count, what was learnt does not: all errors are of rows held out from a copy.
-        """
+        """Return a report about this classifier, fitted anew, on these rows; see ``sf.report``."""
         return drawing.report(X, y, path, estimator=self, **options)
 
     def _html_repr(self) -> str:
@@ -227,21 +215,18 @@ class PredictorMixin(ClassifierMixin, ABC):
         """Return the classes, and how each scores a row where that is linear."""
         classes, d = notebook.shown(self.classes_.tolist()), self.n_features_in_
         moments, coefficients = getattr(self, "moments_", None), getattr(self, "coef_", None)
-        rows: list[list[Any]] = [[label] for label in classes]
-        head, of = ["class"], ""
+        columns, of = {"class": classes}, ""
         if moments is not None:
             priors = getattr(self, "priors_", moments.weights / moments.total_weight).tolist()
-            rows = [list(r) for r in zip(classes, moments.counts.tolist(), priors, strict=False)]
-            head, of = ["class", "rows", "prior"], f"{int(moments.counts.sum()):,} rows, "
+            columns |= {"rows": moments.counts.tolist(), "prior": priors}
+            of = f"{int(moments.counts.sum()):,} rows, "
         said = f"Fitted to {of}{plural(d, 'feature')}, {plural(len(self.classes_), 'class')}"
-        parts = [notebook.html_table(head, rows)]
+        parts = [notebook.html_table(list(columns), zip(*columns.values(), strict=False))]
         if coefficients is not None:
             names = notebook.shown(feature_names(self) or [f"x{j}" for j in range(d)])
             who = classes if len(coefficients) > 1 else [self.classes_[1]]
-            lines = [
-                [label, intercept, *w[: len(names)]]
-                for label, intercept, w in zip(who, self.intercept_, coefficients, strict=False)
-            ]
+            scores = zip(who, self.intercept_, coefficients, strict=False)
+            lines = [[label, intercept, *w[: len(names)]] for label, intercept, w in scores]
             head = ["score of", "intercept", *names]
             parts.append(notebook.html_table(head, lines, "Coefficients"))
         return notebook.titled(said, *parts)
@@ -274,10 +259,7 @@ class DensityMixin(PosteriorMixin):
     """A density of the rows, to judge new ones by and to draw from."""
 
     def impute(self, X: Any) -> Any:
-        """Return the rows, each empty number filled by its mean given the rest of the row.
-
-        Whatever was observed comes back as it is; an empty category stays a level of its own.
-        """
+        """Return the rows, each empty number filled by its mean given the rest of the row."""
         return _with_columns(X, self._answer(to_numpy(X), Classifier.impute))
 
     def sample_missing(self, X: Any, random_state: Any = None) -> Any:

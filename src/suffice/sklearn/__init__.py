@@ -1,8 +1,7 @@
 """scikit-learn's classifiers over this library's engine: change one import, keep the rest.
 
-``from suffice.sklearn import LinearDiscriminantAnalysis`` in the place of ``from
-sklearn.discriminant_analysis import …``: parameters, attributes and definitions are
-scikit-learn's, sums and scores are ours. ``patch()`` does the same to code that cannot be edited.
+Parameters, attributes and definitions are scikit-learn's, sums and scores are ours. ``patch()``
+does the same to code that cannot be edited.
 """
 
 import sys
@@ -34,9 +33,7 @@ _LOCK = Lock()
 def patch() -> None:
     """Put our four classifiers in the place of scikit-learn's, wherever it names them.
 
-    For code that cannot be edited: call it before that code imports scikit-learn's classes, since
-    names already imported stay what they are. Calling it again changes nothing; ``unpatch`` undoes
-    it.
+    Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
 
     Examples
     --------

@@ -65,8 +65,7 @@ def _is_theirs(asked: Any, table: Table, n_scatters: int) -> bool:
 class LinearDiscriminantAnalysis(Linear, theirs.LinearDiscriminantAnalysis):
     """Linear discriminant analysis: parameters, attributes and definitions are scikit-learn's.
 
-    The rows are summed once and the solvers work on the sums. Left to scikit-learn's own code: a
-    ``covariance_estimator``, which asks for rows, and tables with more features than rows.
+    The rows are summed once and the solvers work on the sums.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
 
@@ -175,9 +174,6 @@ def _to_single(estimator: Any) -> None:
 
 class QuadraticDiscriminantAnalysis(Decided, theirs.QuadraticDiscriminantAnalysis):
     """Quadratic discriminant analysis: parameters, attributes and definitions are scikit-learn's.
-
-    Left to scikit-learn's own code: a ``covariance_estimator``, which asks for rows, tables with
-    more features than rows, and classes whose features depend on each other up to rounding.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
 

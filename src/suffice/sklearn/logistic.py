@@ -26,9 +26,8 @@ _FINEST = 1e-8  # greatest mean gradient that is left, where more is allowed too
 class LogisticRegression(Linear, theirs.LogisticRegression):
     """Logistic regression: parameters, attributes and definitions are scikit-learn's.
 
-    Every solver but "liblinear" asks for the same minimum, and gets it from the same Newton or
-    quasi-Newton steps, to more digits than ``tol`` asks for. L1 and elastic-net penalties,
-    "liblinear" and sparse rows are refused.
+    Whatever the solver, the minimum comes from Newton or quasi-Newton steps. L1 and elastic-net
+    penalties, "liblinear" and sparse rows are refused.
 
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
 
