@@ -69,10 +69,10 @@ def test_one_class_apart_from_two_that_overlap_is_quasi_separation(problem, nois
 def test_iris_and_wine_are_judged_right(problem, table):
     x, y, _ = table("iris")
     codes = np.unique(y, return_inverse=True)[1]
-    assert separation(problem, x, codes).kind == "quasi"
+    assert not separation(problem, x, codes).complete
     assert separation(problem, x[50:], codes[50:] - 1) is None
     x, y, _ = table("wine")
-    assert separation(problem, x, np.unique(y, return_inverse=True)[1]).kind == "complete"
+    assert separation(problem, x, np.unique(y, return_inverse=True)[1]).complete
 
 
 def test_the_hardest_rows_of_many_decide(problem, monkeypatch):

@@ -51,7 +51,7 @@ class State:
     drift: Floats  # Σ over updates of (rows seen before) · update  (R, D)
     n_seen: int = 0  # rows, or batches
     n_updates: int = 0
-    mistakes: tuple[int, ...] = ()  # rows of the last pass that moved the weights one by one
+    mistakes: tuple[tuple[int, Floats], ...] = ()  # of the last pass: rows, and the weights after
 
     @property
     def average(self) -> Floats:
@@ -79,7 +79,7 @@ def one_by_one(
     """
     n, seen = design.table.n_rows, state.n_seen
     order = np.arange(n) if rng is None else rng.permutation(n)
-    weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[int]()
+    weights, drift, mistakes = state.weights.copy(), state.drift.copy(), list[Any]()
     if isinstance(design, CompiledDesign):
         from suffice.discriminative.kernels import show_rows
 
@@ -89,16 +89,16 @@ def one_by_one(
     else:
         for first in range(0, n, _BLOCK):
             here = order[first : first + _BLOCK]
-            places = _corrected(design.take(here), rule, rate, seen + first, weights, drift)
-            mistakes += here[places].tolist()
+            moved = _corrected(design.take(here), rule, rate, seen + first, weights, drift)
+            mistakes += [(int(here[place]), after) for place, after in moved]
         wrong = len(mistakes)
     return State(weights, drift, seen + n, state.n_updates + wrong, tuple(mistakes))
 
 
 def _corrected(
     block: Table, rule: Rule, rate: float, seen: int, weights: Floats, drift: Floats
-) -> list[int]:
-    """Show the rows of a block one after the other; change the weights, return the mistakes."""
+) -> list[tuple[int, Floats]]:
+    """Show the rows of a block one after the other; change weights, return them after mistakes."""
     z = block.x
     scores, products = weights @ z.T, z @ z.T
     place, wrong = 0, []
@@ -112,7 +112,7 @@ def _corrected(
         weights += step * z[place]
         drift += (seen + place) * step * z[place]
         scores += step * products[place]
-        wrong.append(place)
+        wrong.append((place, weights.copy()))
         place += 1
     return wrong
 
@@ -152,18 +152,6 @@ def learn(
         states.append(one_pass(states[-1]))
         converged = states[-1].n_updates == states[-2].n_updates
     return states, converged
-
-
-def after_mistakes(
-    design: Design, rule: Rule, rate: float, start: Floats, rows: Sequence[int]
-) -> list[Floats]:
-    """Return the weights after each of the rows that moved them, the start first."""
-    history = [start]
-    for row in rows:
-        shown = design.take([row])
-        step = rate * rule(history[-1] @ shown.x.T, shown.codes) @ shown.x
-        history.append(history[-1] + step)
-    return history
 
 
 def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Floats]:

@@ -120,8 +120,7 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         asked = {name: parse_word(getattr(self, name), _WORDS[name], name) for name in _WORDS}
         table = linear.labelled(self, X, y)
         require_two_classes(table.classes, table.class_weights)
-        self.classes_ = table.classes
-        n_scores = table.n_classes if table.n_classes > 2 else 1
+        self.classes_, n_scores = table.classes, table.n_classes if table.n_classes > 2 else 1
         rule = asked["multiclass"] if n_scores > 1 else passes.one_against_rest
         scaling, design = self._design(table)
         starts: dict[str, Any] = {"zero": np.zeros, "random": rng.standard_normal}
@@ -136,8 +135,9 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
         self.margin_ = passes.margin(design, weights)
         self._set_scores(weights[:, 1:] * scaling.inverse, weights[:, 0], scaling.centre)
         if self.record == "mistakes":
-            self.mistakes_ = tuple(row for state in states for row in state.mistakes)
-            history = passes.after_mistakes(design, rule, rate, start, self.mistakes_)
+            moved = [mistake for state in states for mistake in state.mistakes]
+            self.mistakes_ = tuple(row for row, _ in moved)
+            history = [start, *(weights for _, weights in moved)]
         if self.record:
             self.path_ = self._path(design, rule, scaling, history)
         if not self.converged_ and self.variant == "plain":
