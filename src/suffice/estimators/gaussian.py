@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -688,105 +688,70 @@ def _check_power(power: Any, moments: Moments) -> None:
         raise errors.FeatureMismatchError(msg)
 
 
-def _init_without(*fixed: str, **defaults: Any) -> Callable[..., None]:
-    """Return an ``__init__`` without some settings, and with other defaults of others."""
-    general = inspect.signature(GaussianClassifier.__init__)
-    parameters = [
-        p.replace(default=defaults.get(p.name, p.default))
-        for p in general.parameters.values()
-        if p.name not in fixed
-    ]
-    signature = general.replace(parameters=parameters)
+Preset = TypeVar("Preset", bound=type[GaussianClassifier])
+_EXAMPLE = """Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from suffice import {0}
+>>> X, y = load_iris(return_X_y=True)
+>>> {0}().fit(X, y).score(X, y) > 0.95
+True
+"""
+
+
+def _preset(*, fixed: bool = True, **settings: Any) -> Callable[[Preset], Preset]:
+    """Return what makes a preset: settings that are fixed, and so no parameters, or defaults."""
+    signature = inspect.signature(GaussianClassifier.__init__)
+    kept = [p for p in signature.parameters.values() if not (fixed and p.name in settings)]
+    kept = [p.replace(default=settings.get(p.name, p.default)) for p in kept]
+    signature = signature.replace(parameters=kept)
+    general = inspect.cleandoc(GaussianClassifier.__doc__ or "")
+    shared = general[general.index("Parameters\n---") : general.index("Examples\n---")]
+    entry = re.compile(r"^(\w*[a-z]) : .*\n(?: +.*\n)+", re.MULTILINE)  # a_ is an attribute
+    shared = entry.sub(lambda f: f[0] if f[1] in signature.parameters else "", shared)
+    said = ", ".join(f"{name}={value!r}" for name, value in settings.items())
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        bound = signature.bind(self, *args, **kwargs)
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}() {error}") from None
         bound.apply_defaults()
         predictor.keep(bound.arguments)
 
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
+    def made(cls: Preset) -> Preset:
+        own = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n``GaussianClassifier({said})``; all else"
+        doc = f"{own} is the same.\n\n{shared}{_EXAMPLE.format(cls.__name__)}"
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        attributes = {"__init__": __init__, "__doc__": doc, **(settings if fixed else {})}
+        for name, value in attributes.items():
+            setattr(cls, name, value)
+        return cls
+
+    return made
 
 
+@_preset(tied=True)
 class LDA(GaussianClassifier):
-    """Linear discriminant analysis: one covariance for all classes.
-
-    ``GaussianClassifier(tied=True)``, without the parameter ``tied``; all else is the same.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from suffice import LDA
-    >>> LDA().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
-    0.98
-    """
-
-    tied = True
-    __init__ = _init_without("tied")
+    """Linear discriminant analysis: one covariance for all classes."""
 
 
+@_preset(tied=False)
 class QDA(GaussianClassifier):
-    """Quadratic discriminant analysis: one covariance per class.
-
-    ``GaussianClassifier(tied=False)``, without the parameter ``tied``; all else is the same.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from suffice import QDA
-    >>> QDA().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
-    0.98
-    """
-
-    tied = False
-    __init__ = _init_without("tied")
+    """Quadratic discriminant analysis: one covariance per class."""
 
 
+@_preset(fixed=False, pooling="auto", shrinkage="auto")
 class RDA(GaussianClassifier):
     """Regularised discriminant analysis: between LDA, QDA and naive Bayes, as the data ask.
 
-    ``GaussianClassifier(pooling="auto", shrinkage="auto")``: both are chosen by exact
-    cross-validation. Friedman (1989), *JASA* 84, 165–175.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from suffice import RDA
-    >>> X, y = load_iris(return_X_y=True)
-    >>> RDA(pooling=0.5, shrinkage=0.1).fit(X, y).score(X, y)
-    0.98
+    Both settings are chosen by exact cross-validation. Friedman (1989), *JASA* 84, 165–175.
     """
 
-    __init__ = _init_without(pooling="auto", shrinkage="auto")
 
-
+@_preset(covariance="diagonal")
 class GaussianNB(GaussianClassifier):
     """Gaussian naive Bayes: features independent given the class.
 
-    ``GaussianClassifier(covariance="diagonal")``, without the parameter ``covariance``; all else
-    is the same. Nothing is added to the variances, so a change of units changes nothing.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from suffice import GaussianNB
-    >>> GaussianNB().fit(*load_iris(return_X_y=True)).score(*load_iris(return_X_y=True))
-    0.96
+    Nothing is added to the variances, so a change of units changes nothing.
     """
-
-    covariance = "diagonal"
-    __init__ = _init_without("covariance")
-
-
-def _documented(preset: type) -> str:
-    """Return the documentation of a preset with the settings and attributes that it shares."""
-    known = inspect.signature(preset).parameters
-    general, own = (inspect.cleandoc(cls.__doc__ or "") for cls in (GaussianClassifier, preset))
-    shared = general[general.index("Parameters\n---") : general.index("Examples\n---")]
-    entry = re.compile(r"^(\w*[a-z]) : .*\n(?: +.*\n)+", re.MULTILINE)  # a_ is an attribute
-    shared = entry.sub(lambda found: found[0] if found[1] in known else "", shared)
-    head, mark, example = own.partition("Examples\n---")
-    return f"{head}{shared}{mark}{example}"
-
-
-for _preset in (LDA, QDA, RDA, GaussianNB):
-    _preset.__doc__ = _documented(_preset)
