@@ -2,7 +2,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from suffice.discriminative import DescentPath, descend
+from suffice.discriminative.descent import DescentPath, descend
 from suffice.errors import InvalidParameterError
 from suffice.estimators.logistic import LogisticRegression
 from suffice.estimators.perceptron import Perceptron

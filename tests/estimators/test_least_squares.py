@@ -93,9 +93,6 @@ def test_samples_follow_the_model(line):
     mean, std = fit.predict(X[:1]), [np.sqrt(fit.variance_)]
     assert stats.kstest(drawn, "norm", args=(mean[0], std[0])).pvalue > 0.01
     np.testing.assert_array_equal(drawn, fit.sample(rows, random_state=0))
-    np.testing.assert_allclose(
-        fit.log_density(X, y), stats.norm(fit.predict(X), std[0]).logpdf(y), rtol=1e-9
-    )
 
 
 def test_a_column_of_moments_can_be_regressed_on_the_others(iris):

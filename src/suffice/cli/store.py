@@ -78,14 +78,6 @@ def _tell_last(store: str, terminal: Terminal) -> None:
     terminal.result({"store": store, **record}, f"{store}: {text}")
 
 
-def _show(terminal: Terminal, store: str, what: str, found: Any, fields: Any, rows: Any) -> None:
-    """Print what was found, as JSON or as a table."""
-    if terminal.json:
-        terminal.result({"store": store, what: found})
-    else:
-        terminal.table(fields, rows)
-
-
 @subcommand(
     "suffice store add sales.store 'data/*.parquet' --target y",
     "suffice store add sales.store rows.csv --target label --partition 2026-11-01",
@@ -145,7 +137,9 @@ def list_(terminal: Terminal, /, store: str) -> None:
     entries = _opened(store).entries
     rows = [(e.partition, e.rows, e.digest[:12], (e.file or [""])[0]) for e in entries]
     fields = ("partition", "rows", "sums", "file")
-    _show(terminal, store, "entries", [vars(entry) for entry in entries], fields, rows)
+    if terminal.json:
+        return terminal.result({"store": store, "entries": [vars(entry) for entry in entries]})
+    return terminal.table(fields, rows)
 
 
 @subcommand("suffice store log sales.store")
@@ -154,7 +148,9 @@ def log(terminal: Terminal, /, store: str) -> None:
     """Show who changed what, when and why."""
     records, fields = _opened(store).log, ("when", "who", "action", "partition", "why")
     rows = [[*(r[f] for f in fields), "{:,} → {:,}".format(*r["rows"])] for r in records]
-    _show(terminal, store, "records", records, (*fields, "rows"), rows)
+    if terminal.json:
+        return terminal.result({"store": store, "records": records})
+    return terminal.table((*fields, "rows"), rows)
 
 
 @subcommand("suffice store total sales.store --except site-b -o rest.moments")

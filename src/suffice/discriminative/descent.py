@@ -47,7 +47,7 @@ class DescentPath:
 
     Examples
     --------
-    >>> from suffice.discriminative import descend
+    >>> from suffice import descend
     >>> path = descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0], learning_rate=0.25)
     >>> path.losses[:3].tolist()
     [5.0, 1.25, 0.3125]

@@ -22,7 +22,6 @@ from suffice.estimators.predictor import (
     set_features,
 )
 from suffice.linalg import dependent_columns
-from suffice.model import ClassModel
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
@@ -76,16 +75,8 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         The best settings, best first: log-loss with its standard error, error, share.
     best_estimator_ : GaussianClassifier
         The best single Gaussian of the features or their transform, fitted on all rows.
-    best_model_ : ClassModel
-        Its model.
-    members_ : tuple of Member
-        What is saved.
-    varying_ : array
-        Features that are neither constant nor combinations of others, which the members see.
     effort_ : str
         How many rows and folds judged the settings, and which were left out for their cost.
-    encoding_ : Encoding or None
-        From the columns of a mixed table to these features.
 
     Examples
     --------
@@ -145,15 +136,10 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         shares = tuple(Share(m.candidate.view, m.model, m.candidate.weight) for m in self.members_)
         names = self.encoding_.feature_names if self.encoding_ else feature_names(self)
-        known = self.varying_, self.doubt_, self.frequencies_, self.best_model_
+        known = self.varying_, self.doubt_, self.frequencies_, self.best_estimator_.model_
         model = AveragedModel(shares, *known)
         found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
         return found.allowing_missing()
-
-    @property
-    def best_model_(self) -> ClassModel:
-        """The best single Gaussian model."""
-        return self.best_estimator_.model_
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return saved.averaged_state(self)

@@ -280,13 +280,6 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         noise = check_random_state(random_state).standard_normal(len(mean))
         return np.asarray(mean + np.sqrt(self.variance_) * noise)
 
-    def log_density(self, X: Any, y: Any) -> Floats:
-        """Return log p(y | x) of each row, (n,)."""
-        residual = np.asarray(y, np.float64) - self.predict(X)
-        # −½ (log 2πσ² + (y − ŷ)² / σ²)
-        variance = self.variance_
-        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance))
-
     def _set_moments(self, moments: Moments, column: int) -> Self:
         unbiased = parse_word(self.divisor, {"mle": False, "unbiased": True}, "divisor")
         found = regress_column(moments, column, unbiased=unbiased)

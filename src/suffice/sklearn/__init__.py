@@ -53,11 +53,7 @@ def unpatch() -> None:
     Examples
     --------
     >>> import suffice.sklearn
-    >>> suffice.sklearn.patch()
     >>> suffice.sklearn.unpatch()
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> GaussianNB is suffice.sklearn.GaussianNB
-    False
     """
     _replace(_THEIRS)
 
