@@ -7,23 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from suffice.discriminative import logistic_loss as softmax
 from suffice.discriminative.descent import DescentPath, Solution, Solver
-from suffice.discriminative.design import (
-    WIDEST_HESSIAN,
-    CompiledDesign,
-    DeviceDesign,
-    Problem,
-    Scaling,
-    coded_moments,
-)
-from suffice.discriminative.logistic_loss import (
-    Evaluation,
-    Objective,
-    against_first,
-    all_scores,
-    probabilities,
-    symmetric,
-)
+from suffice.discriminative.design import WIDEST_HESSIAN, CompiledDesign, Problem, coded_moments
 from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.separation import Separation, find_separation
 from suffice.discriminative.summary import LogisticSummary
@@ -112,9 +98,9 @@ class LogisticFit:
             sample = objective.sample(_DRAWN_ROWS)
             factor = objective.design.total_weight / sample.design.total_weight
             objective = sample
-        loss = partial(_loss_at, objective, scaling, factor)
+        loss, back = partial(_loss_at, objective, scaling, factor), scaling.to_original
         trace = self.solution.trace
-        return DescentPath.along(trace, lambda p: symmetric(scaling.to_original(p)), names, loss)
+        return DescentPath.along(trace, lambda phi: softmax.symmetric(back(phi)), names, loss)
 
 
 def fit_logistic(
@@ -179,7 +165,7 @@ def penalties(weight: float) -> Floats:
     return np.asarray(weight * 10.0 ** -np.arange(0, decades + 1e-9, 1 / _PER_DECADE))
 
 
-def held_out_loss(problem: Problem, point: Evaluation) -> float:
+def held_out_loss(problem: Problem, point: softmax.Evaluation) -> float:
     """Return the mean of −log p(y_i | x_i) by coefficients one Newton step away, without row i.
 
     Rad & Maleki (2020), *JRSS B* 82, 965–996.
@@ -193,7 +179,7 @@ def held_out_loss(problem: Problem, point: Evaluation) -> float:
 def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
     c, d = phi.shape
     z, w = block.x, block.weights
-    p = probabilities(np, phi, z)[2][1:]
+    p = softmax.probabilities(np, phi, z)[2][1:]
     # G = Zᵀ H⁻¹ Z of each row, Z = I ⊗ z, (n, C, C)
     of_pairs = inverse.reshape(c, d, c, d)
     g = np.empty((len(z), c, c))
@@ -205,7 +191,7 @@ def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
     r = w[:, None] * (p.T - t)
     # a without row i = a + (I − G V)⁻¹ G r
     moved = np.linalg.solve(np.eye(c) - g @ v, g @ r[:, :, None])[:, :, 0]
-    a = all_scores(phi @ z.T + moved.T)
+    a = softmax.all_scores(phi @ z.T + moved.T)
     top = a.max(0)
     log_total = np.log(np.exp(a - top).sum(0)) + top
     return float(w @ (log_total - a[block.codes, np.arange(len(w))]))
@@ -215,7 +201,7 @@ def suitable_solver(problem: Problem) -> Solver:
     """Return Newton where Hessians are affordable, (C + 1) D / 8 gradients, else quasi-Newton."""
     c, d = problem.objective.shape
     design = problem.objective.design
-    few = isinstance(design, DeviceDesign) or not isinstance(design, CompiledDesign)
+    few = type(design) is not CompiledDesign
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()
     if few or (c > 1 and (c + 1) * d <= _CHEAP_CURVATURE):
@@ -223,7 +209,7 @@ def suitable_solver(problem: Problem) -> Solver:
     return SampledNewton() if c == 1 else QuasiNewton()
 
 
-def _loss_at(objective: Objective, scaling: Scaling, factor: float, parameters: Floats) -> float:
+def _loss_at(objective: softmax.Objective, scaling: Any, factor: float, at: Floats) -> float:
     """Return the loss at parameters in original units, times a factor."""
-    beta = against_first(parameters.reshape(-1, objective.shape[1]))
+    beta = softmax.against_first(at.reshape(-1, objective.shape[1]))
     return factor * objective.evaluate(scaling.from_original(beta)).loss

@@ -12,29 +12,14 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.estimation.plug_in import require_two_classes
 from suffice.estimation.recipe import recipe_of
+from suffice.estimators import predictor
 from suffice.estimators.gaussian import GaussianClassifier
-from suffice.estimators.predictor import (
-    DensityMixin,
-    checked_table,
-    feature_names,
-    keep,
-    labelled_rows,
-    set_features,
-)
 from suffice.linalg import dependent_columns
 from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
-from suffice.search.candidates import (
-    Candidate,
-    ExtraTrees,
-    ForeignLearner,
-    Learner,
-    LogisticPath,
-    Member,
-    OutsideCandidate,
-)
+from suffice.search import candidates
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
@@ -45,7 +30,7 @@ from suffice.threads import one_blas_thread
 from suffice.typing import Codes
 
 
-class AutoGaussian(DensityMixin, BaseEstimator):
+class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
     Pooling, shrinkage, a Yeo–Johnson transform, random Fourier features and a temperature are
@@ -99,14 +84,14 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         categorical: Any = None,
         random_state: int = 0,
     ) -> None:
-        keep(locals())
+        predictor.keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the settings, then learn from all rows."""
         if y is not None:
-            X, y, sample_weight = labelled_rows(X, y, sample_weight)
-        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
-        reading: Any = {"categorical": self.categorical, "names": feature_names(self)}
+            X, y, sample_weight = predictor.labelled_rows(X, y, sample_weight)
+        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
+        reading: Any = {"categorical": self.categorical, "names": predictor.feature_names(self)}
         whole = Table.of(x, y, sample_weight, missing="indicator", **reading)
         table, self.encoding_ = whole.counted().encoded()
         self.classes_ = table.classes
@@ -126,7 +111,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
 
-    def _invited(self, table: Table) -> dict[str, Learner]:  # noqa: ARG002
+    def _invited(self, table: Table) -> dict[str, candidates.Learner]:  # noqa: ARG002
         """Return the classifiers of other kinds that may join, by name."""
         return named_members(self.members)
 
@@ -135,7 +120,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         """The fitted classifier, free of scikit-learn; densities are of the best single model."""
         check_is_fitted(self)
         shares = tuple(Share(m.candidate.view, m.model, m.candidate.weight) for m in self.members_)
-        names = self.encoding_.feature_names if self.encoding_ else feature_names(self)
+        names = self.encoding_.feature_names if self.encoding_ else predictor.feature_names(self)
         known = self.varying_, self.doubt_, self.frequencies_, self.best_estimator_.model_
         model = AveragedModel(shares, *known)
         found = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
@@ -146,7 +131,7 @@ class AutoGaussian(DensityMixin, BaseEstimator):
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         known = saved.averaged_from(header, arrays)
-        set_features(self, int(header["n_features"]), header["feature_names"])
+        predictor.set_features(self, int(header["n_features"]), header["feature_names"])
         self.classes_, self.encoding_, model = known.classes, known.encoding, cast(Any, known.model)
         self.doubt_, self.frequencies_ = model.doubt, model.frequencies
         self.varying_, self.effort_ = model.features, str(header.get("effort", ""))
@@ -155,13 +140,13 @@ class AutoGaussian(DensityMixin, BaseEstimator):
         numbers = (c.get("view") for c in header["choices"] if c["weight"] > 0)
         counted = (c for c in self.choices_ if c.weight > 0)
         kept = zip(counted, model.shares, numbers, strict=True)
-        self.members_ = tuple(Member(c, share.model, sums.get(i)) for c, share, i in kept)
+        self.members_ = tuple(candidates.Member(c, share.model, sums.get(i)) for c, share, i in kept)
         self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
         return self
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        gaussians = (c for c in self.choices_ if isinstance(c, Candidate))
+        gaussians = (c for c in self.choices_ if isinstance(c, candidates.Candidate))
         simple = (c for c in gaussians if isinstance(c.view, Plain | PowerTransformed))
         best = next(simple, None)
         if best is None:
@@ -231,26 +216,26 @@ class AutoClassifier(AutoGaussian):
     True
     """
 
-    def _invited(self, table: Table) -> dict[str, Learner]:
+    def _invited(self, table: Table) -> dict[str, candidates.Learner]:
         n_numbers = table.x.size * table.n_classes
-        logistic = LogisticPath(PENALTIES if n_numbers < _FEW_NUMBERS else (1.0,))
-        trees = ExtraTrees(LEAVES if table.n_rows < _FEW_ROWS else (1,), self.random_state)
-        found: dict[str, Learner] = {"logistic regression": logistic, "extra trees": trees}
+        logistic = candidates.LogisticPath(PENALTIES if n_numbers < _FEW_NUMBERS else (1.0,))
+        trees = candidates.ExtraTrees(LEAVES if table.n_rows < _FEW_ROWS else (1,), self.random_state)
+        found: dict[str, candidates.Learner] = {"logistic regression": logistic, "extra trees": trees}
         return found | named_members(self.members)
 
 
-def _kept(choice: Mapping[str, Any], views: list[Any]) -> Candidate | OutsideCandidate:
+def _kept(choice: Mapping[str, Any], views: list[Any]) -> candidates.Candidate | candidates.OutsideCandidate:
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
     if "outsider" in rest:
-        return OutsideCandidate(rest.pop("outsider"), None, 0, **rest)
+        return candidates.OutsideCandidate(rest.pop("outsider"), None, 0, **rest)
     view = views[rest.pop("view")]
-    return Candidate(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
+    return candidates.Candidate(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
 
 
-def named_members(members: Any) -> dict[str, Learner]:
+def named_members(members: Any) -> dict[str, candidates.Learner]:
     """Return classifiers by name, their own where none is given."""
-    found: dict[str, Learner] = {}
+    found: dict[str, candidates.Learner] = {}
     for member in members or ():
         name, estimator = member if isinstance(member, tuple) else (None, member)
         if not hasattr(estimator, "predict_proba"):
@@ -260,7 +245,7 @@ def named_members(members: Any) -> dict[str, Learner]:
         if called in found:
             msg = f"two members are called {called!r}: name them by pairs (name, classifier)"
             raise InvalidParameterError(msg)
-        found[called] = ForeignLearner(estimator)
+        found[called] = candidates.ForeignLearner(estimator)
     return found
 
 

@@ -12,15 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import errors
-from suffice.discriminative import logistic_fit
+from suffice.discriminative import gradient, logistic_fit
 from suffice.discriminative.descent import Solver
 from suffice.discriminative.design import device_table, moments_to_fit
-from suffice.discriminative.gradient import (
-    AveragedDescent,
-    GradientDescent,
-    StochasticDescent,
-    Stream,
-)
 from suffice.discriminative.logistic_fit import LogisticFit, Start, choose_penalty, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, symmetric
 from suffice.discriminative.newton import Newton, QuasiNewton
@@ -156,7 +150,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     """
 
     _takes = ("categorical",)
-    _stream: Stream
+    _stream: gradient.Stream
     _inference: LogisticSummary | None  # without names
 
     def __init__(
@@ -207,7 +201,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             labels = table.classes if classes is None else encode(classes)[0]
             require_two_classes(labels, np.ones(len(labels)))
             self.classes_, self.l2_ = labels, self._penalty()
-            self._stream = Stream.before(len(labels), table.n_features)
+            self._stream = gradient.Stream.before(len(labels), table.n_features)
         table = linear.class_weighted(self._recoded(table), self.class_weight)
         how: Any = {"l2": self._penalty(), "fit_intercept": self.fit_intercept}
         self._stream = self._stream.fed(table, self._solvers()["averaged-sgd"], **how)
@@ -248,7 +242,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         self.log_likelihood_ = -solution.point.misfit
         self.path_ = fit.path(self._parameter_names()) if self.record else None
         self._inference = fit.inference
-        self._stream = Stream.after(fit.problem.moments, fit.beta)
+        self._stream = gradient.Stream.after(fit.problem.moments, fit.beta)
         for category, said in _notes(fit, self._names()):
             warnings.warn(said, category, stacklevel=3)
         return self
@@ -301,9 +295,9 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             "auto": None,
             "newton": Newton(),
             "quasi-newton": QuasiNewton(),
-            "gd": GradientDescent(rate),
-            "sgd": StochasticDescent(rate, int(size or 1), seed if self.shuffle else None),
-            "averaged-sgd": AveragedDescent(rate, int(size or 32), seed),
+            "gd": gradient.GradientDescent(rate),
+            "sgd": gradient.StochasticDescent(rate, int(size or 1), seed if self.shuffle else None),
+            "averaged-sgd": gradient.AveragedDescent(rate, int(size or 32), seed),
         }
         return solvers
 

@@ -11,15 +11,8 @@ from suffice.decision import Classifier
 from suffice.errors import InvalidParameterError
 from suffice.estimation.mixture import MixtureRecipe
 from suffice.estimation.settings import is_open, parse_priors, parse_word
+from suffice.estimators import predictor
 from suffice.estimators.linear import positive
-from suffice.estimators.predictor import (
-    DensityMixin,
-    ScoreMixin,
-    checked_table,
-    feature_names,
-    keep,
-    set_features,
-)
 from suffice.saved.densities import COSTS, mixture_from, mixture_state
 from suffice.table import Table
 from suffice.table.foreign import all_finite, is_on_device
@@ -28,7 +21,7 @@ from suffice.threads import at_most
 from suffice.typing import Floats, Labels
 
 
-class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
+class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstimator):
     """Bayes classifier with a mixture of Gaussians per class (mixture discriminant analysis).
 
     With one component per class it is QDA, or LDA if tied. Empty cells (NaN) are integrated out.
@@ -96,11 +89,11 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        keep(locals())
+        predictor.keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""
-        x, y, sample_weight = checked_table(self, X, y, sample_weight, reset=True)
+        x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
         there = is_on_device(x) and all_finite(x)
         table = (Table.of_device if there else Table.of)(x, y, sample_weight)
         settings = self.get_params()
@@ -121,7 +114,7 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
     def classifier_(self) -> Classifier:
         check_is_fitted(self)
         costs = {name: getattr(self, name) for name in COSTS}
-        found = Classifier.of(self.classes_, feature_names(self), self.model_, **costs)
+        found = Classifier.of(self.classes_, predictor.feature_names(self), self.model_, **costs)
         return found.allowing_missing()
 
     def component_posterior(self, X: Any) -> Floats:
@@ -129,12 +122,12 @@ class MixtureClassifier(DensityMixin, ScoreMixin, BaseEstimator):
         return self._answer(X, lambda _, x: self.model_.component_posterior(x))
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        names = {"feature_names": feature_names(self), "n_iter": self.n_iter_}
+        names = {"feature_names": predictor.feature_names(self), "n_iter": self.n_iter_}
         return names, {"classes": self.classes_, **mixture_state(self.model_)}
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
         found = mixture_from(header, arrays)
-        set_features(self, found.n_features, found.feature_names)
+        predictor.set_features(self, found.n_features, found.feature_names)
         self.n_iter_ = int(header["n_iter"])
         return self._set(found.classes, found.model)
 

@@ -10,13 +10,7 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import (
-    _check_y,
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import validation
 
 from suffice import drawing
 from suffice.decision import Classifier
@@ -54,13 +48,13 @@ def checked_table(
         raise ValueError(f"{name} requires y to be passed, but the target y is None: pass labels")
     there = is_on_device(X)
     if there and is_foreign(y) and namespace(y).isdtype(y.dtype, "integral"):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X, y, sample_weight
     y, sample_weight = map(to_numpy, (y, sample_weight))
     X, y, sample_weight = labelled_rows(X if there else to_numpy(X), y, sample_weight)
     x = _validated(estimator, X, reset=reset)
-    labels = _check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
-    check_consistent_length(x, labels)
+    labels = validation._check_y(y, multi_output=False, y_numeric=False, estimator=estimator)
+    validation.check_consistent_length(x, labels)
     return x, labels, sample_weight
 
 
@@ -71,7 +65,7 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
     if here.all():
         return X, y, weight
     rows, n = np.flatnonzero(here), len(here)
-    require_as_many(_num_samples(X), n)
+    require_as_many(validation._num_samples(X), n)
     if not len(rows):
         raise InvalidInputError("no row has a label (every y is None or NaN): label some of them")
     if not quiet:
@@ -83,7 +77,7 @@ def labelled_rows(X: Any, y: Any, weight: Any, *, quiet: bool = False) -> tuple[
 
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Return rows to predict, on the host, with the features seen in fit."""
-    check_is_fitted(estimator)
+    validation.check_is_fitted(estimator)
     return _validated(estimator, to_numpy(X), reset=False)
 
 
@@ -92,14 +86,16 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     schema = getattr(getattr(estimator, "moments_", None), "schema", None)
     known = schema or getattr(estimator, "categorical", None) is not None
     if is_foreign(X) or ("categorical" in estimator._takes and (known or is_mixed(X))):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     if getattr(X, "columns", None) is not None and is_mixed(X):
         for name in X.columns:
             _require_numbers(np.asarray(X[name]), repr(name), estimator)
     elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
         _require_numbers(X, "0", estimator)
-    return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+    return validation.validate_data(
+        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False
+    )
 
 
 def _require_numbers(column: Any, name: str, estimator: Any) -> None:
@@ -160,7 +156,7 @@ class PredictorMixin(ClassifierMixin, ABC):
         return self._answer(X, Classifier.predict)
 
     def _answer(self, X: Any, verb: Callable[[Classifier, Any], Answer]) -> Answer:
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         x = _validated(self, X, reset=False)
         with at_most(self.n_jobs):
             return cast("Answer", self.classifier_.answer(verb, x))
@@ -191,7 +187,7 @@ class PredictorMixin(ClassifierMixin, ABC):
 
     def save(self, path: str | Path) -> None:
         """Write a ``.suffice`` file: settings and what was learnt in one zip, never pickle."""
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         save(path, type(self).__name__, self._settings(), *self._state())
 
     def _settings(self) -> dict[str, Any]:
