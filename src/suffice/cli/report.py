@@ -41,7 +41,7 @@ ROW = "\0row"  # no column is called so
 @click.option("--force", is_flag=True, help="Replace a page and a model that are there.")
 @seed("Of folds and samples.")
 def report(
-    terminal: Terminal, /, data: Data, output: Path, form: str, against: str, **asked: Any
+    terminal: Terminal, /, data: Data, output: Any, form: Any, against: Any, **asked: Any
 ) -> None:
     """Write a page that says which classifier to use, how good it is, and why."""
     from suffice.reporting.build import FORMATS, report_of
@@ -166,7 +166,7 @@ def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
 @output("Also draw it: .png, .svg or .pdf.", option="--plot")
 @output("Also write the table to this file.")
 def compare(
-    terminal: Terminal, /, data: Data, models: Any, added: Any, plot: Path, output: Path, **how: Any
+    terminal: Terminal, /, data: Data, models: Any, added: Any, plot: Any, output: Any, **how: Any
 ) -> None:
     """Compare classifiers by cross-validation."""
     if plot is not None and plot.suffix not in FIGURES:

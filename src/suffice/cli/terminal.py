@@ -48,7 +48,10 @@ class Terminal:
         """Print a result: as JSON if asked for, else as text."""
         if self.json:
             counted = {"not_used": self.not_used} if self.not_used else {}
-            click.echo(json_text({**document, **counted}))
+            known = jsonable({**document, **counted})
+            text = json.dumps(known, ensure_ascii=False, allow_nan=False)
+            # no character that steers a terminal
+            click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
         elif text is not None:
             click.echo(printable(text))
 
@@ -101,12 +104,6 @@ class Terminal:
         head = [printable(name) for name in columns]
         lines = [[printable(c) if isinstance(c, str) else c for c in row] for row in rows]
         Console(file=sys.stdout, highlight=False, markup=False).print(rich_table(head, lines))
-
-
-def json_text(document: Any) -> str:
-    """Return a document as JSON: no NaN, and no character that steers a terminal."""
-    text = json.dumps(jsonable(document), ensure_ascii=False, allow_nan=False)
-    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 FIGURES = (".pdf", ".png", ".svg")

@@ -71,8 +71,6 @@ def regress_column(
     rank, weight = 1 + len(others) - len(aliased_columns(features)), moments.total_weight
     divisor = weight - rank if unbiased else weight
     if divisor <= 0:
-        raise InvalidInputError(
-            f"an unbiased variance of {rank} coefficients needs more rows than that, found weight "
-            f"{weight:g}: use divisor='mle', or fewer features"
-        )
+        msg = f"an unbiased variance of {rank} coefficients needs more weight than {weight:g}"
+        raise InvalidInputError(f"{msg}: use divisor='mle', or fewer features")
     return float(beta[0]), beta[1:], max(float(residual), 0.0) / divisor

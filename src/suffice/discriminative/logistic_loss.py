@@ -18,13 +18,9 @@ if TYPE_CHECKING:
 
 
 def gram(n_classes: int) -> Floats:
-    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C).
-
-    φ_k = w_k − w_1 and the rows w_k sum to zero. Two classes have one vector, whose own length
-    counts.
-    """
+    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C); two classes have one vector w = φ."""
     c = n_classes - 1
-    # Σ |w_k|² = Σ |φ_k|² − K |φ̄|²,  φ̄ = Σ φ_k / K
+    # φ_k = w_k − w_1, Σ w_k = 0:  Σ |w_k|² = Σ |φ_k|² − K |φ̄|²,  φ̄ = Σ φ_k / K
     return np.ones((1, 1)) if c == 1 else np.eye(c) - 1.0 / n_classes
 
 
@@ -50,10 +46,7 @@ def against_first(rows: Floats) -> Floats:
 
 
 def probabilities(xp: Any, phi: Any, z: Any) -> tuple[Any, Any, Any]:
-    """Return scores of all classes, their log Σ exp, and p_k, (K, n), (n,), (K, n), of rows (1, z).
-
-    ``xp`` has the functions of the Array API for these arrays.
-    """
+    """Return scores a_k of all classes, log Σ exp a_k, and p_k of rows (1, z), by the Array API."""
     a = phi @ xp.matrix_transpose(z)
     a = xp.concat([xp.zeros_like(a[:1, :]), a], axis=0)
     # log Σ_j exp a_j = log Σ_j exp(a_j − top) + top
@@ -109,8 +102,7 @@ class Objective:
 
     .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
 
-    The penalty λ_j is zero for intercepts. M makes it the sum of squares of K rows that sum to
-    zero (``gram``).
+    M makes the penalty the sum of squares of K rows that sum to zero (``gram``).
     """
 
     design: Design

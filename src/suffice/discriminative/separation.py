@@ -1,8 +1,7 @@
 """Whether classes are separable, so that no finite maximum-likelihood coefficients exist.
 
-Rows are separable when some direction δ gives every row's own class a score no lower than any
-other's, and some row's a higher one: (δ_y − δ_k)ᵀz ≥ 0 for all rows and rivals k. That is a
-linear program; it is solved on a growing set of the hardest rows only.
+That is a linear program, (δ_y − δ_k)ᵀz ≥ 0 for all rows and rivals k, not zero for all: it is
+solved on a growing set of the hardest rows.
 """
 
 from collections.abc import Callable

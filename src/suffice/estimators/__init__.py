@@ -1,5 +1,1 @@
-"""Classifiers in scikit-learn's contract.
-
-Import each from its own module, or from ``suffice``: this package imports none, so that a saved
-model can be read without scikit-learn.
-"""
+"""Classifiers in scikit-learn's contract; this package imports none, nor scikit-learn, itself."""

@@ -197,8 +197,6 @@ class GaussianClassifier(
         complete = self.estimate == "debiased" or self.shrinkage == "ledoit-wolf"
         return () if complete else ("categorical", "allow_nan")
 
-    # --- learning ---
-
     @classmethod
     def from_parameters(
         cls,
@@ -285,7 +283,7 @@ class GaussianClassifier(
         """Add rows to what was learnt, new classes at any time, in any order and grouping."""
         first = "moments_" not in vars(self)
         x, y, sample_weight = predictor.checked_table(self, X, y, sample_weight, reset=first)
-        known = (self.recipe(), self.moments_.power) if not first else None
+        known = None if first else (self.recipe(), self.moments_.power)
         recipe, power = known or self._settle(x, y, sample_weight)
         more = self._summarise(x, y, sample_weight, recipe, power, classes)
         return self._set_moments(more if first else self.moments_ + more)
@@ -299,10 +297,8 @@ class GaussianClassifier(
         less = self._summarise(x, y, sample_weight, recipe, self.moments_.power)
         rest = self.moments_ - less
         if recipe.needs_fourth and rest.fourth is None:
-            raise errors.ForgetError(
-                "cannot forget these rows exactly: too few digits of the fourth moments that "
-                "shrinkage='ledoit-wolf' needs would be left: fit again without these rows"
-            )
+            msg = "too few digits of the fourth moments would be left: fit again without these rows"
+            raise errors.ForgetError(f"cannot forget these rows exactly: {msg}")
         return self._set_moments(rest)
 
     def calibrate(
@@ -400,8 +396,6 @@ class GaussianClassifier(
         self.__dict__.update(saved.conformity_in(arrays))
         return self
 
-    # --- answers ---
-
     @property
     def classifier_(self) -> Classifier:
         check_is_fitted(self)
@@ -450,10 +444,8 @@ class GaussianClassifier(
         """
         posterior = self.predict_proba(to_numpy(X))
         if "_conformity" not in vars(self):
-            raise errors.MissingStatisticsError(
-                "predict_set needs calibration: fit with prediction_sets=True, or call "
-                "calibrate(X, y) with the rows of fit, or with others and held_out=True"
-            )
+            how = "fit with prediction_sets=True, or call calibrate(X, y)"
+            raise errors.MissingStatisticsError(f"predict_set needs calibration: {how}")
         members = 1 - posterior <= self._conformity.threshold(coverage) * (1 + 1e-12)
         return PredictionSets(self.classes_, members, coverage)
 
@@ -551,8 +543,6 @@ class GaussianClassifier(
     def _n_features_out(self) -> int:
         return int(self._space.scalings[:, : self.n_components].shape[1])
 
-    # --- parameters, boundaries, errors ---
-
     means_ = _read("model_.means", "μ, shape (K, d).")
     priors_ = _read("model_.priors", "π, shape (K,).")
 
@@ -583,16 +573,14 @@ class GaussianClassifier(
     def boundary(self, label_a: Any, label_b: Any, *, coordinates: str = "rows") -> Boundary:
         """Return where two classes are equally probable; positive values favour ``label_a``.
 
-        With a power transform the boundary is a hyperplane or quadric of transformed rows only:
-        ask for it by ``coordinates="transformed"``.
+        With a power transform it is one of transformed rows: ``coordinates="transformed"``.
         """
         a, b = (code_of(label, self.classes_) for label in (label_a, label_b))
         of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
         if of_rows and self.moments_.power is not None:
             raise errors.InvalidParameterError(
-                "with a power transform the boundary is no hyperplane or quadric of the rows: ask "
-                "for boundary(a, b, coordinates='transformed') and evaluate it at "
-                "moments_.power.apply(X)"
+                "with a power transform the boundary is no surface of the rows: ask for "
+                "coordinates='transformed' and evaluate it at moments_.power.apply(X)"
             )
         model = self.model_.as_gaussian()
         names, labels = self._numbers.feature_names, tuple(self.classes_[[a, b]].tolist())
@@ -676,10 +664,8 @@ def _check_power(power: Any, moments: Moments) -> None:
         return
     check_power(power)
     if moments.power is None:
-        raise errors.MissingStatisticsError(
-            f"power={power!r} needs moments of transformed rows, and these are of plain "
-            "ones: collect them with Moments.of(X, y, power='yeo-johnson')"
-        )
+        msg = f"power={power!r} needs moments of transformed rows: collect them with power= too"
+        raise errors.MissingStatisticsError(msg)
     found = moments.power
     if moments.schema is not None:
         found = found.select(np.arange(moments.schema.n_numbers))

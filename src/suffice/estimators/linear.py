@@ -55,18 +55,15 @@ def labelled(
 
 def refuse_batch() -> NoReturn:
     """Raise because a batch is a mixed table, which other batches may code otherwise."""
-    raise InvalidInputError(
-        "partial_fit takes complete rows of numbers only: encode the others alike in all batches, "
-        "by TableEncoder().fit(all_rows)"
-    )
+    msg = "partial_fit takes complete rows of numbers: encode all by one TableEncoder().fit(rows)"
+    raise InvalidInputError(msg)
 
 
 def class_weighted(table: Table, class_weight: Any) -> Table:
     """Return the same rows, their weights multiplied by those of their classes."""
     if class_weight is None:
         return table
-    factors = _class_factors(class_weight, table)[table.codes]
-    return replace(table, weight=factors if table.weight is None else factors * table.weight)
+    return replace(table, weight=_class_factors(class_weight, table)[table.codes] * table.weights)
 
 
 def _class_factors(class_weight: Any, table: Table) -> Floats:

@@ -187,8 +187,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch by stochastic gradient steps, whatever the solver.
 
-        ``classes`` lists all labels; the first batch needs it unless it has them all. Standard
-        units are those of all rows so far, and settle as rows come in.
+        ``classes`` lists all labels; the first batch needs it unless it has them all.
         """
         if isinstance(self.class_weight, str):
             msg = "class_weight='balanced' needs all rows at once: pass {label: weight} instead"
@@ -217,18 +216,15 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
     ) -> LogisticSummary:
         """Return coefficients with standard errors, z, p, odds ratios, and measures of fit.
 
-        Each class is set against the first. After ``solver="newton"`` (or "auto", where that
-        chose it) nothing else is needed; otherwise pass the rows, which are read once.
+        Each class is set against the first. Other solvers than "newton" need the rows.
         """
         check_is_fitted(self)
         if not 0 < level < 1:
             raise errors.InvalidParameterError(f"level must lie between 0 and 1, got {level}")
         known = self._inference if X is None else self._inference_at(X, y, sample_weight)
         if known is None:
-            raise errors.InvalidParameterError(
-                "this solver does not know the curvature that standard errors need: pass the "
-                "rows, summary(X, y), or fit with solver='newton'"
-            )
+            msg = "this solver knows no standard errors: pass the rows, or fit by solver='newton'"
+            raise errors.InvalidParameterError(msg)
         classes = tuple(self.classes_.tolist())
         return replace(known, classes=classes, terms=self._terms(), level=level)
 
@@ -279,8 +275,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
         if (codes < 0).any():
             raise errors.UnknownLabelError(
                 f"label {batch.classes[codes.argmin()].item()!r} is not one of the classes "
-                f"{self.classes_.tolist()}: list all labels in the first call, "
-                "partial_fit(X, y, classes=...)"
+                f"{self.classes_.tolist()}: list all in the first call, partial_fit(…, classes=…)"
             )
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
 
@@ -308,10 +303,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
 
     def _limits(self) -> dict[str, Any]:
         asked = {"tol": self.tol, "epsilon": self.epsilon, "max_iter": self.max_iter}
-        given: dict[str, Any] = {
-            k: linear.positive(k, v, zero=k == "tol") for k, v in asked.items() if v is not None
-        }
-        return given | ({"max_iter": int(given["max_iter"])} if "max_iter" in given else {})
+        given = {name: value for name, value in asked.items() if value is not None}
+        return {k: linear.positive(k, v, zero=k == "tol") for k, v in given.items()}
 
     def _start_for(self, table: Table) -> Start:
         """Return the last coefficients, if warm and fitting, otherwise the start asked for."""

@@ -56,8 +56,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     classes_ : array (K,)
     n_components_ : array (K,)
     model_ : MixtureModel
-        Densities, posteriors and samples; ``model_.components`` has the shares, means and
-        covariances of all components, ``model_.class_of`` their classes.
+        With ``components``, shares, means and covariances of all, and ``class_of``, their classes.
     n_iter_ : int
         Steps of EM in the class that took most.
 

@@ -153,10 +153,8 @@ class Perceptron(linear.LinearDecisions, BaseEstimator):
     def _design(self, table: Table) -> tuple[Scaling, Design]:
         by_mistake, stochastic = self.record == "mistakes", self.learning == "stochastic"
         if by_mistake and (not stochastic or self.variant != "plain"):
-            raise InvalidParameterError(
-                "record='mistakes' is for learning='stochastic' and variant='plain', whose weights "
-                "move at single mistakes: use record=True"
-            )
+            msg = "record='mistakes' is for plain stochastic steps: use record=True"
+            raise InvalidParameterError(msg)
         how: Any = {"fit_intercept": self.fit_intercept, "standardize": self.standardize}
         scaling = Scaling.of(coded_moments(table, "diagonal"), **how)
         # Python is slow row by row
