@@ -18,7 +18,6 @@ from suffice.errors import FileFormatError, InvalidInputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from suffice.decision import Classifier
     from suffice.moments import Moments
 
 _CLASSES, _ROWS = 8, 32  # as many as a table stays readable with
@@ -176,7 +175,7 @@ def sample(
     write_table(_drawn(fitted, number, seed, label), output, terminal, number)
 
 
-def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.LazyFrame:
+def _drawn(fitted: Any, number: int, seed: int | None, label: str) -> pl.LazyFrame:
     """Return the rows as a lazy table that is drawn while it is written."""
     import numpy as np
     from polars.io.plugins import register_io_source
@@ -191,7 +190,7 @@ def _drawn(fitted: Classifier, number: int, seed: int | None, label: str) -> pl.
     return register_io_source(frames, schema=schema)
 
 
-def _frame(fitted: Classifier, number: int, rng: Any, label: str) -> pl.DataFrame:
+def _frame(fitted: Any, number: int, rng: Any, label: str) -> pl.DataFrame:
     import polars as pl
 
     x, y = fitted.sample(number, rng)

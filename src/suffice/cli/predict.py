@@ -1,12 +1,10 @@
 """``suffice predict`` and ``drift``: what a model says about new rows."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +13,6 @@ from suffice.cli.data import Data
 from suffice.cli.terminal import Terminal, write_to_standard_output
 from suffice.errors import InvalidInputError
 from suffice.text.lists import plural
-
-if TYPE_CHECKING:
-    from suffice.validation.drift import Drift
 
 _SHOWN = 25  # rows of the table of changes, largest first
 
@@ -107,7 +102,7 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
         terminal.note(f"{output}: picture of the drift")
 
 
-def _found(terminal: Terminal, model: Path, data: Data) -> Drift:
+def _found(terminal: Terminal, model: Path, data: Data) -> Any:
     """Return the drift of rows that are read in bounded memory."""
     from suffice.files import load
     from suffice.sources.chunks import frames_of

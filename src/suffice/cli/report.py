@@ -1,7 +1,5 @@
 """``suffice report`` and ``compare``: which classifier to use, on a page or in the terminal."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex
@@ -9,7 +7,7 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,10 +16,6 @@ from suffice.cli.data import Data
 from suffice.cli.terminal import FIGURES, Terminal, write_figure
 from suffice.errors import InvalidParameterError
 from suffice.text.lists import printable, without_passwords
-
-if TYPE_CHECKING:
-    from suffice.reporting.documented import DocumentedTable
-    from suffice.reporting.trust import NewRows
 
 ROW = "\0row"  # no column is called so
 
@@ -105,7 +99,7 @@ def _stem(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
 
 
-def _documented(data: Data, name: str) -> DocumentedTable:
+def _documented(data: Data, name: str) -> Any:
     """Return the rows with what names them; what is left out is said now, and on the page."""
     import numpy as np
 
@@ -132,7 +126,7 @@ def _documented(data: Data, name: str) -> DocumentedTable:
     return replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
 
 
-def _new_rows(name: str, data: Data, documented: DocumentedTable) -> NewRows:
+def _new_rows(name: str, data: Data, documented: Any) -> Any:
     """Return the rows of another source, with labels where it has them."""
     import polars as pl
 

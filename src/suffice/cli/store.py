@@ -1,11 +1,9 @@
 """``suffice store``: sums of partitions, kept apart, and the model of any set of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,9 +20,6 @@ from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save, model_options
 from suffice.cli.terminal import Terminal
 from suffice.text.lists import plural, quoted
-
-if TYPE_CHECKING:
-    from suffice.moments import Moments
 
 _place, _partition = click.argument("store"), click.argument("partition")
 _why = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
@@ -55,12 +50,11 @@ def _opened(store: str) -> Any:
     return MomentStore(store)
 
 
-def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Moments:
+def _total(terminal: Terminal, store: str, only: Any, except_: Any, last: int | None) -> Any:
     """Return the sums of the partitions that options name."""
     opened = _opened(store)
     with terminal.working("adding up partitions"):
-        total: Moments = opened.total(opened.partitions[-last:] if last else only or None, except_)
-    return total
+        return opened.total(opened.partitions[-last:] if last else only or None, except_)
 
 
 def _count(terminal: Terminal, data: Data, into: Callable[..., Any], **sums: Any) -> Any:

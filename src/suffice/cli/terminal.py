@@ -30,7 +30,6 @@ class Terminal:
     not_used: dict[str, int] = field(default_factory=dict)  # columns and rows, counted
 
     def note(self, text: str) -> None:
-        """Say something beside the result, unless told to be quiet."""
         if not self.quiet:
             click.secho(f"note: {printable(text)}", err=True, dim=True)
 
@@ -41,7 +40,6 @@ class Terminal:
         self.note(str(warning))
 
     def error(self, text: str) -> None:
-        """Say why there is no result."""
         click.echo(f"suffice: {printable(text)}", err=True)
 
     def result(self, document: dict[str, Any], text: str | None = None) -> None:

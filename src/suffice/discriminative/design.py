@@ -89,7 +89,6 @@ class Design:
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights."""
         weight = self.table.weight
         return float(self.table.n_rows if weight is None else weight.sum())
 
@@ -104,7 +103,6 @@ class Design:
         return replace(self, table=strided_sample(self.table, n))
 
     def take(self, index: Any) -> Table:
-        """Return some rows, standardised."""
         return self.table.take(index)
 
     def blocks(self) -> Iterator[Table]:

@@ -106,7 +106,6 @@ class StochasticDescent(Solver):
         return lambda _: rate
 
     def answer(self, here: Iterate) -> Floats:
-        """Return the parameters to answer with."""
         return here.phi
 
 
@@ -174,13 +173,11 @@ class Stream:
 
     @classmethod
     def before(cls, n_classes: int, n_features: int) -> Self:
-        """Return the stream before its first batch."""
         zero = np.zeros((n_classes - 1, n_features + 1))
         return cls(Moments.empty(range(n_classes), n_features, storage="diagonal"), zero, zero)
 
     @classmethod
     def after(cls, moments: Moments, beta: Floats) -> Self:
-        """Return the stream after a fit of all rows at once."""
         if moments.storage == "per-class":
             moments = replace(moments, scatter=DiagonalScatter(moments.diagonals))
         return cls(replace(moments, fourth=None), beta, beta)

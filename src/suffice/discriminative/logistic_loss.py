@@ -125,7 +125,6 @@ class Objective:
         return Evaluation(phi, loss, misfit, gradient + pull, hessian)
 
     def curve(self, phi: Floats) -> Evaluation:
-        """Return the loss, its gradient and its Hessian at φ."""
         return self.evaluate(phi, curved=True)
 
     def gradient_norm(self, point: Evaluation) -> float:

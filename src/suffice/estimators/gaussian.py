@@ -360,7 +360,6 @@ class GaussianClassifier(
         return replace(moments, feature_names=names) if names else moments
 
     def _reading(self) -> dict[str, Any]:
-        """Return how columns are read."""
         if self.missing not in ("marginal", "indicator"):
             msg = f"missing must be 'marginal' or 'indicator', got {self.missing!r}"
             raise errors.InvalidParameterError(msg)
