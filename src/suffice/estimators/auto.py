@@ -19,7 +19,7 @@ from suffice.model.averaged import AveragedModel, Share
 from suffice.model.views import Plain, PowerTransformed
 from suffice.moments import Moments
 from suffice.saved import densities as saved
-from suffice.search import candidates
+from suffice.search import candidates as search
 from suffice.search.plan import chosen
 from suffice.table import Table
 from suffice.table.schema import Encoding
@@ -111,7 +111,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         self.frequencies_ = table.class_weights / table.class_weights.sum()
         return self
 
-    def _invited(self, table: Table) -> dict[str, candidates.Learner]:  # noqa: ARG002
+    def _invited(self, table: Table) -> dict[str, search.Learner]:  # noqa: ARG002
         """Return the classifiers of other kinds that may join, by name."""
         return named_members(self.members)
 
@@ -140,13 +140,13 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         numbers = (c.get("view") for c in header["choices"] if c["weight"] > 0)
         counted = (c for c in self.choices_ if c.weight > 0)
         kept = zip(counted, model.shares, numbers, strict=True)
-        self.members_ = tuple(candidates.Member(c, share.model, sums.get(i)) for c, share, i in kept)
+        self.members_ = tuple(search.Member(c, share.model, sums.get(i)) for c, share, i in kept)
         self.best_estimator_ = self._explained().fit_moments(saved.best_moments(header, arrays))
         return self
 
     def _explained(self) -> GaussianClassifier:
         """Return the best setting that is one Gaussian per class in the features themselves."""
-        gaussians = (c for c in self.choices_ if isinstance(c, candidates.Candidate))
+        gaussians = (c for c in self.choices_ if isinstance(c, search.Candidate))
         simple = (c for c in gaussians if isinstance(c.view, Plain | PowerTransformed))
         best = next(simple, None)
         if best is None:
@@ -216,26 +216,30 @@ class AutoClassifier(AutoGaussian):
     True
     """
 
-    def _invited(self, table: Table) -> dict[str, candidates.Learner]:
+    def _invited(self, table: Table) -> dict[str, search.Learner]:
         n_numbers = table.x.size * table.n_classes
-        logistic = candidates.LogisticPath(PENALTIES if n_numbers < _FEW_NUMBERS else (1.0,))
-        trees = candidates.ExtraTrees(LEAVES if table.n_rows < _FEW_ROWS else (1,), self.random_state)
-        found: dict[str, candidates.Learner] = {"logistic regression": logistic, "extra trees": trees}
+        logistic = search.LogisticPath(PENALTIES if n_numbers < _FEW_NUMBERS else (1.0,))
+        trees = search.ExtraTrees(LEAVES if table.n_rows < _FEW_ROWS else (1,), self.random_state)
+        found: dict[str, search.Learner] = {"logistic regression": logistic, "extra trees": trees}
         return found | named_members(self.members)
 
 
-def _kept(choice: Mapping[str, Any], views: list[Any]) -> candidates.Candidate | candidates.OutsideCandidate:
+def _kept(
+    choice: Mapping[str, Any], views: list[Any]
+) -> search.Candidate | search.OutsideCandidate:
     """Return a candidate that a file kept, its view by number."""
     rest = dict(choice)
     if "outsider" in rest:
-        return candidates.OutsideCandidate(rest.pop("outsider"), None, 0, **rest)
+        return search.OutsideCandidate(rest.pop("outsider"), None, 0, **rest)
     view = views[rest.pop("view")]
-    return candidates.Candidate(view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest)
+    return search.Candidate(
+        view, recipe_of(view, rest.pop("pooling"), rest.pop("shrinkage")), **rest
+    )
 
 
-def named_members(members: Any) -> dict[str, candidates.Learner]:
+def named_members(members: Any) -> dict[str, search.Learner]:
     """Return classifiers by name, their own where none is given."""
-    found: dict[str, candidates.Learner] = {}
+    found: dict[str, search.Learner] = {}
     for member in members or ():
         name, estimator = member if isinstance(member, tuple) else (None, member)
         if not hasattr(estimator, "predict_proba"):
@@ -245,7 +249,7 @@ def named_members(members: Any) -> dict[str, candidates.Learner]:
         if called in found:
             msg = f"two members are called {called!r}: name them by pairs (name, classifier)"
             raise InvalidParameterError(msg)
-        found[called] = candidates.ForeignLearner(estimator)
+        found[called] = search.ForeignLearner(estimator)
     return found
 
 
