@@ -223,7 +223,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions, BaseEstimator):
             raise errors.InvalidParameterError(f"level must lie between 0 and 1, got {level}")
         known = self._inference if X is None else self._inference_at(X, y, sample_weight)
         if known is None:
-            msg = "this solver knows no curvature: pass the rows, or fit with solver='newton'"
+            msg = "this solver knows no curvature: call summary(X, y), or fit by solver='newton'"
             raise errors.InvalidParameterError(msg)
         classes = tuple(self.classes_.tolist())
         return replace(known, classes=classes, terms=self._terms(), level=level)
