@@ -65,7 +65,7 @@ def test_thirty_two_classes_are_all_in_the_matrix_and_none_is_a_line(leaves):
 
 WORDS = (
     "named wrongly", "strangest", "classes of passed", "borrows", "line-up", "beyond chance",
-    "without densities", "Trust ",
+    "without densities", "Trust ", "he darker", "finds only 0",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """What the page says of a model follows the fitted one, and of a test what it can show."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import suffice as sf
@@ -100,6 +101,13 @@ def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
     told = _chosen(judged(*rows, estimator=model, models=["NB"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
     assert table.caption.endswith("one unit of a feature, as the steps before it scale it")
+    X, y = rows
+    kind = np.where(np.arange(len(y)) % 3, "a", "b")  # encoded, not scaled
+    mixed = pd.DataFrame(X[:, :2], columns=["u", "v"]).assign(kind=kind)
+    mixed.loc[::9, "u"] = np.nan
+    told = _chosen(judged(mixed, y, models=["logistic"]))
+    (table,) = (b for b in told if isinstance(b, DataTable))
+    assert table.caption.endswith("one unit of a feature")
 
 
 def test_differences_are_told_by_their_tests_not_by_shares_that_chance_explains(rows):

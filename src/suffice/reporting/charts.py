@@ -211,5 +211,5 @@ def class_distances(f: Findings, order: Codes) -> tuple[page.Matrix, ...]:
     cells = tuple(map(tuple, np.minimum(apart, FARTHEST).tolist()))
     caption = "Distance between classes, in standard deviations within classes (Mahalanobis)"
     blank = f" Blank: {FARTHEST:.0f} or farther." if apart.max() > FARTHEST else ""
-    note = f"The darker, the nearer.{blank}"
+    note = f"The stronger the colour, the nearer.{blank}"
     return (page.Matrix(caption, names, cells, note, distances=True),)

@@ -146,7 +146,8 @@ def _linear(f: Findings) -> tuple[page.DataTable, ...]:
     columns = _scored(f.names, len(weights))
     body = [("intercept", *np.ravel(model.intercept_).tolist())]
     body += [(str(n), *w.tolist()) for n, w in zip(names, weights.T, strict=True)]
-    scaled = "" if fitted is model else ", as the steps before it scale it"
+    steps = () if fitted is model else fitted.named_steps.values()
+    scaled = ", as the steps before it scale it" * any(hasattr(s, "scale_") for s in steps)
     caption = f"Coefficients: change of a class's score for one unit of a feature{scaled}"
     return (page.DataTable(caption, ("", *columns), STYLES[: len(columns) + 1], tuple(body)),)
 
